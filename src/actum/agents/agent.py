@@ -1,0 +1,395 @@
+"""`Agent`: a model, tools and instructions, put together once and run as often as you like.
+
+    agent = Agent("openai:gpt-5", tools=[weather])
+    print(agent.run_sync("What is the weather in Beijing?").text)
+
+The agent is configuration. A run's state is its journal; see `driver.py` for how it is carried out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Literal, Protocol
+
+import msgspec
+
+from ..call.authorize import DEFAULT
+from ..call.journal import MemoryJournal
+from ..call.limit import Limits
+from ..call.path import CallPath, Scope
+from ..call.plan import Terms
+from ..call.recording import Recording
+from ..call.resolve import Catalog
+from ..core.call import MediaPart
+from ..core.clock import SystemClock
+from ..core.errors import UnknownName, UsageError
+from ..core.event import Event, RunResult, RunStarted
+from ..core.interfaces import Answer, Approver, Clock, Journal, Model, Policy, Toolset
+from ..core.message import Message, SystemMessage, Transcript, UserMessage
+from ..core.record import Answered, Asked, Started, new_id
+from ..core.tool import Tool
+from ..models.catalog import open_model
+from ..toolsets.function import FunctionTool, FunctionToolset
+from .agent_tool import AgentTool
+from .conversation import history
+from .driver import Driver
+from .output import plain, typed
+from .turn import turn
+from .wording import Wording
+
+
+class _HasToolset(Protocol):
+    def as_tool(self) -> Toolset: ...
+
+
+Toolish = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
+"""What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
+
+Emit = Callable[[Event], None]
+
+
+class Agent:
+    """A model that gets things done with tools.
+
+    Args:
+        model: a model's name (`openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `embedded`) or a `Model`.
+        tools: functions, `@tool` functions, toolsets, other agents; also bare `Tool` definitions, whose calls pause the run
+            for the program to carry out itself.
+        instructions: the system prompt, or a function that renders it at the start of each run.
+        output_type: the type of the answer; anything pydantic can read. `result.output` has it.
+        name: what the agent is called in records and as a tool.
+        policy: who may call what; by default what you pass runs, and foreign tools with side effects ask.
+        limits: steps, calls, seconds, tokens and more.
+        journal: where runs are written down; in memory by default.
+        approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
+        dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
+        coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
+        extra_arguments: refuse or drop arguments that a tool does not know.
+        clock: the time.
+
+    Raises:
+        UnknownName: there is no such model or dialect.
+        BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
+
+    >>> from actum.testing import ScriptedModel
+    >>> Agent(ScriptedModel(["Hello."])).run_sync("Hi").text
+    'Hello.'
+    """
+
+    def __init__(
+        self,
+        model: str | Model,
+        tools: Sequence[Toolish] = (),
+        *,
+        instructions: str | Callable[[], str] = "",
+        output_type: object = str,
+        name: str = "agent",
+        policy: Policy = DEFAULT,
+        limits: Limits | None = None,
+        journal: Journal | None = None,
+        approver: Approver | None = None,
+        dialect: str = "auto",
+        coerce: bool = True,
+        extra_arguments: Literal["refuse", "drop"] = "refuse",
+        clock: Clock | None = None,
+    ) -> None:
+        self.model = open_model(model, dialect=dialect)
+        self.name = name
+        self.limits = limits or Limits()
+        self.clock: Clock = clock or SystemClock()
+        self.journal: Journal = journal or MemoryJournal(self.clock)
+        self._instructions = instructions
+        self._policy = policy
+        self._approver = approver
+        self._coerce = coerce
+        self._extra = extra_arguments
+        self._toolsets, self._bare = _sort_out(tools)
+        self._catalog: Catalog | None = None
+        self._generations: tuple[int, ...] = ()
+        self._output_schema, self._check = ("", plain) if output_type is str else typed(output_type)
+
+    async def run(
+        self,
+        question: str | UserMessage,
+        *,
+        conversation: str = "",
+        context: object = None,
+        principal: str = "",
+        run_id: str | None = None,
+        attachments: Sequence[MediaPart] = (),
+        emit: Emit | None = None,
+    ) -> RunResult:
+        """Answer a question.
+
+        Args:
+            question: what the user says.
+            conversation: id of the conversation to go on with; the runs under it are its history.
+            context: your own object; tools find it as `ctx.deps`.
+            principal: on whose behalf, for policy and record.
+            run_id: an id of your own for the run, to resume it by.
+            attachments: media that tools can be handed by the handles `att_1`, `att_2`, ...
+            emit: is told each event as it happens.
+
+        Returns:
+            The answer and how it came about. `status` is `paused` when somebody must be asked, `stopped` at a limit.
+
+        Raises:
+            ModelError: the model gave no answer.
+            UsageError: a run of this id exists.
+        """
+        if run_id is not None and await self.journal.read(run_id):
+            raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+        previous = await self.journal.runs(conversation=conversation, limit=1) if conversation else []
+        started = Started(
+            agent=self.name,
+            model=self.model.name,
+            said=(_with_attachments(UserMessage.of(question), attachments),),
+            instructions=self._render_instructions(UserMessage.of(question).text),
+            tools=(await self._listed()).digest,
+            limits=msgspec.to_builtins(self.limits),
+            principal=principal,
+            conversation=conversation,
+            previous=previous[0].run_id if previous else "",
+        )
+        return await self._begin(run_id or new_id("run"), started, context, emit)
+
+    def run_sync(
+        self,
+        question: str | UserMessage,
+        *,
+        conversation: str = "",
+        context: object = None,
+        principal: str = "",
+        run_id: str | None = None,
+        attachments: Sequence[MediaPart] = (),
+    ) -> RunResult:
+        """`run` for programs without an event loop.
+
+        Raises:
+            UsageError: there is a running event loop; use `await agent.run(...)` in it.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(
+                self.run(
+                    question,
+                    conversation=conversation,
+                    context=context,
+                    principal=principal,
+                    run_id=run_id,
+                    attachments=attachments,
+                )
+            )
+        raise UsageError("run_sync() was called inside a running event loop: use `await agent.run(...)` there")
+
+    async def stream(
+        self,
+        question: str | UserMessage,
+        *,
+        conversation: str = "",
+        context: object = None,
+        principal: str = "",
+        run_id: str | None = None,
+        attachments: Sequence[MediaPart] = (),
+    ) -> AsyncIterator[Event]:
+        """`run`, told as it happens. The last event is `RunFinished`; leaving the loop early cancels the run."""
+        events: asyncio.Queue[Event | None] = asyncio.Queue()
+        task = asyncio.ensure_future(
+            self.run(
+                question,
+                conversation=conversation,
+                context=context,
+                principal=principal,
+                run_id=run_id,
+                attachments=attachments,
+                emit=events.put_nowait,
+            )
+        )
+        task.add_done_callback(lambda _: events.put_nowait(None))
+        try:
+            while (event := await events.get()) is not None:
+                yield event
+            await task
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait([task])
+
+    async def resume(
+        self,
+        run_id: str,
+        answers: Mapping[str, Answer | str] | None = None,
+        *,
+        context: object = None,
+        accept: bool = False,
+        emit: Emit | None = None,
+    ) -> RunResult:
+        """Go on with a run that was paused or interrupted: what is on record is not done again.
+
+        Args:
+            run_id: the run.
+            answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a result.
+            context: as for `run`; it is not on record.
+            accept: go on although prompt or tools have changed.
+
+        Raises:
+            UnknownName: there is no such run, or nothing pending under such an id.
+            ReplayDiverged: prompt, tools or version have changed; nothing was done.
+        """
+        entries = await self.journal.read(run_id)
+        if not entries:
+            raise UnknownName(f"there is no run {run_id!r} in this journal")
+        recording = Recording(entries)
+        waiting = {asked.id: asked for asked in recording.waiting()}
+        for ask_id, answer in (answers or {}).items():
+            if ask_id not in waiting:
+                raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
+            record = _answered(waiting[ask_id], answer, recording.elapsed)
+            self.journal.append(run_id, record)
+            recording.answers[ask_id] = record
+        return await self._carry_out(run_id, recording, context, emit, accept)
+
+    def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
+        """This agent as a tool for another one."""
+        text = description or f"Hand a task to the agent {self.name!r} and get its answer."
+        return AgentTool(self, name or self.name, text)
+
+    async def run_child(self, task: str, run_id: str, parent: str, principal: str, deps: object) -> RunResult:
+        """Start the run of this id on behalf of another run, or go on with it; see `agent_tool`."""
+        if await self.journal.read(run_id):
+            return await self.resume(run_id, context=deps)
+        started = Started(
+            agent=self.name,
+            model=self.model.name,
+            said=(UserMessage.of(task),),
+            instructions=self._render_instructions(task),
+            tools=(await self._listed()).digest,
+            limits=msgspec.to_builtins(self.limits),
+            principal=principal,
+            parent=parent,
+        )
+        return await self._begin(run_id, started, deps, None)
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools that the model is shown."""
+        return (await self._listed()).tools
+
+    async def _begin(self, run_id: str, started: Started, context: object, emit: Emit | None) -> RunResult:
+        catalog = await self._listed()
+        self.journal.keep(catalog.digest, catalog.definitions())
+        self.journal.append(run_id, started)
+        recording = Recording()
+        recording.begin(started)
+        return await self._carry_out(run_id, recording, context, emit, accept=False)
+
+    async def _carry_out(
+        self, run_id: str, recording: Recording, context: object, emit: Emit | None, accept: bool
+    ) -> RunResult:
+        started = recording.beginning()
+        said = [message for message in started.said if isinstance(message, UserMessage)]
+        wording = Wording.for_text(said[0].text if said else "")
+        media = [part for message in said for part in message.content if isinstance(part, MediaPart)]
+        scope = Scope(
+            run_id=run_id,
+            journal=self.journal,
+            clock=self.clock,
+            recording=recording,
+            began=self.clock.now() - recording.elapsed,
+            deps=context,
+            attachments={part.handle: part for part in media},
+            emit=emit,
+        )
+        terms = Terms(
+            policy=self._policy,
+            principal=started.principal,
+            root=run_id,
+            coerce=self._coerce,
+            extra=self._extra,
+        )
+        catalog = await self._listed()
+        path = CallPath(scope, catalog, terms, self.limits)
+        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
+        transcript = Transcript([*opening, *await history(self.journal, started.previous), *started.said])
+        driver = Driver(
+            scope=scope,
+            model=self.model,
+            path=path,
+            transcript=transcript,
+            loop=turn(transcript, self.limits, wording, path.polled, self._check),
+            wording=wording,
+            approver=self._approver,
+            seconds=self.limits.seconds,
+            relist=self._listed,
+            accept=accept,
+        )
+        if emit is not None:
+            emit(RunStarted(run_id))
+        return await driver.drive()
+
+    async def _listed(self) -> Catalog:
+        """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""
+        generations = tuple([toolset.generation for toolset in self._toolsets])
+        if self._catalog is None or generations != self._generations:
+            self._catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
+            self._generations = generations
+        return self._catalog
+
+    def _render_instructions(self, question: str) -> str:
+        instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()
+        if not self._output_schema:
+            return instructions
+        return "\n\n".join(filter(None, [instructions, Wording.for_text(question).output(self._output_schema)]))
+
+
+def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
+    """Toolsets and bare definitions; all functions together make one toolset."""
+    functions: list[Callable[..., object] | FunctionTool] = []
+    toolsets: list[Toolset] = []
+    bare: list[Tool] = []
+    for item in tools:
+        if isinstance(item, Tool):
+            bare.append(item)
+        elif isinstance(item, FunctionTool):
+            functions.append(item)
+        elif hasattr(item, "as_tool"):
+            toolsets.append(item.as_tool())
+        elif isinstance(item, Toolset):
+            toolsets.append(item)
+        elif callable(item):
+            functions.append(item)
+        else:
+            raise UsageError(f"tools=: {type(item).__name__} is not a function, a Tool, a toolset or an agent")
+    if functions:
+        toolsets.insert(0, FunctionToolset(functions))
+    return toolsets, bare
+
+
+def _with_attachments(message: UserMessage, attachments: Sequence[MediaPart]) -> UserMessage:
+    """The message with its media named `att_1`, `att_2`, ... where they have no handle yet."""
+    content = [*message.content, *attachments]
+    count = 0
+    for place, part in enumerate(content):
+        if isinstance(part, MediaPart):
+            count += 1
+            content[place] = part if part.handle else msgspec.structs.replace(part, handle=f"att_{count}")
+    return UserMessage(tuple(content))
+
+
+def _answered(asked: Asked, answer: Answer | str, elapsed: float) -> Answered:
+    """The record of an answer.
+
+    Raises:
+        UsageError: the answer does not fit what was asked.
+    """
+    if isinstance(answer, str):
+        if asked.kind != "approval":
+            answer = Answer("answer", answer)
+        elif answer in ("approve", "deny"):
+            answer = Answer("approve" if answer == "approve" else "deny")
+    fits = isinstance(answer, Answer) and (answer.verdict == "answer") == (asked.kind != "approval")
+    if not fits or not isinstance(answer, Answer):
+        expected = "'approve' or 'deny'" if asked.kind == "approval" else "a text"
+        raise UsageError(f"{asked.id} waits for {expected}, not {answer!r}")
+    return Answered(asked.id, answer.verdict, answer.text, answer.by, elapsed)

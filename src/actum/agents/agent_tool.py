@@ -1,0 +1,67 @@
+"""An agent as a tool of another: it takes a task in words and answers in words.
+
+The child's run has an id made of the idempotency key of the call that starts it, so that a parent that is resumed finds
+the child it had begun and goes on with it, instead of starting another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.errors import ToolError
+from ..core.event import RunResult
+from ..core.interfaces import Context
+from ..core.tool import Tool
+
+
+class Runner(Protocol):
+    """What an agent must be able to do to be a tool."""
+
+    async def run_child(self, task: str, run_id: str, parent: str, principal: str, deps: object) -> RunResult:
+        """Start the run of this id, or go on with it."""
+
+
+class AgentTool:
+    """A toolset of one: hand a task to an agent.
+
+    Args:
+        agent: who does it.
+        name: the tool's name.
+        description: what the agent is good for, for the model that may call it.
+    """
+
+    generation = 0
+
+    def __init__(self, agent: Runner, name: str, description: str) -> None:
+        self._agent = agent
+        task = {"type": "string", "description": "What to do, with everything that must be known for it."}
+        self.definition = Tool(
+            name=name,
+            description=description,
+            parameters={
+                "type": "object",
+                "properties": {"task": task},
+                "required": ["task"],
+                "additionalProperties": False,
+            },
+            idempotent=True,
+        )
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return (self.definition,)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Run the agent.
+
+        Raises:
+            ToolError: it did not come to an end; the message says why.
+        """
+        run_id = f"run_{context.key[:20]}"
+        result = await self._agent.run_child(
+            str(call.arguments["task"]), run_id, context.run_id, context.principal, context.deps
+        )
+        if result.status != "done":
+            raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
+        return ToolResult(call.id, (TextPart(result.text),))

@@ -1,0 +1,41 @@
+"""What was said so far: the messages of a conversation as a fold of its runs in the journal. There is no other store of them."""
+
+from __future__ import annotations
+
+from ..call.recording import Place, Recording
+from ..core.call import Failure, ToolResult
+from ..core.interfaces import Journal
+from ..core.message import Message, ToolMessage, UserMessage
+
+_NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
+
+
+async def history(journal: Journal, run_id: str) -> list[Message]:
+    """Every message up to the end of this run, those of the runs before it first; instructions left out.
+
+    Args:
+        run_id: the last run of the conversation; empty for none.
+    """
+    runs: list[Recording] = []
+    while run_id:
+        recording = Recording(await journal.read(run_id))
+        runs.append(recording)
+        run_id = recording.beginning().previous
+    return [message for recording in reversed(runs) for message in said_in(recording)]
+
+
+def said_in(recording: Recording) -> list[Message]:
+    """The messages that one run added. Each call is answered: one that has no outcome, by a word that it was not made."""
+    messages: list[Message] = list(recording.beginning().said)
+    for number, replied in recording.replies:
+        messages.append(replied.reply)
+        for index, call in enumerate(replied.reply.calls):
+            outcome = recording.outcome(Place(number, index))
+            result = outcome[0] if outcome is not None else ToolResult(call.id, error=_NOT_MADE)
+            messages.append(ToolMessage(call.name, result))
+        messages.extend(
+            UserMessage.of(recording.answers[asked.id].text)
+            for asked in recording.questions
+            if asked.reply == number and asked.id in recording.answers
+        )
+    return messages

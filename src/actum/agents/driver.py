@@ -1,0 +1,229 @@
+"""Drives the loop of `turn.py`: does what it intends, live or out of the recording, and writes down what came of it.
+
+A fresh run has an empty recording and a resumed one a full one; that is all the difference there is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
+from msgspec import Struct
+
+from ..call.path import CallPath, Scope
+from ..call.recording import Place
+from ..call.resolve import Catalog
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import ActumError, ReplayDiverged
+from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
+from ..core.interfaces import Answer, Approver, Model, Request
+from ..core.message import Message, Transcript, Usage
+from ..core.record import Answered as AnsweredRecord
+from ..core.record import Asked, Ended, ToolsChanged, new_id
+from ..core.record import Replied as RepliedRecord
+from .turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Outcome, Replied, Turn
+from .wording import Wording
+
+
+class Driver(Struct, kw_only=True, dict=True):
+    """Drives one run to its end or to its next pause.
+
+    Attributes:
+        scope: the run.
+        model: who is asked.
+        path: who performs its calls.
+        transcript: the conversation, shared with the loop.
+        loop: the loop itself, not yet begun.
+        wording: the run's language.
+        approver: a person who can be asked now, if there is one.
+        seconds: the run's time limit.
+        relist: the catalog as it is now, asked for before each step.
+        accept: whether a changed prompt or changed tools may go on with a recorded run.
+    """
+
+    scope: Scope
+    model: Model
+    path: CallPath
+    transcript: Transcript
+    loop: Turn
+    wording: Wording
+    approver: Approver | None
+    seconds: float | None
+    relist: Callable[[], Awaitable[Catalog]]
+    accept: bool = False
+
+    def __post_init__(self) -> None:
+        self._steps = 0
+        self._questions = 0
+        self._reply_number = -1
+        self._tools = self.scope.recording.tools or self.path.catalog.digest
+        self._usage = Usage()
+        self._calls: list[tuple[ToolCall, ToolResult]] = []
+
+    async def drive(self) -> RunResult:
+        """Go on until the run is done, paused or stopped.
+
+        Raises:
+            ModelError: the model gave no answer; the run stands in the journal as failed and can be resumed.
+            ReplayDiverged: the recorded run does not fit; nothing was done.
+        """
+        remaining = None if self.seconds is None else max(0.0, self.seconds - self.scope.elapsed())
+        limit = self.scope.clock.timeout(remaining)
+        try:
+            async with limit:
+                finish = await self._go_on()
+        except TimeoutError:
+            if remaining is None:
+                raise
+            finish = Finish(status="stopped", text=self.wording.stopped("seconds"), stop_reason="seconds")
+        except ReplayDiverged:
+            raise
+        except asyncio.CancelledError:
+            self._write_end("stopped", self.wording.stopped("cancelled"), "cancelled")
+            raise
+        except ActumError as error:
+            self._write_end("failed", str(error), type(error).__name__)
+            await self.scope.journal.sync()
+            raise
+        self._write_end(finish.status, finish.text, finish.stop_reason)
+        await self.scope.journal.sync()
+        result = self._result(finish)
+        self._emit(RunFinished(result))
+        return result
+
+    async def _go_on(self) -> Finish:
+        intention = next(self.loop)
+        while True:
+            outcome: Outcome
+            if type(intention) is CallModel:
+                outcome = await self._ask_model()
+            elif type(intention) is CallTools:
+                outcome = await self._call_tools(intention)
+            else:
+                assert isinstance(intention, AskUser)
+                outcome = await self._ask_user(intention)
+            try:
+                intention = self.loop.send(outcome)
+            except StopIteration as end:
+                finish: Finish = end.value
+                return finish
+
+    async def _ask_model(self) -> Replied:
+        recording, step = self.scope.recording, self._steps
+        self._steps += 1
+        if step < len(recording.replies):
+            self._reply_number, record = recording.replies[step]
+            self._compare(record.intention, recording.tools_at[step])
+            self._usage += record.reply.usage
+            return Replied(record.reply, record.elapsed)
+        await self._notice_tools()
+        scope = self.scope
+        began = scope.clock.now()
+        reply = await self.model.reply(Request(messages=self.transcript, tools=self.path.catalog.tools), scope.emit)
+        seconds = scope.clock.now() - began
+        record = RepliedRecord(self._intention(self._tools), reply, seconds, scope.elapsed())
+        self._reply_number = scope.journal.append(scope.run_id, record)
+        self._usage += reply.usage
+        self._emit(ReplyFinished(reply, seconds))
+        return Replied(reply, record.elapsed)
+
+    def _intention(self, tools: str) -> str:
+        return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()
+
+    def _compare(self, recorded: str, tools: str) -> None:
+        if recorded != self._intention(tools) and not self.accept:
+            raise ReplayDiverged(
+                f"run {self.scope.run_id}: at step {self._steps} the model would be asked something else than it was asked. "
+                "Resume with the prompt, tools and version it was started with, or pass accept=True."
+            )
+
+    async def _notice_tools(self) -> None:
+        """Before the model is asked: tools may have come and gone."""
+        catalog = await self.relist()
+        self.path.catalog = catalog
+        if catalog.digest == self._tools:
+            return
+        resumed_here = self._steps - 1 == len(self.scope.recording.replies) > 0
+        if resumed_here and not self.accept:
+            raise ReplayDiverged(
+                f"run {self.scope.run_id}: the tools are not those it was started with. Resume with the same tools, "
+                "or pass accept=True."
+            )
+        self._tools = catalog.digest
+        self.scope.journal.keep(catalog.digest, catalog.definitions())
+        self.scope.journal.append(self.scope.run_id, ToolsChanged(catalog.digest))
+
+    async def _call_tools(self, intention: CallTools) -> Called:
+        results = await self.path.perform_all(intention.calls, self._reply_number, intention.refusals)
+        for index, result in enumerate(results):
+            if isinstance(result, Pending):
+                answer = await self._answer(result)
+                if answer is not None:
+                    results[index] = await self.path.perform(intention.calls[index], Place(self._reply_number, index))
+        self._calls += [
+            (call, result)
+            for call, result in zip(intention.calls, results, strict=True)
+            if isinstance(result, ToolResult)
+        ]
+        return Called(results, self._elapsed_after(len(results)))
+
+    def _elapsed_after(self, calls: int) -> float:
+        """As it was when the calls were on record, so that a replay sees the same time as the run did."""
+        if self._steps > len(self.scope.recording.replies):
+            return self.scope.elapsed()
+        known = [self.scope.recording.outcome(Place(self._reply_number, index)) for index in range(calls)]
+        recorded = [outcome[1] for outcome in known if outcome is not None]
+        return max(recorded) if len(recorded) == calls else self.scope.elapsed()
+
+    async def _ask_user(self, intention: AskUser) -> Answered | Pending:
+        recording = self.scope.recording
+        self._questions += 1
+        if self._questions > len(recording.questions):
+            asked = Asked(new_id("ask"), "answer", intention.question, self._reply_number)
+            self.scope.journal.append(self.scope.run_id, asked)
+            recording.ask(asked)
+        asked = recording.questions[self._questions - 1]
+        known = recording.answers.get(asked.id)
+        if known is not None:
+            return Answered(known.text)
+        pending = Pending(asked.id, asked.kind, asked.message)
+        answer = await self._answer(pending)
+        return pending if answer is None else Answered(answer.text)
+
+    async def _answer(self, pending: Pending) -> Answer | None:
+        """Ask whoever is there. The time a person takes is not the run's."""
+        if self.approver is None:
+            return None
+        asked_at = self.scope.clock.now()
+        answer = await self.approver.ask(pending)
+        self.scope.began += self.scope.clock.now() - asked_at
+        if answer is not None:
+            record = AnsweredRecord(pending.id, answer.verdict, answer.text, answer.by, self.scope.elapsed())
+            self.scope.journal.append(self.scope.run_id, record)
+            self.scope.recording.answers[pending.id] = record
+        return answer
+
+    def _write_end(
+        self, status: Literal["done", "paused", "stopped", "failed"], text: str, reason: str = ""
+    ) -> None:
+        self.scope.journal.append(self.scope.run_id, Ended(status, text, reason, self._usage))
+
+    def _result(self, finish: Finish) -> RunResult:
+        return RunResult(
+            run_id=self.scope.run_id,
+            status=finish.status,
+            text=finish.text,
+            output=finish.output,
+            calls=tuple(self._calls),
+            messages=tuple[Message, ...](self.transcript),
+            usage=self._usage,
+            steps=self._steps,
+            stop_reason=finish.stop_reason,
+            pending=finish.pending,
+        )
+
+    def _emit(self, event: Event) -> None:
+        if self.scope.emit is not None:
+            self.scope.emit(event)

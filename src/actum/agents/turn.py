@@ -1,0 +1,256 @@
+"""The loop, as a generator of intentions. It does no I/O: it yields what it needs done and is sent the outcome.
+
+Whoever drives it does the work: the agent does it live, out of the journal, or first the one and then the other; tests do it by
+hand. There is no second loop for streaming, for synchronous programs or for resuming.
+
+    intention    outcome
+    CallModel    Replied(reply)
+    CallTools    Called(results), one for each call in order; a `Pending` among them ends the run as paused
+    AskUser      Answered(text); a `Pending` ends the run as paused
+
+Whether a reply holds calls decides how it goes on; the finish reason is recorded and never trusted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..call.limit import Limits
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import BudgetExceeded, CallError, LoopDetected
+from ..core.event import Pending
+from ..core.json import JsonObject
+from ..core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
+from .wording import Wording
+
+
+class CallModel(Struct, frozen=True):
+    """Ask the model, with the transcript as it stands."""
+
+    transcript: Transcript
+
+
+class CallTools(Struct, frozen=True):
+    """Perform the calls of a reply, but for those that the loop itself turns away.
+
+    Attributes:
+        calls: what the model said.
+        refusals: by index, why a call is not to be made.
+    """
+
+    calls: tuple[ToolCall, ...]
+    refusals: dict[int, CallError] = {}
+
+
+class AskUser(Struct, frozen=True):
+    """Ask the user, because the model does not."""
+
+    question: str
+
+
+class Replied(Struct, frozen=True):
+    """The model's answer; `elapsed` is how many seconds the run has taken by now."""
+
+    reply: Reply
+    elapsed: float = 0.0
+
+
+class Called(Struct, frozen=True):
+    """What the calls came to, in their order."""
+
+    results: Sequence[ToolResult | Pending]
+    elapsed: float = 0.0
+
+
+class Answered(Struct, frozen=True):
+    """What the user answered."""
+
+    text: str
+
+
+class Finish(Struct, frozen=True, kw_only=True):
+    """How the loop ended; the fields are those of `RunResult`."""
+
+    status: Literal["done", "paused", "stopped"]
+    text: str = ""
+    output: object = None
+    stop_reason: str = ""
+    pending: tuple[Pending, ...] = ()
+
+
+Intention = CallModel | CallTools | AskUser
+Outcome = Replied | Called | Answered | Pending
+Turn = Generator[Intention, Outcome, Finish]
+
+Check = Callable[[str], tuple[object, str]]
+"""Reads the answer's text as the agent's output type: the value, and what is wrong with it (empty when nothing is)."""
+
+Polled = Callable[[str], bool]
+"""Whether the tool of this name is meant to be asked again and again."""
+
+OUTPUT_TRIES = 3
+
+
+def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polled, check: Check) -> Turn:
+    """One answer to the user.
+
+    Args:
+        transcript: the conversation; the loop appends to it.
+        limits: how much may be used.
+        wording: what the user and the model are told, in the user's language.
+        polled: whether the tool of this name is meant to be asked again and again.
+        check: reads the answer as the agent's output type.
+    """
+    spent = _Spent(limits)
+    repeats = _Repeats(limits.repeats, polled)
+    missing: set[str] = set()
+    tries = 0
+    while True:
+        if reason := spent.exhausted():
+            return Finish(status="stopped", text=wording.stopped(reason), stop_reason=reason)
+        outcome = yield CallModel(transcript)
+        assert isinstance(outcome, Replied)
+        reply = outcome.reply
+        spent.add_reply(reply.usage, outcome.elapsed)
+        transcript.append(reply)
+        calls = reply.calls
+        if not calls:
+            value, problem = check(reply.text)
+            tries += 1
+            if not problem:
+                return Finish(status="done", text=reply.text, output=value)
+            if tries == OUTPUT_TRIES:
+                return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
+            transcript.append(UserMessage.of(wording.invalid_output(problem)))
+            continue
+
+        refusals, stop_reason = _turn_away(calls, spent, repeats)
+        outcome = yield CallTools(calls, refusals)
+        assert isinstance(outcome, Called)
+        spent.elapsed = outcome.elapsed
+        waiting = tuple(result for result in outcome.results if isinstance(result, Pending))
+        if waiting:
+            return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
+        results = [result for result in outcome.results if isinstance(result, ToolResult)]
+        for call, result in zip(calls, results, strict=True):
+            transcript.append(ToolMessage(call.name, result))
+            repeats.note(call, result)
+        if stop_reason:
+            return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
+
+        again = _still_missing(calls, results, missing)
+        if again:
+            answer = yield AskUser(wording.ask_for(again))
+            if isinstance(answer, Pending):
+                return Finish(status="paused", text=answer.message, pending=(answer,))
+            assert isinstance(answer, Answered)
+            transcript.append(UserMessage.of(answer.text))
+
+
+class _Spent:
+    """What the run has used so far."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.steps = 0
+        self.calls = 0
+        self.tokens = 0
+        self.elapsed = 0.0
+
+    def add_reply(self, usage: Usage, elapsed: float) -> None:
+        self.steps += 1
+        self.tokens += usage.total_tokens
+        self.elapsed = elapsed
+
+    def exhausted(self) -> str:
+        """The limit that forbids another step; empty when there is none."""
+        limits = self._limits
+        if limits.steps is not None and self.steps >= limits.steps:
+            return "steps"
+        if limits.tokens is not None and self.tokens >= limits.tokens:
+            return "tokens"
+        if limits.seconds is not None and self.elapsed >= limits.seconds:
+            return "seconds"
+        return ""
+
+
+class _Repeats:
+    """Counts how often the same call gave the same result."""
+
+    def __init__(self, allowed: int, polled: Callable[[str], bool]) -> None:
+        self._allowed = allowed
+        self._polled = polled
+        self._seen: dict[tuple[str, bytes], tuple[str, int]] = {}
+        self._told: set[tuple[str, bytes]] = set()
+
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        key = _key(call)
+        came = result.text if result.error is None else _kind_of_failure(result)
+        last, times = self._seen.get(key, ("", 0))
+        self._seen[key] = (came, times + 1 if came == last else 1)
+
+    def looping(self, call: ToolCall) -> bool:
+        """This call gave the same result as often as it may, and is being made again."""
+        key = _key(call)
+        return key in self._seen and self._seen[key][1] >= self._allowed and not self._polled(call.name)
+
+    def tell_once(self, call: ToolCall) -> bool:
+        """Whether the model still has to be told of this loop; the second time the run is stopped."""
+        key = _key(call)
+        first = key not in self._told
+        self._told.add(key)
+        return first
+
+
+def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> tuple[dict[int, CallError], str]:
+    """Which calls are not to be made, and the reason to stop after this turn, if there is one."""
+    refusals: dict[int, CallError] = {}
+    stop_reason = ""
+    limit = spent._limits.calls
+    for index, call in enumerate(calls):
+        if limit is not None and spent.calls >= limit:
+            refusals[index] = BudgetExceeded(f"This run may make {limit} tool calls, and has made them.")
+            stop_reason = "calls"
+        elif repeats.looping(call):
+            refusals[index] = LoopDetected(
+                "You made this same call several times and always got the same result. Do something else, "
+                "or answer with what you know."
+            )
+            if not repeats.tell_once(call):
+                stop_reason = stop_reason or "loop_detected"
+        else:
+            spent.calls += 1
+    return refusals, stop_reason
+
+
+def _still_missing(calls: Sequence[ToolCall], results: Sequence[ToolResult], before: set[str]) -> list[tuple[str, str]]:
+    """The required values that the model left out a second time though it was told to ask: (tool, parameter)."""
+    again = []
+    for call, result in zip(calls, results, strict=True):
+        problems = result.error.problems if result.error is not None else ()
+        for problem in problems:
+            if problem.rule == "required":
+                name = f"{call.name}\0{problem.path}"
+                if name in before:
+                    again.append((call.name, problem.path))
+                    before.discard(name)
+                else:
+                    before.add(name)
+    return again
+
+
+def _key(call: ToolCall) -> tuple[str, bytes]:
+    return call.name, _encode(call.arguments)
+
+
+def _kind_of_failure(result: ToolResult) -> str:
+    """A failure without its reference, which is new each time."""
+    assert result.error is not None
+    return f"{result.error.code}: {result.error.message.replace(result.error.reference or chr(0), '')}"
+
+
+_encode: Callable[[JsonObject], bytes] = msgspec.json.Encoder().encode

@@ -1,0 +1,84 @@
+"""What the loop itself says to users and models, in English and Chinese. Everything else is said by models and tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..core.event import Pending
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+
+_STOPPED = {
+    "en": {
+        "steps": "I stopped: this took more steps than allowed.",
+        "calls": "I stopped: this took more tool calls than allowed.",
+        "tokens": "I stopped: this used more tokens than allowed.",
+        "seconds": "I stopped: this took longer than allowed.",
+        "loop_detected": "I stopped: I was making the same call again and again without getting further.",
+        "cancelled": "I stopped: the run was cancelled.",
+    },
+    "zh": {
+        "steps": "我停下了：步骤数超过了上限。",
+        "calls": "我停下了：工具调用次数超过了上限。",
+        "tokens": "我停下了：token 用量超过了上限。",
+        "seconds": "我停下了：用时超过了上限。",
+        "loop_detected": "我停下了：我一直在重复同一个调用，没有进展。",
+        "cancelled": "我停下了：运行被取消了。",
+    },
+}
+
+_SENTENCES = {
+    "en": {
+        "ask_for": "I need one more thing for {tool}: what is “{parameter}”?",
+        "ask_join": " ",
+        "invalid_output": "Your answer could not be used: {problem}\nAnswer again with nothing but the corrected JSON.",
+        "output": "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}",
+        "waiting": "Waiting for approval of: {names}.",
+    },
+    "zh": {
+        "ask_for": "调用 {tool} 还缺一项信息：请问“{parameter}”是什么？",
+        "ask_join": "",
+        "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
+        "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
+        "waiting": "等待批准：{names}。",
+    },
+}
+
+
+class Wording:
+    """The loop's sentences in one language.
+
+    Args:
+        language: `en` or `zh`.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._sentences = _SENTENCES[language]
+        self._stopped = _STOPPED[language]
+
+    @classmethod
+    def for_text(cls, text: str) -> Wording:
+        """In the language of what the user wrote: Chinese when it holds Han characters."""
+        return cls("zh" if _HAN.search(text) else "en")
+
+    def stopped(self, reason: str) -> str:
+        """Why the run was stopped."""
+        return self._stopped[reason]
+
+    def ask_for(self, missing: Sequence[tuple[str, str]]) -> str:
+        """Ask the user for values: pairs of tool and parameter."""
+        sentences = [self._sentences["ask_for"].format(tool=tool, parameter=path) for tool, path in missing]
+        return self._sentences["ask_join"].join(sentences)
+
+    def invalid_output(self, problem: str) -> str:
+        """Tell the model that its answer does not have the type that was asked for."""
+        return self._sentences["invalid_output"].format(problem=problem)
+
+    def output(self, schema: str) -> str:
+        """Tell the model which type its answer must have."""
+        return self._sentences["output"].format(schema=schema)
+
+    def waiting(self, pending: Sequence[Pending]) -> str:
+        """Tell the user what the run waits for."""
+        return self._sentences["waiting"].format(names=", ".join(item.call.name if item.call else "" for item in pending))

@@ -1,0 +1,1 @@
+"""The one call path. Imports core alone, so that it can be reviewed for safety by itself. Start with `path.py`."""

@@ -1,0 +1,138 @@
+"""What the entries of a run say: the fold by which a run goes on where it was, without doing anything twice.
+
+Knows nothing of models or tools. A fresh run has an empty recording, so that there is no second path for resuming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..core.call import ToolResult
+from ..core.errors import JournalError
+from ..core.record import (
+    Answered,
+    Asked,
+    Ended,
+    Entry,
+    Intended,
+    Refused,
+    Replied,
+    Settled,
+    Started,
+    ToolsChanged,
+)
+
+
+class Place(NamedTuple):
+    """Where a call stands in its run: the number of the `Replied` entry that holds it, and its index there.
+
+    Ids made by models are unique only within a turn; this is unique within the run.
+    """
+
+    reply: int
+    index: int
+
+
+class Recording:
+    """A run's records, in the shapes in which the loop and the path ask for them.
+
+    Attributes:
+        started, ended: the first record, and the latest end or pause.
+        replies: each reply with the number of its entry.
+        tools_at: for each reply, the digest of the tools it was given; `tools` is the latest.
+        questions: what the user was asked, in order.
+        answers: every answer by the id of what was asked.
+        elapsed: seconds that the run had taken at its latest record.
+    """
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.started: Started | None = None
+        self.ended: Ended | None = None
+        self.replies: list[tuple[int, Replied]] = []
+        self.questions: list[Asked] = []
+        self.answers: dict[str, Answered] = {}
+        self.elapsed = 0.0
+        self.tools = ""
+        self.tools_at: list[str] = []
+        self._outcomes: dict[Place, tuple[ToolResult, float]] = {}
+        self._attempts: dict[Place, int] = {}
+        self._open: set[Place] = set()
+        self._asked: dict[Place, Asked] = {}
+        for entry in entries:
+            self._take(entry.number, entry)
+
+    def _take(self, number: int, entry: Entry) -> None:
+        match entry.record:
+            case Started() as record:
+                self.begin(record)
+            case Replied() as record:
+                self.replies.append((number, record))
+                self.tools_at.append(self.tools)
+                self.elapsed = record.elapsed
+            case Intended() as record:
+                place = Place(record.reply, record.index)
+                self._attempts[place] = record.attempt
+                self._open.add(place)
+            case Settled() as record:
+                place = Place(record.reply, record.index)
+                self._open.discard(place)
+                self.elapsed = record.elapsed
+                if record.final:
+                    self._outcomes[place] = (record.result, record.elapsed)
+            case Refused() as record:
+                self._outcomes[Place(record.reply, record.index)] = (record.result, record.elapsed)
+                self.elapsed = record.elapsed
+            case Asked() as record:
+                if record.kind == "answer":
+                    self.questions.append(record)
+                else:
+                    self._asked[Place(record.reply, record.index)] = record
+            case Answered() as record:
+                self.answers[record.id] = record
+            case Ended() as record:
+                self.ended = record
+            case ToolsChanged() as record:
+                self.tools = record.tools
+
+    def begin(self, started: Started) -> None:
+        """Take note of how the run begins."""
+        self.started = started
+        self.tools = started.tools
+
+    def outcome(self, place: Place) -> tuple[ToolResult, float] | None:
+        """How this call ended, and when in the run; None when it has not."""
+        return self._outcomes.get(place)
+
+    def attempts(self, place: Place) -> int:
+        """How many attempts at this call were begun."""
+        return self._attempts.get(place, 0)
+
+    def in_doubt(self, place: Place) -> bool:
+        """An attempt was begun and nobody wrote down how it ended: it may have happened."""
+        return place in self._open
+
+    def asked(self, place: Place) -> Asked | None:
+        """What a person was asked about this call."""
+        return self._asked.get(place)
+
+    def waiting(self) -> list[Asked]:
+        """What was asked and not yet answered, in order."""
+        return [asked for asked in [*self._asked.values(), *self.questions] if asked.id not in self.answers]
+
+    def beginning(self) -> Started:
+        """The record that the run began with.
+
+        Raises:
+            JournalError: there is none.
+        """
+        if self.started is None:
+            raise JournalError("this run has no Started record: it can not be shown or resumed")
+        return self.started
+
+    def ask(self, asked: Asked) -> None:
+        """Take note of something asked after the entries were read."""
+        if asked.kind == "answer":
+            self.questions.append(asked)
+        else:
+            self._asked[Place(asked.reply, asked.index)] = asked

@@ -1,0 +1,84 @@
+"""The tools of a run by name, each with its compiled schema: built once, asked at every call."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import Struct
+
+from ..core.errors import BadTool, UnknownTool
+from ..core.interfaces import Toolset
+from ..core.schema import Schema, compile_schema
+from ..core.tool import Tool
+
+
+class Bound(Struct, frozen=True):
+    """A tool, where it lives, and its schema ready for use. `toolset` is None for a bare definition, which the program
+    that uses actum carries out itself."""
+
+    tool: Tool
+    toolset: Toolset | None
+    schema: Schema
+
+
+class Catalog:
+    """All tools that a run may use.
+
+    Attributes:
+        tools: their definitions, in the order of the toolsets.
+        digest: SHA-256 over the definitions, under which the journal keeps them.
+    """
+
+    def __init__(self, bound: Iterable[Bound]) -> None:
+        self._bound: dict[str, Bound] = {}
+        for item in bound:
+            if item.tool.name in self._bound:
+                raise BadTool(f"two tools are called {item.tool.name!r}: rename one, or put a prefix before its toolset")
+            self._bound[item.tool.name] = item
+        self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
+        self.digest = hashlib.sha256("".join(tool.digest for tool in self.tools).encode()).hexdigest()
+
+    @classmethod
+    async def of(cls, toolsets: Sequence[Toolset], bare: Sequence[Tool] = (), known: Catalog | None = None) -> Catalog:
+        """List and compile the tools of several toolsets.
+
+        Args:
+            bare: definitions without a toolset.
+            known: an older catalog, whose compiled schemas are used again.
+
+        Raises:
+            BadTool: a schema is bad, or a name is used twice.
+        """
+        listed = [(tool, toolset) for toolset in toolsets for tool in await toolset.list_tools()]
+        return cls(_bind(tool, toolset, known) for tool, toolset in [*listed, *((tool, None) for tool in bare)])
+
+    def definitions(self) -> bytes:
+        """All definitions as JSON, for the journal to keep under `digest`."""
+        return msgspec.json.encode(self.tools)
+
+    def get(self, name: str) -> Bound | None:
+        """The tool of exactly this name."""
+        return self._bound.get(name)
+
+    def resolve(self, name: str) -> Bound:
+        """The tool that a model means by a name.
+
+        Raises:
+            UnknownTool: there is none; the message names those that come near, else the first few.
+        """
+        found = self._bound.get(name)
+        if found is None:
+            near = get_close_matches(name, self._bound, n=3, cutoff=0.6) or list(self._bound)[:10]
+            known = f"You may use: {', '.join(near)}." if near else "There are no tools in this run."
+            raise UnknownTool(f"There is no tool called {name[:64]!r}. {known}")
+        return found
+
+
+def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:
+    before = known.get(tool.name) if known is not None else None
+    if before is not None and before.tool == tool:
+        return Bound(tool, toolset, before.schema)
+    return Bound(tool, toolset, compile_schema(tool.parameters, where=f"tool {tool.name!r}"))

@@ -1,0 +1,134 @@
+"""`ToolCall` and `ToolResult`: the two nouns between a model and a tool, and the parts a result is made of.
+
+Every dialect decodes to a `ToolCall`, every toolset answers a `ToolResult`. Neither knows who made it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+from .json import Json, JsonObject, dumps
+
+Effect = Literal["none", "done", "unknown"]
+"""What a failed call may have changed in the world: nothing, its whole effect, or nobody knows."""
+
+
+class TextPart(Struct, frozen=True, tag="text"):
+    """A piece of text."""
+
+    text: str
+
+
+class MediaPart(Struct, frozen=True, tag="media", omit_defaults=True):
+    """An image, a sound, a film or a file: bytes at hand, or a place where they are.
+
+    Attributes:
+        media_type: MIME type, such as `image/png`; its first half says whether it is an image, a sound or a file.
+        data: the bytes, empty when `url` says where they are.
+        url: where the bytes are.
+        name: a file name to show.
+        handle: the short name a model passes to hand this to a tool (`att_1`); its bytes never stand in JSON.
+    """
+
+    media_type: str
+    data: bytes = b""
+    url: str = ""
+    name: str = ""
+    handle: str = ""
+
+    def describe(self) -> str:
+        """One line for a model that can not see the bytes: `[att_1: image/png, plan.png, 1204 bytes]`."""
+        where = self.url or f"{len(self.data)} bytes"
+        return "[" + ", ".join(filter(None, (f"{self.handle or 'attachment'}: {self.media_type}", self.name, where))) + "]"
+
+
+class Problem(Struct, frozen=True, omit_defaults=True):
+    """One thing that is wrong with the arguments of a call.
+
+    Attributes:
+        path: where, as a JSON path of names and indices: `filters[0].age`; empty for the arguments as a whole.
+        rule: the schema keyword that was broken: `required`, `type`, `enum`, ...
+        expected: what would be right, in a few words.
+        received: what came, shortened.
+    """
+
+    path: str
+    rule: str
+    expected: str
+    received: str = ""
+
+
+class Failure(Struct, frozen=True, omit_defaults=True):
+    """Why a call has no result: a `CallError` as it stands in the journal and is told to the model.
+
+    Attributes:
+        code: the kind, one of `errors.CODES`.
+        message: what the model is told; never a stack trace, a path or foreign text.
+        effect: what may have changed in the world.
+        retry_after: seconds to wait before it makes sense to try again.
+        reference: an id under which the details are on record.
+        problems: for `invalid_arguments`, each thing that is wrong.
+    """
+
+    code: str
+    message: str
+    effect: Effect = "none"
+    retry_after: float | None = None
+    reference: str = ""
+    problems: tuple[Problem, ...] = ()
+
+
+class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):
+    """A model's wish to use a tool.
+
+    Attributes:
+        id: the model's name for this call, unique within one reply at best; never a key of ours.
+        name: the tool's name as the model wrote it.
+        arguments: the decoded arguments.
+        raw: the arguments as source text, exactly as the model wrote them; empty when they never were text.
+        complete: False when the text ended or broke inside the arguments; such a call is refused, never run.
+        repairs: what had to be mended to read it, each a short phrase.
+
+    >>> ToolCall(id="1", name="add", arguments={"a": 2, "b": 3}).arguments["a"]
+    2
+    """
+
+    id: str
+    name: str
+    arguments: JsonObject
+    raw: str = ""
+    complete: bool = True
+    repairs: tuple[str, ...] = ()
+
+    def arguments_text(self) -> str:
+        """The arguments as JSON text: the source text where there is one."""
+        return self.raw or dumps(self.arguments)
+
+
+class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True):
+    """What a call came to: content for the model, a structured value, or a failure.
+
+    Attributes:
+        call_id: the `id` of the call that this answers.
+        content: text and media for the model; empty when `structured` says it all.
+        structured: the value itself, as JSON; unset when there is none.
+        error: set when the call failed.
+    """
+
+    call_id: str
+    content: tuple[TextPart | MediaPart, ...] = ()
+    structured: Json | UnsetType = UNSET
+    error: Failure | None = None
+
+    @property
+    def text(self) -> str:
+        """What the model reads: the error's message, the text parts (media described), or the structured value as JSON."""
+        if self.error is not None:
+            return self.error.message
+        if self.content:
+            return "\n".join(part.text if isinstance(part, TextPart) else part.describe() for part in self.content)
+        if self.structured is UNSET:
+            return ""
+        return self.structured if isinstance(self.structured, str) else dumps(self.structured)

@@ -1,0 +1,296 @@
+"""Everything that can go wrong, in one tree. A class per decision that a caller can take; each carries facts, not prose.
+
+    ActumError
+    ├── UsageError                  the program that uses actum is wrong; raised at once
+    │   ├── BadTool                 a tool that can't be registered
+    │   ├── UnknownName             a model, dialect, toolset or run that does not exist
+    │   └── ReplayDiverged          a recorded run does not fit the agent that is to resume it
+    ├── JournalError                the record can not be kept; nothing goes on without it
+    ├── ModelError                  the model gave no answer; ends a run
+    │   ├── ModelUnavailable        not reached, overloaded, or cut off; worth another try
+    │   ├── ModelRejected           the endpoint refused the request: key, name, size, content
+    │   ├── ModelGarbled            the endpoint's answer is not its own wire format
+    │   └── ScriptExhausted         a ScriptedModel was asked beyond its script
+    └── CallError                   a call has no result; told to the model, never ends a run by itself
+        ├── UnknownTool  InvalidArguments  InvalidResult  ToolError  ToolBug
+        ├── PermissionDenied  PolicyBlocked  ApprovalDenied  ApprovalExpired
+        ├── BudgetExceeded  LoopDetected  RateLimited  ResourceLimit
+        └── Unavailable  CallTimeout  InDoubt  CallCancelled
+
+A `CallError` reaches the journal as the `Failure` that it makes. What a model may be told of one is its `message`, which
+our own code writes: never a stack trace, `str()` of a foreign exception, a path, or the inside of a policy.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import ClassVar
+
+from .call import Effect, Failure, Problem
+
+
+class ActumError(Exception):
+    """The root: what actum raises on purpose."""
+
+
+class UsageError(ActumError, ValueError):
+    """The program that uses actum asked for something that can not be. The message says what to do instead."""
+
+
+class BadTool(UsageError):
+    """A tool that can't be registered: its name, its schema or its function. The message names the place."""
+
+
+class UnknownName(UsageError):
+    """Nothing has this name. The message lists what there is."""
+
+
+class ReplayDiverged(UsageError):
+    """A recorded run does not fit the agent that is to go on with it: prompt, tools or code have changed.
+
+    Raised before anything is done.
+    """
+
+
+class JournalError(ActumError):
+    """The journal could not be written or read: a full disk, a damaged file. A run does not go on without its record."""
+
+
+class ModelError(ActumError):
+    """A model gave no answer that can be used.
+
+    Args:
+        message: what happened, for a person.
+        status: the HTTP status, where there was one.
+        retry_after: seconds after which the endpoint said to come back.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.retry_after = retry_after
+
+
+class ModelUnavailable(ModelError):
+    """Not reached, overloaded, or cut off in the middle. Another try may work."""
+
+
+class ModelRejected(ModelError):
+    """The endpoint refuses this request and would refuse it again: a wrong key, an unknown model, too long a prompt."""
+
+
+class ModelGarbled(ModelError):
+    """What came back is not in the endpoint's own wire format."""
+
+
+class ScriptExhausted(ModelError):
+    """A `ScriptedModel` was asked for more turns than it was given."""
+
+
+class Retry(enum.Enum):
+    """Who may try a failed call again."""
+
+    NEVER = "never"
+    AUTOMATIC = "automatic"
+    BY_MODEL = "by_model"
+
+
+class CallError(ActumError):
+    """A call has no result. Subclasses fix the facts; the message is for the model and must be fit for it.
+
+    Args:
+        message: what the model is told.
+        retry_after: seconds to wait before another try makes sense.
+        reference: an id under which details are on record.
+        effect: what may have changed in the world, where it is known better than the class tells.
+    """
+
+    code: ClassVar[str]
+    effect: Effect = "none"
+    retry: ClassVar[Retry] = Retry.NEVER
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, reference: str = "", effect: Effect | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.retry_after = retry_after
+        self.reference = reference
+        if effect is not None:
+            self.effect = effect
+
+    def failure(self) -> Failure:
+        """The error as a value: for the journal, the model and the client."""
+        return Failure(self.code, self.message, self.effect, self.retry_after, self.reference, self._problems())
+
+    def _problems(self) -> tuple[Problem, ...]:
+        return ()
+
+
+class UnknownTool(CallError):
+    """No tool of this name may be used in this run. The model can choose another."""
+
+    code = "unknown_tool"
+    retry = Retry.BY_MODEL
+
+
+class InvalidArguments(CallError):
+    """The arguments do not fit the tool's schema, or are not complete. The model can repair this.
+
+    Args:
+        problems: each thing that is wrong: where, which rule, what was expected, what came.
+    """
+
+    code = "invalid_arguments"
+    retry = Retry.BY_MODEL
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__(tell_problems(self.problems))
+
+    def _problems(self) -> tuple[Problem, ...]:
+        return self.problems
+
+
+class PermissionDenied(CallError):
+    """The policy does not let this principal make this call."""
+
+    code = "permission_denied"
+
+
+class PolicyBlocked(CallError):
+    """The call is allowed as such, but not with values from where these came."""
+
+    code = "policy_blocked"
+
+
+class ApprovalDenied(CallError):
+    """A person said no."""
+
+    code = "approval_denied"
+
+
+class ApprovalExpired(CallError):
+    """The approval was not given in time, or does not cover this call any more."""
+
+    code = "approval_expired"
+
+
+class BudgetExceeded(CallError):
+    """A limit of the run, the user or the tool is used up."""
+
+    code = "budget_exceeded"
+
+
+class LoopDetected(CallError):
+    """The same call gave the same result again and again."""
+
+    code = "loop_detected"
+
+
+class RateLimited(CallError):
+    """The tool's service asks to slow down. Nothing has happened."""
+
+    code = "rate_limited"
+    retry = Retry.AUTOMATIC
+
+
+class Unavailable(CallError):
+    """The tool's service could not be reached. Nothing has happened."""
+
+    code = "unavailable"
+    retry = Retry.AUTOMATIC
+
+
+class CallTimeout(CallError):
+    """The call took too long, or its connection was lost after it was sent. It may have happened."""
+
+    code = "timeout"
+    effect = "unknown"
+    retry = Retry.AUTOMATIC
+
+
+class InDoubt(CallError):
+    """The process ended between the start of the call and its outcome. It may have happened."""
+
+    code = "in_doubt"
+    effect = "unknown"
+
+
+class ToolError(CallError):
+    """The tool says, in words meant for the model, why it can not do this. Tools raise it themselves.
+
+    >>> raise ToolError("There is no city called Atlantis.")
+    Traceback (most recent call last):
+    ...
+    actum.core.errors.ToolError: There is no city called Atlantis.
+    """
+
+    code = "tool_error"
+    retry = Retry.BY_MODEL
+
+
+class ToolBug(CallError):
+    """The tool's code raised something it did not mean to. The model learns a reference, the record has the details."""
+
+    code = "tool_bug"
+    effect = "unknown"
+
+
+class InvalidResult(CallError):
+    """The tool returned what its own result schema does not allow, or what is no value at all."""
+
+    code = "invalid_result"
+    effect = "done"
+
+
+class ResourceLimit(CallError):
+    """The call was stopped at a limit of memory, processor or output."""
+
+    code = "resource_limit"
+    effect = "unknown"
+
+
+class CallCancelled(CallError):
+    """The run was cancelled while the call was under way."""
+
+    code = "cancelled"
+    effect = "unknown"
+
+
+CODES: dict[str, type[CallError]] = {
+    kind.code: kind
+    for kind in (
+        UnknownTool,
+        InvalidArguments,
+        PermissionDenied,
+        PolicyBlocked,
+        ApprovalDenied,
+        ApprovalExpired,
+        BudgetExceeded,
+        LoopDetected,
+        RateLimited,
+        Unavailable,
+        CallTimeout,
+        InDoubt,
+        ToolError,
+        ToolBug,
+        InvalidResult,
+        ResourceLimit,
+        CallCancelled,
+    )
+}
+"""Every kind of failed call by its code."""
+
+
+def tell_problems(problems: Sequence[Problem]) -> str:
+    """What a model is told of wrong arguments: one line each, first what is missing and must be asked for."""
+    lines = []
+    for problem in problems:
+        where = problem.path or "arguments"
+        came = f", received {problem.received}" if problem.received else ""
+        lines.append(f"{where}: {problem.rule}: expected {problem.expected}{came}")
+    if any(problem.rule == "required" for problem in problems):
+        lines.append("If you do not know a required value, ask the user for it; do not guess.")
+    return "Invalid arguments. " + "\n".join(lines)

@@ -1,0 +1,159 @@
+"""What happens in a run, as it happens: one closed union, `Event`. `match` on it and the type checker finds the forgotten case.
+
+A decoder emits the first four (`Delta`); the agent adds the rest. Events are for watching; the journal is what counts.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from .call import ToolCall, ToolResult
+from .json import Json
+from .message import Message, Reply, Usage
+
+
+class TextDelta(Struct, frozen=True, tag="text_delta"):
+    """More of the answer's text."""
+
+    text: str
+
+
+class ReasoningDelta(Struct, frozen=True, tag="reasoning_delta"):
+    """More of the model's reasoning."""
+
+    text: str
+
+
+class CallDelta(Struct, frozen=True, tag="call_delta"):
+    """More of a call that the model is saying.
+
+    Attributes:
+        index: which call of this reply, from 0.
+        name: the tool's name, in the first delta of a call; empty later.
+        arguments: the next piece of the arguments as source text.
+    """
+
+    index: int
+    name: str = ""
+    arguments: str = ""
+
+
+class CallSaid(Struct, frozen=True, tag="call_said"):
+    """The model finished saying a call."""
+
+    index: int
+    call: ToolCall
+
+
+Delta = TextDelta | ReasoningDelta | CallDelta | CallSaid
+
+
+class RunStarted(Struct, frozen=True, tag="run_started"):
+    """A run begins, or goes on after it was paused or interrupted."""
+
+    run_id: str
+
+
+class ReplyFinished(Struct, frozen=True, tag="reply_finished"):
+    """The model's turn is complete.
+
+    Attributes:
+        reply: all it said.
+        seconds: how long it took.
+    """
+
+    reply: Reply
+    seconds: float
+
+
+class CallStarted(Struct, frozen=True, tag="call_started"):
+    """A tool starts to run, with the arguments it really gets."""
+
+    call: ToolCall
+    repairs: tuple[str, ...] = ()
+
+
+class CallProgress(Struct, frozen=True, tag="call_progress"):
+    """A running tool tells how far it is."""
+
+    call_id: str
+    value: Json
+
+
+class CallFinished(Struct, frozen=True, tag="call_finished"):
+    """A call has its outcome.
+
+    Attributes:
+        call: the call as the model said it.
+        result: what came back, or why nothing did.
+        seconds: how long it took, waiting included.
+    """
+
+    call: ToolCall
+    result: ToolResult
+    seconds: float
+
+
+class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
+    """Something a run waits for.
+
+    Attributes:
+        id: what an answer is given under.
+        kind: `approval` of a call by a person, an `answer` by the user, or the `result` of a call that the program itself
+            is to make, because its tool is a bare definition.
+        call: the call that waits, with the arguments that would be used.
+        message: what to show.
+    """
+
+    id: str
+    kind: Literal["approval", "answer", "result"]
+    message: str
+    call: ToolCall | None = None
+
+
+class Paused(Struct, frozen=True, tag="paused"):
+    """The run waits for a person; `agent.resume` goes on with the answers."""
+
+    pending: tuple[Pending, ...]
+
+
+class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
+    """How a run ended.
+
+    Attributes:
+        run_id: under which it stands in the journal.
+        status: `done`, `paused` (see `pending`) or `stopped` (see `stop_reason`).
+        text: the answer, or what the user should be told.
+        output: the answer as a value of the agent's `output_type`; the text where there is none.
+        calls: each call with its result, in the order of the model's words.
+        messages: the whole conversation of this run.
+        usage: tokens, added up.
+        steps: how often the model was asked.
+        stop_reason: which limit, `loop_detected` or `cancelled`; empty unless stopped.
+        pending: what a paused run waits for.
+    """
+
+    run_id: str
+    status: Literal["done", "paused", "stopped"]
+    text: str
+    output: object
+    calls: tuple[tuple[ToolCall, ToolResult], ...]
+    messages: tuple[Message, ...]
+    usage: Usage
+    steps: int
+    stop_reason: str = ""
+    pending: tuple[Pending, ...] = ()
+
+
+class RunFinished(Struct, frozen=True, tag="run_finished"):
+    """The last event of every run."""
+
+    result: RunResult
+
+
+Event = (
+    Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | Paused | RunFinished
+)
+"""Everything that `agent.stream` yields."""

@@ -1,0 +1,237 @@
+"""The seams between rooms, as protocols. Each has a fake that we ship in `actum.testing`.
+
+`Model` says, `Toolset` does, `Policy` decides, `Approver` is a person, `Journal` remembers, `Clock` is time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
+
+from .call import MediaPart, ToolCall, ToolResult
+from .event import Delta, Pending
+from .json import Json, JsonObject
+from .message import Message, Reply, Transcript
+from .record import Entry, Record, RunSummary
+from .tool import Tool
+
+
+class AllowedTools(Struct, frozen=True):
+    """A tool choice that narrows the tools to some of them.
+
+    Attributes:
+        names: the tools that may be called.
+        mode: `auto` (may call one of them) or `required` (must).
+    """
+
+    names: tuple[str, ...]
+    mode: Literal["auto", "required"] = "auto"
+
+
+class NamedTool(Struct, frozen=True):
+    """A tool choice that demands this one tool."""
+
+    name: str
+
+
+ToolChoice = Literal["auto", "none", "required"] | NamedTool | AllowedTools
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What a model is asked.
+
+    Attributes:
+        messages: the conversation so far, instructions included; a `Transcript` in a run, which only grows.
+        tools: the tools the model may call. They stay in every request of a run.
+        tool_choice: whether and what it must call.
+        parallel_calls: whether it may say several calls in one reply; None leaves it to the endpoint.
+        stop: texts at which the model is to stop.
+        output_schema: JSON Schema that the final answer must fit, where the dialect can ask for it.
+        max_tokens: at most so many tokens of answer.
+        temperature: randomness; None leaves it to the endpoint.
+        model: the model's name at the endpoint; filled in by whoever sends the request.
+        stream: whether the answer is to come in pieces; likewise.
+        extras: further fields, passed to the endpoint as they are.
+    """
+
+    messages: Sequence[Message]
+    tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    parallel_calls: bool | None = None
+    stop: tuple[str, ...] = ()
+    output_schema: JsonObject | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    model: str = ""
+    stream: bool = False
+    extras: JsonObject = {}
+
+
+@runtime_checkable
+class Model(Protocol):
+    """Something that answers. One method: streamed and whole are the same call with and without a listener."""
+
+    @property
+    def name(self) -> str:
+        """What to call it in records and traces."""
+
+    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
+        """Answer a request.
+
+        Args:
+            request: what is asked.
+            emit: is told each piece as it comes; None when nobody watches.
+
+        Raises:
+            ModelError: there is no answer.
+        """
+
+
+class Context:
+    """What a running tool may know and do besides its arguments. Tools ask for it by a parameter annotated `Context`.
+
+    Attributes:
+        run_id: the run this call belongs to.
+        call: the call, with the arguments that the tool gets.
+        key: the idempotency key: the same for every attempt at this call, for services that take one.
+        attempt: 1 for the first attempt.
+        principal: on whose behalf.
+        deps: what the program passed as `context=` to `Agent.run`; a tool's own affair.
+        attachments: the run's attachments by handle.
+    """
+
+    __slots__ = ("_progress", "attachments", "attempt", "call", "deps", "key", "principal", "run_id")
+
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        call: ToolCall,
+        key: str,
+        attempt: int,
+        principal: str,
+        deps: object,
+        attachments: dict[str, MediaPart],
+        progress: Callable[[ToolCall, Json], None] | None,
+    ) -> None:
+        self.run_id = run_id
+        self.call = call
+        self.key = key
+        self.attempt = attempt
+        self.principal = principal
+        self.deps = deps
+        self.attachments = attachments
+        self._progress = progress
+
+    def progress(self, value: Json) -> None:
+        """Tell whoever watches how far this call is: a share, a sentence, anything JSON."""
+        if self._progress is not None:
+            self._progress(self.call, value)
+
+
+@runtime_checkable
+class Toolset(Protocol):
+    """A place where tools live."""
+
+    @property
+    def generation(self) -> int:
+        """A number that changes whenever the list of tools does. Constant for a set that never changes."""
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools there are now."""
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Do it. The call is resolved, validated, allowed and on record when it comes here, and only then.
+
+        Raises:
+            CallError: it could not be done; the class says what that means.
+        """
+
+
+class Decision(Struct, frozen=True):
+    """What a policy says of a call.
+
+    Attributes:
+        verdict: go ahead, ask a person, or refuse.
+        rule: which rule said so, for the record.
+        reason: why, fit for the model and the user.
+    """
+
+    verdict: Literal["allow", "ask", "deny"]
+    rule: str
+    reason: str = ""
+
+
+class Policy(Protocol):
+    """Decides, by facts alone and without I/O, whether a call may be made."""
+
+    def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
+        """Judge a call whose arguments fit its schema."""
+
+
+class Answer(Struct, frozen=True, omit_defaults=True):
+    """A person's answer to something pending.
+
+    Attributes:
+        verdict: for an approval: `approve` or `deny`; for a question or a result: `answer`.
+        text: the user's answer, the result, or a word to the model about a denial.
+        by: who answered.
+    """
+
+    verdict: Literal["approve", "deny", "answer"]
+    text: str = ""
+    by: str = "user"
+
+
+class Approver(Protocol):
+    """A person who can be asked right now, at a terminal say."""
+
+    async def ask(self, pending: Pending) -> Answer | None:
+        """Show what waits and return the answer; None when there is none now, and the run is paused."""
+
+
+class Journal(Protocol):
+    """The record of runs: append-only, one chain a run. The only state that a run has."""
+
+    def append(self, run_id: str, record: Record) -> int:
+        """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""
+
+    async def sync(self) -> None:
+        """Return when everything appended so far would survive a loss of power."""
+
+    def keep(self, digest: str, payload: bytes) -> None:
+        """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools."""
+
+    async def kept(self, digest: str) -> bytes:
+        """The payload kept under this digest.
+
+        Raises:
+            UnknownName: there is none.
+        """
+
+    async def read(self, run_id: str) -> list[Entry]:
+        """The entries of a run in order; empty when there is no such run."""
+
+    async def runs(self, *, conversation: str = "", limit: int = 50) -> list[RunSummary]:
+        """The latest runs, newest first, of one conversation where it is named."""
+
+    async def close(self) -> None:
+        """Write what is left and let go of the file."""
+
+
+class Clock(Protocol):
+    """Time, so that tests need not wait for it."""
+
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+        """A block that is ended with `TimeoutError` after so many seconds; None for never."""
+
+

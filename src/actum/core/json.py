@@ -1,0 +1,148 @@
+"""What JSON may hold, as types, and the one place where foreign JSON text becomes such a value.
+
+Model-made JSON is hostile input: duplicate keys, `NaN`, numbers of any length, half a surrogate pair. `parse` reads it
+strictly and says what it had to mend. The journal and the dialects encode with msgspec, which needs what `parse` ensures.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+else:  # msgspec reads annotations at run time and has no recursive alias
+    Json = Any
+
+JsonObject = dict[str, Json]
+
+DEPTH_MAX = 100
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+class JsonProblem(ValueError):
+    """The text is not the JSON that was asked for. The message says what and where, and quotes at most a few characters."""
+
+
+def parse(text: str | bytes) -> tuple[Json, tuple[str, ...]]:
+    """Read one JSON value out of text that a model wrote.
+
+    Args:
+        text: the whole text; white space around the value is allowed, anything else is not.
+
+    Returns:
+        The value and the repairs that were made, each a short phrase (`duplicate key 'a': kept the last`).
+
+    Raises:
+        JsonProblem: not JSON, `NaN` or `Infinity`, or nested deeper than 100 levels.
+
+    >>> parse('{"a": 1, "a": 2}')
+    ({'a': 2}, ("duplicate key 'a': kept the last",))
+    """
+    if isinstance(text, bytes):
+        text = text.decode("utf-8", "replace")
+    repairs: list[str] = []
+
+    def unique(pairs: list[tuple[str, Json]]) -> JsonObject:
+        value = dict(pairs)
+        if len(value) != len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen:
+                    repairs.append(f"duplicate key {key[:40]!r}: kept the last")
+                seen.add(key)
+        return value
+
+    try:
+        value: Json = json.loads(text, object_pairs_hook=unique, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise JsonProblem(f"{error.msg} at character {error.pos} of {len(text)}") from None
+    except RecursionError:
+        raise JsonProblem(f"nested deeper than {DEPTH_MAX} levels") from None
+    except ValueError as error:  # Python's limit on the digits of an integer, and _refuse_constant
+        raise JsonProblem(str(error).split(";")[0][:120]) from None
+    if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+        value = _without_surrogates(value)
+        repairs.append("half a surrogate pair: replaced by U+FFFD")
+    if _depth_exceeds(value, DEPTH_MAX):
+        raise JsonProblem(f"nested deeper than {DEPTH_MAX} levels")
+    return value, tuple(repairs)
+
+
+def parse_object(text: str | bytes) -> tuple[JsonObject, tuple[str, ...]]:
+    """Like `parse`, for arguments: empty text is `{}`, an object written as JSON text in a string is opened once.
+
+    Raises:
+        JsonProblem: also when the value is not an object.
+    """
+    if not text.strip():
+        return {}, ()
+    value, repairs = parse(text)
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        value, more = parse(value)
+        repairs = (*repairs, "arguments were JSON inside a string: opened", *more)
+    if value is None:
+        return {}, (*repairs, "null taken as no arguments")
+    if not isinstance(value, dict):
+        raise JsonProblem(f"an object was expected, {kind_of(value)} came")
+    return value, repairs
+
+
+def dumps(value: object) -> str:
+    """Compact JSON text, non-ASCII as it is. The inverse of `parse` for everything that `parse` returns."""
+    return msgspec.json.encode(value).decode()
+
+
+def kind_of(value: object) -> str:
+    """The JSON name of a value's type, as the model should read it: `integer`, `array`, ..."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list() | tuple():
+            return "array"
+        case _:
+            return "object"
+
+
+def _refuse_constant(name: str) -> Json:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _without_surrogates(value: Json) -> Json:
+    match value:
+        case str():
+            return _LONE_SURROGATE.sub("\ufffd", value)
+        case list():
+            return [_without_surrogates(item) for item in value]
+        case dict():
+            return {_LONE_SURROGATE.sub("\ufffd", key): _without_surrogates(item) for key, item in value.items()}
+        case _:
+            return value
+
+
+def _depth_exceeds(value: Json, limit: int) -> bool:
+    level: list[Json] = [value]
+    for _ in range(limit):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return False
+    return True
+
+
+def _children(value: Json) -> list[Json]:
+    if isinstance(value, dict):
+        return [v for v in value.values() if isinstance(v, dict | list)]
+    if isinstance(value, list):
+        return [v for v in value if isinstance(v, dict | list)]
+    return []

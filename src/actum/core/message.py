@@ -1,0 +1,201 @@
+"""What is said in a conversation: messages, a model's reply, what it cost, and the transcript that a run grows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import overload
+
+import msgspec
+from msgspec import Struct
+
+from .call import MediaPart, TextPart, ToolCall, ToolResult
+from .json import JsonObject
+
+
+class ReasoningPart(Struct, frozen=True, tag="reasoning", omit_defaults=True):
+    """What a model thought before it spoke.
+
+    Attributes:
+        text: the thought, where the API shows it.
+        signature: an opaque token that some APIs want back unchanged.
+    """
+
+    text: str
+    signature: str = ""
+
+
+class RefusalPart(Struct, frozen=True, tag="refusal"):
+    """The model's words for why it won't."""
+
+    text: str
+
+
+class Usage(Struct, frozen=True, omit_defaults=True):
+    """Tokens of one reply, or of several added up.
+
+    Attributes:
+        input_tokens: all that went in, cached ones included.
+        output_tokens: all that came out, reasoning included.
+        cached_tokens: how many of `input_tokens` the endpoint had in its cache.
+        reasoning_tokens: how many of `output_tokens` were thought, not said.
+    """
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+class SystemMessage(Struct, frozen=True, tag="system"):
+    """Instructions by whoever built the agent."""
+
+    text: str
+
+
+class UserMessage(Struct, frozen=True, tag="user"):
+    """What the user said, with what they attached."""
+
+    content: tuple[TextPart | MediaPart, ...]
+
+    @classmethod
+    def of(cls, said: str | UserMessage) -> UserMessage:
+        """The message itself, or one made of plain text."""
+        return said if isinstance(said, UserMessage) else cls((TextPart(said),))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+
+
+ReplyPart = TextPart | ReasoningPart | RefusalPart | ToolCall | MediaPart
+
+
+class Reply(Struct, frozen=True, tag="reply", omit_defaults=True):
+    """What a model said in one turn, in the order in which it said it: the assistant's message.
+
+    Attributes:
+        content: text, reasoning, calls and media, in order.
+        finish_reason: why the model stopped, in its API's word; recorded, never trusted alone.
+        usage: tokens, where the endpoint tells them.
+        model: the model that answered, by its own name.
+        id: the endpoint's id of the reply.
+        extras: fields of the reply that have no place here, carried through unharmed.
+    """
+
+    content: tuple[ReplyPart, ...] = ()
+    finish_reason: str = ""
+    usage: Usage = Usage()
+    model: str = ""
+    id: str = ""
+    extras: JsonObject = {}
+
+    @classmethod
+    def of(cls, text: str = "", calls: Iterable[ToolCall] = (), reasoning: str = "") -> Reply:
+        """A reply out of its usual pieces: reasoning, then text, then calls."""
+        parts: list[ReplyPart] = []
+        if reasoning:
+            parts.append(ReasoningPart(reasoning))
+        if text:
+            parts.append(TextPart(text))
+        return cls((*parts, *calls))
+
+    @property
+    def text(self) -> str:
+        return "".join([part.text for part in self.content if isinstance(part, TextPart | RefusalPart)])
+
+    @property
+    def reasoning(self) -> str:
+        return "".join([part.text for part in self.content if isinstance(part, ReasoningPart)])
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple([part for part in self.content if type(part) is ToolCall])
+
+
+class ToolMessage(Struct, frozen=True, tag="tool"):
+    """What a call came to, said back to the model.
+
+    Attributes:
+        name: the tool's name as the model called it.
+        result: what came back; `result.call_id` names the call.
+    """
+
+    name: str
+    result: ToolResult
+
+
+Message = SystemMessage | UserMessage | Reply | ToolMessage
+
+_encoder = msgspec.json.Encoder()
+
+
+class Transcript(Sequence[Message]):
+    """The messages of a run: append-only, so that what was made of a message once need not be made again.
+
+    Nothing scans the history at each step: its digest rolls on with each message, and a dialect's encoding of past
+    messages is kept by `render`.
+    """
+
+    __slots__ = ("_digest", "_messages", "_rendered")
+
+    def __init__(self, messages: Iterable[Message] = ()) -> None:
+        self._messages: list[Message] = []
+        self._rendered: dict[str, list[bytes]] = {}
+        self._digest = hashlib.sha256()
+        self.extend(messages)
+
+    def append(self, message: Message) -> None:
+        """Add a message at the end."""
+        self._messages.append(message)
+        self._digest.update(_encoder.encode(message))
+
+    def extend(self, messages: Iterable[Message]) -> None:
+        """Add messages at the end."""
+        for message in messages:
+            self.append(message)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over all messages so far, hexadecimal."""
+        return self._digest.hexdigest()
+
+    def render(self, dialect: str, encode: Callable[[Message], bytes]) -> list[bytes]:
+        """Each message as `encode` writes it, encoding only those that were not asked for before.
+
+        Args:
+            dialect: the name under which the result is kept.
+            encode: a pure function of one message.
+
+        Returns:
+            One piece a message; the list grows in place at later calls and must not be changed.
+        """
+        pieces = self._rendered.setdefault(dialect, [])
+        for message in self._messages[len(pieces) :]:
+            pieces.append(encode(message))
+        return pieces
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[Message]:
+        return iter(self._messages)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Message]: ...
+    def __getitem__(self, index: int | slice) -> Message | list[Message]:
+        return self._messages[index]

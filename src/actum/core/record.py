@@ -1,0 +1,294 @@
+"""What the journal holds: typed records, and the chain that binds the stored bytes.
+
+A run is a sequence of entries numbered from 0. An entry holds its record as stored bytes (the payload), a random salt,
+and two SHA-256 values: `digest` over salt and payload, `head` over the previous head, the number, the time and the digest.
+The chain covers digests, not payloads: a payload can be deleted and the chain still checks, and the salt keeps a deleted
+short payload from being guessed from its digest.
+
+The order of records in a run::
+
+    Started  (Replied  (Intended Settled | Refused | Asked [Answered] ...)*)*  Ended
+
+An outcome belongs to (number of the `Replied` entry, index of the call in it): ids made by models are unique only
+within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without `Settled` is in doubt.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import struct
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from .call import ToolCall, ToolResult
+from .errors import JournalError
+from .json import JsonObject
+from .message import Message, Reply, Usage, UserMessage
+
+
+class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=True):
+    """A run begins.
+
+    Attributes:
+        agent: the agent's name.
+        model: the model's name.
+        said: the messages that this run adds to the conversation: the user's words.
+        instructions: the system prompt as it was rendered.
+        tools: digest of the tool definitions, which the journal keeps under it.
+        limits: digest-relevant settings of the loop, as JSON.
+        principal: on whose behalf.
+        conversation: id of the conversation, empty for a run that stands alone.
+        previous: the run before this one in the conversation.
+        parent: the run whose call started this one.
+    """
+
+    agent: str
+    model: str
+    said: tuple[Message, ...]
+    instructions: str = ""
+    tools: str = ""
+    limits: JsonObject = {}
+    principal: str = ""
+    conversation: str = ""
+    previous: str = ""
+    parent: str = ""
+
+
+class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
+    """The tools that are shown to the model are other ones from here on; `tools` as in `Started`."""
+
+    tools: str
+
+
+class Replied(Struct, frozen=True, tag="replied", omit_defaults=True):
+    """The model answered.
+
+    Attributes:
+        intention: digest of what it was asked, compared when the run is replayed.
+        reply: what it said.
+        seconds: how long it took.
+        elapsed: seconds since the run began.
+    """
+
+    intention: str
+    reply: Reply
+    seconds: float = 0.0
+    elapsed: float = 0.0
+
+
+class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
+    """A tool is about to run. On record before it does.
+
+    Attributes:
+        reply: number of the `Replied` entry that holds the call.
+        index: which call of that reply, from 0.
+        attempt: 1 for the first.
+        tool: the tool's name.
+        version: digest of the tool's definition.
+        arguments: what the tool gets, after coercion.
+        key: the idempotency key.
+        rule: the policy rule that allowed it, or the approval.
+        repairs: what was mended in the arguments.
+    """
+
+    reply: int
+    index: int
+    attempt: int
+    tool: str
+    version: str
+    arguments: JsonObject
+    key: str
+    rule: str = ""
+    repairs: tuple[str, ...] = ()
+
+
+class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
+    """An attempt has its outcome, good or bad.
+
+    Attributes:
+        detail: for people and the audit: where in a tool's code it failed; never told to a model.
+        final: False when another attempt follows.
+    """
+
+    reply: int
+    index: int
+    result: ToolResult
+    seconds: float = 0.0
+    elapsed: float = 0.0
+    detail: str = ""
+    final: bool = True
+
+
+class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
+    """A call was turned away before it reached a tool; `result.error` says why, `rule` by whom."""
+
+    reply: int
+    index: int
+    result: ToolResult
+    elapsed: float = 0.0
+    rule: str = ""
+
+
+class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
+    """The run waits for a person.
+
+    Attributes:
+        id: what the answer is given under.
+        kind: `approval` of a call, `answer` to a question, or `result` of a call that the program makes itself.
+        message: what the person is shown.
+        reply, index: the call that waits; for a question, `index` is -1.
+        call: the call with the arguments that would be used.
+        version: digest of the tool's definition that is asked about.
+        rule: the rule that wants it.
+    """
+
+    id: str
+    kind: Literal["approval", "answer", "result"]
+    message: str
+    reply: int = -1
+    index: int = -1
+    call: ToolCall | None = None
+    version: str = ""
+    rule: str = ""
+
+
+class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
+    """What was asked under `id` is answered; `elapsed` as in `Replied`."""
+
+    id: str
+    verdict: Literal["approve", "deny", "answer"]
+    text: str = ""
+    by: str = ""
+    elapsed: float = 0.0
+
+
+class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
+    """The run ended, or paused until it is resumed."""
+
+    status: Literal["done", "paused", "stopped", "failed"]
+    text: str = ""
+    reason: str = ""
+    usage: Usage = Usage()
+
+
+Record = Started | ToolsChanged | Replied | Intended | Settled | Refused | Asked | Answered | Ended
+
+
+class Entry(Struct, frozen=True):
+    """A record as it is stored.
+
+    Attributes:
+        number: its place in the run, from 0.
+        at: seconds since 1970 when it was written.
+        payload: the record's bytes; empty when they were deleted.
+        salt: 16 random bytes.
+        digest: SHA-256 over salt and payload.
+        head: SHA-256 over the previous head, number, time and digest.
+    """
+
+    number: int
+    at: float
+    payload: bytes
+    salt: bytes
+    digest: bytes
+    head: bytes
+
+    @property
+    def record(self) -> Record:
+        """The record itself, decoded.
+
+        Raises:
+            msgspec.ValidationError: the payload was deleted or is not a record.
+        """
+        return _decoder.decode(self.payload)
+
+
+class RunSummary(Struct, frozen=True, kw_only=True):
+    """A run in a list of runs: an index of the journal, written with it.
+
+    Attributes:
+        status: `running`, `waiting` for a person, or as it ended: `done`, `paused`, `stopped`, `failed`.
+        started, ended: seconds since 1970; `ended` is None while it has not.
+        question: the user's first words.
+    """
+
+    run_id: str
+    status: str
+    started: float
+    ended: float | None
+    agent: str
+    model: str
+    question: str
+    conversation: str = ""
+    parent: str = ""
+
+
+def summarize(run_id: str, before: RunSummary | None, record: Started | Ended | Asked | Answered, at: float) -> RunSummary:
+    """The line of a run in the list of runs after one more record: how every journal keeps its index."""
+    match record:
+        case Started():
+            question = next((message.text for message in record.said if isinstance(message, UserMessage)), "")
+            return RunSummary(
+                run_id=run_id,
+                status="running",
+                started=at,
+                ended=None,
+                agent=record.agent,
+                model=record.model,
+                question=question,
+                conversation=record.conversation,
+                parent=record.parent,
+            )
+        case _ if before is None:
+            raise JournalError(f"run {run_id} has a {type(record).__name__} record before it was started")
+        case Ended():
+            return msgspec.structs.replace(before, status=record.status, ended=None if record.status == "paused" else at)
+        case Asked():
+            return msgspec.structs.replace(before, status="waiting")
+        case Answered():
+            return msgspec.structs.replace(before, status="running", ended=None)
+
+
+GENESIS = bytes(32)
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+_HEADER = struct.Struct(">32sQd32s")
+
+
+def seal(record: Record, number: int, at: float, previous: bytes) -> Entry:
+    """Make the entry that follows the one whose head is `previous` (`GENESIS` for the first)."""
+    payload = _encoder.encode(record)
+    salt = os.urandom(16)
+    digest = hashlib.sha256(salt + payload).digest()
+    head = hashlib.sha256(_HEADER.pack(previous, number, at, digest)).digest()
+    return Entry(number, at, payload, salt, digest, head)
+
+
+def verify(entries: Iterable[Entry]) -> list[str]:
+    """Check a run's chain from its first entry.
+
+    Returns:
+        What is wrong, one sentence an entry; empty when every stored byte is as it was written and none is missing in
+        between. Without a signed or exported head, a chain that was rewritten or cut at its end can not be told.
+    """
+    problems = []
+    previous, expected = GENESIS, 0
+    for entry in entries:
+        if entry.number != expected:
+            problems.append(f"entry {expected} is missing")
+        if entry.payload and hashlib.sha256(entry.salt + entry.payload).digest() != entry.digest:
+            problems.append(f"entry {entry.number}: its payload was changed")
+        if hashlib.sha256(_HEADER.pack(previous, entry.number, entry.at, entry.digest)).digest() != entry.head:
+            problems.append(f"entry {entry.number}: it does not follow the entry before it")
+        previous, expected = entry.head, entry.number + 1
+    return problems
+
+
+def new_id(prefix: str) -> str:
+    """A fresh id: the prefix and 80 random bits, as in `run_1f0c...`."""
+    return f"{prefix}_{secrets.token_hex(10)}"

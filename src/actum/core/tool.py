@@ -1,0 +1,94 @@
+"""`Tool`: what a model and a policy need to know of a tool, as plain data. Where it runs is a toolset's business."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from .errors import BadTool
+from .json import JsonObject
+
+Effects = Literal["read", "write", "send", "spend", "destroy", "execute"]
+"""What using a tool does: look, change, tell others, cost money, lose something for good, run code."""
+
+NAME = re.compile(r"[A-Za-z0-9_.\-\u0080-\U0010ffff]{1,128}")
+_sorted = msgspec.json.Encoder(order="sorted")
+
+
+class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, dict=True):
+    """A tool's definition.
+
+    Attributes:
+        name: what a model calls it; letters of any language, digits, `_`, `-`, `.`; at most 128.
+        description: what it does and when to use it, for the model.
+        parameters: JSON Schema (2020-12 unless it says otherwise) of the arguments, an object.
+        result: JSON Schema of the structured result, where it is known.
+        effects: what using it does. None: not declared, which for a foreign tool means it may do anything.
+        idempotent: doing it twice with the same arguments is as good as once.
+        foreign: it comes from another party (an MCP server, an agent, an API) and its own word is not trusted.
+        approval: every use waits for a person's approval, whatever the policy says.
+        sequential: must not run beside other calls of the same turn.
+        polled: is meant to be asked again and again with the same arguments; loop detection lets it be.
+        timeout_s: seconds one attempt may take; None for the run's default.
+        title: a name for people.
+
+    Raises:
+        BadTool: a name no model could say, or parameters that are not the schema of an object.
+
+    >>> Tool(name="add", description="Add two numbers.", parameters={"type": "object"}).effects is None
+    True
+    """
+
+    name: str
+    description: str = ""
+    parameters: JsonObject = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
+    result: JsonObject | None = None
+    effects: frozenset[Effects] | None = None
+    idempotent: bool = False
+    foreign: bool = False
+    approval: bool = False
+    sequential: bool = False
+    polled: bool = False
+    timeout_s: float | None = None
+    title: str = ""
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise BadTool(f"tool name {self.name[:130]!r}: use 1 to 128 letters, digits, '_', '-' or '.'")
+        if not isinstance(self.parameters, Mapping) or self.parameters.get("type", "object") != "object":
+            raise BadTool(f"tool {self.name!r}: parameters must be the JSON Schema of an object")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the definition, hexadecimal: two tools with this in common are the same to a model and a policy."""
+        known: str | None = self.__dict__.get("digest_")
+        if known is None:
+            known = self.__dict__["digest_"] = hashlib.sha256(_sorted.encode(self)).hexdigest()
+        return known
+
+    @property
+    def reads_only(self) -> bool:
+        """It is declared to change nothing."""
+        return self.effects is not None and self.effects <= {"read"}
+
+    @property
+    def repeatable(self) -> bool:
+        """Running it again after an unknown outcome does no harm."""
+        return self.reads_only or self.idempotent
+
+    def property_schemas(self) -> dict[str, JsonObject]:
+        """Name and schema of each parameter, in the order they were declared."""
+        found = self.parameters.get("properties")
+        if not isinstance(found, dict):
+            return {}
+        return {name: schema if isinstance(schema, dict) else {} for name, schema in found.items()}
+
+    def required(self) -> tuple[str, ...]:
+        """Names of the parameters that must be given."""
+        found = self.parameters.get("required")
+        return tuple(str(name) for name in found) if isinstance(found, list) else ()

@@ -1,0 +1,97 @@
+"""What every dialect is: a pure pair of functions between what a model says and our nouns. No I/O, no clock, no ids from outside.
+
+There are two kinds. An *API dialect* speaks bytes: the body of a request, the body or the event stream of an answer.
+A *text dialect* speaks text: it tells a model in its prompt how to write a call, and finds the call in what it writes.
+Both are served as well as spoken, so any-to-any is: decode with one, encode with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ..core.errors import ModelError
+from ..core.event import Delta
+from ..core.interfaces import Request
+from ..core.message import Reply
+from ..core.tool import Tool
+
+
+class Decoder(Protocol):
+    """Reads an answer piece by piece. Linear in the total input, whatever the cuts; `reply` does not depend on them."""
+
+    def feed(self, chunk: bytes | str) -> list[Delta]:
+        """Take the next piece and return what became certain by it, in order."""
+
+    def close(self) -> list[Delta]:
+        """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
+
+    @property
+    def reply(self) -> Reply:
+        """All that was said; whole after `close`."""
+
+
+class Encoder(Protocol):
+    """Writes an answer piece by piece, as a server that streams does."""
+
+    def feed(self, delta: Delta) -> bytes:
+        """The bytes to send for this piece; may be empty."""
+
+    def close(self, reply: Reply) -> bytes:
+        """The bytes that end the stream, with finish reason and usage."""
+
+
+class ApiDialect(Protocol):
+    """A model API's wire format, both ways."""
+
+    @property
+    def name(self) -> str: ...
+
+    def encode_request(self, request: Request) -> bytes:
+        """The body of the HTTP request. Client side."""
+
+    def decode_request(self, wire: bytes) -> Request:
+        """What a client asks. Served side.
+
+        Raises:
+            UsageError: the body is not a request of this API; the message says where.
+        """
+
+    def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
+        """A whole, unstreamed answer. Client side.
+
+        Raises:
+            ModelGarbled: the body is not an answer of this API.
+        """
+
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> Decoder:
+        """A reader of a streamed answer. Client side."""
+
+    def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
+        """The error that an answer with a failing HTTP status means. Client side."""
+
+    def encode_reply(self, reply: Reply) -> bytes:
+        """The body of a whole answer. Served side."""
+
+    def encoder(self) -> Encoder:
+        """A writer of a streamed answer. Served side."""
+
+
+class TextDialect(Protocol):
+    """A way to say calls in plain text."""
+
+    @property
+    def name(self) -> str: ...
+
+    def encode_request(self, request: Request) -> Request:
+        """The same request for a model that only reads and writes text: the tools described in its instructions, past
+        calls and results written out as text, no tools beside the messages, and the texts at which it must stop."""
+
+    def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
+        """What a model wrote, as text and calls."""
+
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> Decoder:
+        """A reader of the same text in pieces."""
+
+    def encode_reply(self, reply: Reply) -> str:
+        """The text by which a model would have said this reply; `decode` takes it back."""

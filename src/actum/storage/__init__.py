@@ -1,0 +1,1 @@
+"""Where things are kept. The only room, beside `transport`, that does I/O on its own."""

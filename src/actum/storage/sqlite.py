@@ -1,0 +1,250 @@
+"""The journal in SQLite: a file that a run survives its process in.
+
+One thread owns the connection and does all that touches the file, in the order in which it was asked. `append` seals the
+entry at once and hands it over; the thread writes whatever has come together in one transaction, so that writers who
+wait at the same time share one `fsync` (group commit). An entry that somebody waits for with `sync` is written with
+`synchronous=FULL` and survives a loss of power; the others survive the end of the process as soon as they are written.
+
+Knows nothing of what the records mean, but for the line of each run in the list of runs, written in the same transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ..core.errors import JournalError, UnknownName
+from ..core.record import GENESIS, Answered, Asked, Ended, Entry, Record, RunSummary, Started, seal, summarize
+
+T = TypeVar("T")
+
+MIGRATIONS = (
+    """
+    CREATE TABLE entries (
+        run_id TEXT NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL,
+        payload BLOB NOT NULL, salt BLOB NOT NULL, digest BLOB NOT NULL, head BLOB NOT NULL,
+        PRIMARY KEY (run_id, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE runs (
+        run_id TEXT PRIMARY KEY, status TEXT NOT NULL, started REAL NOT NULL, ended REAL, agent TEXT NOT NULL,
+        model TEXT NOT NULL, question TEXT NOT NULL, conversation TEXT NOT NULL, parent TEXT NOT NULL
+    );
+    CREATE INDEX runs_by_conversation ON runs (conversation, started);
+    CREATE INDEX runs_by_start ON runs (started);
+    CREATE TABLE kept (digest TEXT PRIMARY KEY, payload BLOB NOT NULL);
+    """,
+)
+"""Each brings a file from one schema to the next; `PRAGMA user_version` counts those that were made."""
+
+_COLUMNS = "run_id, status, started, ended, agent, model, question, conversation, parent"
+
+Work = Callable[[sqlite3.Connection], None]
+
+
+class _Job:
+    """Something for the thread to do. `done` is told when it is on the disk, or why it is not."""
+
+    __slots__ = ("done", "durable", "work")
+
+    def __init__(self, work: Work, done: Callable[[BaseException | None], None] | None, durable: bool) -> None:
+        self.work = work
+        self.done = done
+        self.durable = durable
+
+
+class SQLiteJournal:
+    """A `Journal` in one SQLite file (WAL mode).
+
+    Args:
+        path: the file; made, with its folder, when it is not there.
+        now: where the time of an entry comes from, in seconds since 1970.
+
+    Raises:
+        JournalError: the file can not be opened, is no journal, or was written by a newer version.
+    """
+
+    def __init__(self, path: str | Path, *, now: Callable[[], float] = time.time) -> None:
+        self.path = Path(path)
+        self._now = now
+        self._heads: dict[str, tuple[int, bytes]] = {}
+        self._kept: set[str] = set()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._broken: BaseException | None = None
+        self._connection = _open(self.path)
+        self._thread = threading.Thread(target=self._write, name=f"journal {self.path.name}", daemon=True)
+        self._thread.start()
+
+    def append(self, run_id: str, record: Record) -> int:
+        self._raise_if_broken()
+        if run_id not in self._heads:
+            self._heads[run_id] = self._head_on_file(run_id)
+        number, head = self._heads[run_id]
+        at = self._now()
+        entry = seal(record, number, at, head)
+        self._heads[run_id] = (number + 1, entry.head)
+
+        def work(connection: sqlite3.Connection) -> None:
+            kind = str(record.__struct_config__.tag)
+            row = (run_id, number, at, kind, entry.payload, entry.salt, entry.digest, entry.head)
+            connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            if isinstance(record, Started | Ended | Asked | Answered):
+                _write_summary(connection, run_id, record, at)
+
+        self._jobs.put(_Job(work, None, durable=False))
+        if isinstance(record, Ended) and record.status != "paused":
+            del self._heads[run_id]
+        return number
+
+    async def sync(self) -> None:
+        await self._ask(lambda connection: None, durable=True)
+
+    def keep(self, digest: str, payload: bytes) -> None:
+        if digest in self._kept:
+            return
+        self._raise_if_broken()
+        self._kept.add(digest)
+        statement = "INSERT OR IGNORE INTO kept VALUES (?, ?)"
+        self._jobs.put(_Job(lambda connection: _run(connection, statement, (digest, payload)), None, durable=False))
+
+    async def kept(self, digest: str) -> bytes:
+        rows = await self._ask(lambda c: c.execute("SELECT payload FROM kept WHERE digest = ?", (digest,)).fetchall())
+        if not rows:
+            raise UnknownName(f"the journal {self.path} keeps nothing under {digest}")
+        return bytes(rows[0][0])
+
+    async def read(self, run_id: str) -> list[Entry]:
+        query = "SELECT number, at, payload, salt, digest, head FROM entries WHERE run_id = ? ORDER BY number"
+        return [Entry(*row) for row in await self._ask(lambda c: c.execute(query, (run_id,)).fetchall())]
+
+    async def runs(self, *, conversation: str = "", limit: int = 50) -> list[RunSummary]:
+        where, values = ("WHERE conversation = ?", (conversation,)) if conversation else ("", ())
+        query = f"SELECT {_COLUMNS} FROM runs {where} ORDER BY started DESC, rowid DESC LIMIT {int(limit)}"
+        return [_summary(row) for row in await self._ask(lambda c: c.execute(query, values).fetchall())]
+
+    async def close(self) -> None:
+        if self._thread.is_alive():
+            await self.sync()
+            self._jobs.put(None)
+            await asyncio.to_thread(self._thread.join)
+        self._connection.close()
+
+    async def _ask(self, query: Callable[[sqlite3.Connection], T], *, durable: bool = False) -> T:
+        """Have the thread do this, after all that it was given before, and wait for what comes of it."""
+        self._raise_if_broken()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        found: list[T] = []
+
+        def settle(error: BaseException | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(JournalError(f"the journal {self.path} failed: {error}"))
+
+        def work(connection: sqlite3.Connection) -> None:
+            found.append(query(connection))
+
+        def done(error: BaseException | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
+                loop.call_soon_threadsafe(settle, error)
+
+        self._jobs.put(_Job(work, done, durable))
+        await future
+        return found[0]
+
+    def _head_on_file(self, run_id: str) -> tuple[int, bytes]:
+        """Number and head for the next entry of a run that another process may have begun."""
+        finished = threading.Event()
+        rows: list[tuple[int, bytes]] = []
+        query = "SELECT number, head FROM entries WHERE run_id = ? ORDER BY number DESC LIMIT 1"
+
+        def work(connection: sqlite3.Connection) -> None:
+            rows.extend(connection.execute(query, (run_id,)).fetchall())
+
+        self._jobs.put(_Job(work, lambda error: finished.set(), durable=False))
+        finished.wait()
+        self._raise_if_broken()
+        return (rows[0][0] + 1, rows[0][1]) if rows else (0, GENESIS)
+
+    def _raise_if_broken(self) -> None:
+        if self._broken is not None:
+            raise JournalError(f"the journal {self.path} failed: {self._broken}")
+
+    def _write(self) -> None:
+        """The thread: take what has come together, write it in one transaction, tell those who wait."""
+        stop = False
+        while not stop:
+            batch = [self._jobs.get()]
+            while not self._jobs.empty():
+                batch.append(self._jobs.get())
+            stop = None in batch
+            jobs = [job for job in batch if job is not None]
+            error = self._broken or self._commit(jobs)
+            self._broken = error
+            for job in jobs:
+                if job.done is not None:
+                    job.done(error)
+
+    def _commit(self, jobs: list[_Job]) -> BaseException | None:
+        """Write a batch; what went wrong is returned, for everybody who waits and for everything after."""
+        try:
+            level = "FULL" if any(job.durable for job in jobs) else "NORMAL"
+            self._connection.execute(f"PRAGMA synchronous={level}")
+            self._connection.execute("BEGIN IMMEDIATE")
+            for job in jobs:
+                job.work(self._connection)
+            self._connection.execute("COMMIT")
+        except (sqlite3.Error, JournalError) as error:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            return error
+        return None
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+        connection.execute("PRAGMA journal_mode=WAL")
+        _migrate(connection, path)
+    except (sqlite3.Error, OSError) as error:
+        raise JournalError(f"can not open the journal {path}: {error}") from error
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the file to this version's schema, each step in a transaction of its own."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version > len(MIGRATIONS):
+        raise JournalError(f"the journal {path} was written by a newer actum (schema {version}): update actum")
+    for step in range(version, len(MIGRATIONS)):
+        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]}; PRAGMA user_version={step + 1}; COMMIT;")
+
+
+def _write_summary(
+    connection: sqlite3.Connection, run_id: str, record: Started | Ended | Asked | Answered, at: float
+) -> None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+    line = summarize(run_id, _summary(row) if row else None, record, at)
+    values = tuple(getattr(line, name) for name in _COLUMNS.split(", "))
+    if row is None:
+        connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    else:
+        connection.execute("UPDATE runs SET status = ?, ended = ? WHERE run_id = ?", (line.status, line.ended, run_id))
+
+
+def _summary(row: tuple[object, ...]) -> RunSummary:
+    return RunSummary(**dict(zip(_COLUMNS.split(", "), row, strict=True)))  # type: ignore[arg-type]  # columns and fields are the same
+
+
+def _run(connection: sqlite3.Connection, statement: str, values: tuple[object, ...]) -> None:
+    connection.execute(statement, values)

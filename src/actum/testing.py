@@ -1,0 +1,186 @@
+"""Fakes of every protocol, for actum's own tests and for yours. They keep the contracts; nothing needs to be patched.
+
+    model = ScriptedModel([[ToolCall(id="1", name="add", arguments={"a": 2, "b": 3})], "It is 5."])
+    assert Agent(model, tools=[add]).run_sync("2 + 3?").text == "It is 5."
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+
+import msgspec
+
+from .core.call import ToolCall, ToolResult
+from .core.errors import CallError, ScriptExhausted
+from .core.event import CallSaid, Delta, Pending, TextDelta
+from .core.interfaces import Answer, Context, Request
+from .core.json import Json
+from .core.message import Reply
+from .core.tool import Tool
+
+Said = str | ToolCall | Sequence[ToolCall] | Reply | Exception
+"""One turn of a script: text, a call, several calls, a whole reply, or an error to raise."""
+
+
+class ScriptedModel:
+    """A `Model` that says what it is told to say. No I/O.
+
+    Args:
+        script: its turns in order, or a function of the request that returns the next one.
+        name: its name in records.
+
+    Attributes:
+        requests: what it was asked, in order. `messages` of each is a copy of that moment.
+
+    Raises:
+        ScriptExhausted: by `reply`, beyond the end of the script.
+
+    >>> import asyncio
+    >>> asyncio.run(ScriptedModel(["Hi."]).reply(Request(messages=[]))).text
+    'Hi.'
+    """
+
+    def __init__(self, script: Sequence[Said] | Callable[[Request], Said], name: str = "scripted") -> None:
+        self.name = name
+        self.requests: list[Request] = []
+        self._script = script
+
+    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
+        self.requests.append(msgspec.structs.replace(request, messages=list(request.messages)))
+        said = self._next(request)
+        if isinstance(said, Exception):
+            raise said
+        reply = _as_reply(said)
+        if emit is not None:
+            if reply.text:
+                emit(TextDelta(reply.text))
+            for index, call in enumerate(reply.calls):
+                emit(CallSaid(index, call))
+        return reply
+
+    def _next(self, request: Request) -> Said:
+        if callable(self._script):
+            return self._script(request)
+        turn = len(self.requests) - 1
+        if turn >= len(self._script):
+            raise ScriptExhausted(f"the script has {len(self._script)} turns and was asked for one more")
+        return self._script[turn]
+
+
+def _as_reply(said: Said) -> Reply:
+    match said:
+        case Reply():
+            return said
+        case str():
+            return Reply.of(said)
+        case ToolCall():
+            return Reply.of(calls=[said])
+        case Exception():
+            raise said
+        case _:
+            return Reply.of(calls=said)
+
+
+class RecordingToolset:
+    """A `Toolset` that writes down what reaches it and answers as it is told.
+
+    Args:
+        tools: the tools that it has.
+        answer: for a call, the result's value, a whole result, or an error to raise.
+
+    Attributes:
+        executed: each call that reached a tool, in order.
+        contexts: the context of each.
+    """
+
+    def __init__(
+        self, tools: Sequence[Tool], answer: Callable[[ToolCall], Json | ToolResult | CallError] = lambda call: "ok"
+    ) -> None:
+        self.tools = list(tools)
+        self.generation = 0
+        self.executed: list[ToolCall] = []
+        self.contexts: list[Context] = []
+        self._answer = answer
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return list(self.tools)
+
+    def change(self, tools: Sequence[Tool]) -> None:
+        """Have other tools from now on."""
+        self.tools = list(tools)
+        self.generation += 1
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        self.executed.append(call)
+        self.contexts.append(context)
+        answer = self._answer(call)
+        if isinstance(answer, CallError):
+            raise answer
+        return answer if isinstance(answer, ToolResult) else ToolResult(call.id, structured=answer)
+
+
+class ScriptedApprover:
+    """An `Approver` that gives these answers in order, then none.
+
+    Attributes:
+        asked: what it was shown.
+    """
+
+    def __init__(self, *answers: Answer) -> None:
+        self.asked: list[Pending] = []
+        self._answers = list(answers)
+
+    async def ask(self, pending: Pending) -> Answer | None:
+        self.asked.append(pending)
+        return self._answers.pop(0) if self._answers else None
+
+
+class FakeClock:
+    """A `Clock` that stands still until it is told to move.
+
+    Args:
+        now: seconds since 1970 to begin with.
+
+    Attributes:
+        slept: how long each sleep was asked to be.
+        auto: a sleep moves the clock and returns at once, instead of waiting for `advance`.
+    """
+
+    def __init__(self, now: float = 1_000_000.0, *, auto: bool = False) -> None:
+        self._now = now
+        self.auto = auto
+        self.slept: list[float] = []
+        self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
+        self._timeouts: list[tuple[float, asyncio.Timeout]] = []
+
+    def now(self) -> float:
+        return self._now
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if self.auto:
+            self.advance(seconds)
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._sleepers.append((self._now + seconds, future))
+        await future
+
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+        timeout = asyncio.timeout(None)
+        if seconds is not None:
+            self._timeouts.append((self._now + seconds, timeout))
+        return timeout
+
+    def advance(self, seconds: float) -> None:
+        """Move on: sleepers whose time has come wake, blocks whose time is over end."""
+        self._now += seconds
+        for due, future in self._sleepers:
+            if due <= self._now and not future.done():
+                future.set_result(None)
+        for due, timeout in self._timeouts:
+            if due <= self._now and not timeout.expired():
+                timeout.reschedule(asyncio.get_running_loop().time())
+        self._sleepers = [item for item in self._sleepers if item[0] > self._now]
+        self._timeouts = [item for item in self._timeouts if item[0] > self._now]
