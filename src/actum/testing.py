@@ -1,7 +1,7 @@
 """Fakes of every protocol, for actum's own tests and for yours. They keep the contracts; nothing needs to be patched.
 
-    model = ScriptedModel([[ToolCall(id="1", name="add", arguments={"a": 2, "b": 3})], "It is 5."])
-    assert Agent(model, tools=[add]).run_sync("2 + 3?").text == "It is 5."
+model = ScriptedModel([[ToolCall(id="1", name="add", arguments={"a": 2, "b": 3})], "It is 5."])
+assert Agent(model, tools=[add]).run_sync("2 + 3?").text == "It is 5."
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Loops of calls: an agent asks a model, has its calls performed, and asks again until there is an answer. Start with `turn.py`."""
+"""Loops of calls: an agent asks a model, has its calls performed, and asks again until there is an answer.
+
+Start with `turn.py`.
+"""

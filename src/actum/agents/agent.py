@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -38,12 +38,15 @@ from .output import plain, typed
 from .turn import turn
 from .wording import Wording
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
+
 
 class _HasToolset(Protocol):
     def as_tool(self) -> Toolset: ...
 
 
-Toolish = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
+Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
 """What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
 
 Emit = Callable[[Event], None]
@@ -54,8 +57,8 @@ class Agent:
 
     Args:
         model: a model's name (`openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `embedded`) or a `Model`.
-        tools: functions, `@tool` functions, toolsets, other agents; also bare `Tool` definitions, whose calls pause the run
-            for the program to carry out itself.
+        tools: functions, `@tool` functions, toolsets, other agents; also bare `Tool` definitions, whose calls pause
+            the run for the program to carry out itself.
         instructions: the system prompt, or a function that renders it at the start of each run.
         output_type: the type of the answer; anything pydantic can read. `result.output` has it.
         name: what the agent is called in records and as a tool.
@@ -83,7 +86,7 @@ class Agent:
         tools: Sequence[Toolish] = (),
         *,
         instructions: str | Callable[[], str] = "",
-        output_type: object = str,
+        output_type: TypeForm[object] = str,
         name: str = "agent",
         policy: Policy = DEFAULT,
         limits: Limits | None = None,
@@ -230,7 +233,8 @@ class Agent:
 
         Args:
             run_id: the run.
-            answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a result.
+            answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a
+                result.
             context: as for `run`; it is not on record.
             accept: go on although prompt or tools have changed.
 
@@ -278,7 +282,7 @@ class Agent:
 
     async def _begin(self, run_id: str, started: Started, context: object, emit: Emit | None) -> RunResult:
         catalog = await self._listed()
-        self.journal.keep(catalog.digest, catalog.definitions())
+        self.journal.keep(catalog.digest, catalog.definitions)
         self.journal.append(run_id, started)
         recording = Recording()
         recording.begin(started)

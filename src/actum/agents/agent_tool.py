@@ -13,6 +13,7 @@ from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import ToolError
 from ..core.event import RunResult
 from ..core.interfaces import Context
+from ..core.json import JsonObject
 from ..core.tool import Tool
 
 
@@ -36,7 +37,7 @@ class AgentTool:
 
     def __init__(self, agent: Runner, name: str, description: str) -> None:
         self._agent = agent
-        task = {"type": "string", "description": "What to do, with everything that must be known for it."}
+        task: JsonObject = {"type": "string", "description": "What to do, with everything that must be known for it."}
         self.definition = Tool(
             name=name,
             description=description,

@@ -1,4 +1,7 @@
-"""What was said so far: the messages of a conversation as a fold of its runs in the journal. There is no other store of them."""
+"""What was said so far: the messages of a conversation as a fold of its runs in the journal.
+
+There is no other store of them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,10 @@ async def history(journal: Journal, run_id: str) -> list[Message]:
 
 
 def said_in(recording: Recording) -> list[Message]:
-    """The messages that one run added. Each call is answered: one that has no outcome, by a word that it was not made."""
+    """The messages that one run added.
+
+    Each call is answered: one that has no outcome, by a word that it was not made.
+    """
     messages: list[Message] = list(recording.beginning().said)
     for number, replied in recording.replies:
         messages.append(replied.reply)

@@ -152,7 +152,7 @@ class Driver(Struct, kw_only=True, dict=True):
                 "or pass accept=True."
             )
         self._tools = catalog.digest
-        self.scope.journal.keep(catalog.digest, catalog.definitions())
+        self.scope.journal.keep(catalog.digest, catalog.definitions)
         self.scope.journal.append(self.scope.run_id, ToolsChanged(catalog.digest))
 
     async def _call_tools(self, intention: CallTools) -> Called:
@@ -205,9 +205,7 @@ class Driver(Struct, kw_only=True, dict=True):
             self.scope.recording.answers[pending.id] = record
         return answer
 
-    def _write_end(
-        self, status: Literal["done", "paused", "stopped", "failed"], text: str, reason: str = ""
-    ) -> None:
+    def _write_end(self, status: Literal["done", "paused", "stopped", "failed"], text: str, reason: str = "") -> None:
         self.scope.journal.append(self.scope.run_id, Ended(status, text, reason, self._usage))
 
     def _result(self, finish: Finish) -> RunResult:

@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from ..core.json import JsonProblem, dumps, parse
 from .turn import Check
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeForm
 
 _FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
 
@@ -18,7 +22,7 @@ def plain(text: str) -> tuple[object, str]:
     return text, ""
 
 
-def typed(output_type: object) -> tuple[str, Check]:
+def typed(output_type: TypeForm[object]) -> tuple[str, Check]:
     """The JSON Schema of a type as text, and the check that reads an answer as that type.
 
     Args:

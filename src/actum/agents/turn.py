@@ -1,7 +1,7 @@
 """The loop, as a generator of intentions. It does no I/O: it yields what it needs done and is sent the outcome.
 
-Whoever drives it does the work: the agent does it live, out of the journal, or first the one and then the other; tests do it by
-hand. There is no second loop for streaming, for synchronous programs or for resuming.
+Whoever drives it does the work: the agent does it live, out of the journal, or first the one and then the other; tests
+do it by hand. There is no second loop for streaming, for synchronous programs or for resuming.
 
     intention    outcome
     CallModel    Replied(reply)
@@ -136,9 +136,10 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
         results = [result for result in outcome.results if isinstance(result, ToolResult)]
-        for call, result in zip(calls, results, strict=True):
+        for index, (call, result) in enumerate(zip(calls, results, strict=True)):
             transcript.append(ToolMessage(call.name, result))
-            repeats.note(call, result)
+            if index not in refusals:
+                repeats.note(call, result)
         if stop_reason:
             return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
 

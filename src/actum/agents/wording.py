@@ -1,4 +1,7 @@
-"""What the loop itself says to users and models, in English and Chinese. Everything else is said by models and tools."""
+"""What the loop itself says to users and models, in English and Chinese.
+
+Everything else is said by models and tools.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ _SENTENCES = {
         "ask_for": "I need one more thing for {tool}: what is “{parameter}”?",
         "ask_join": " ",
         "invalid_output": "Your answer could not be used: {problem}\nAnswer again with nothing but the corrected JSON.",
-        "output": "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}",
-        "waiting": "Waiting for approval of: {names}.",
+        "output": "When you have the answer, give it as JSON alone, without a fence, that fits this JSON
+        Schema:\n{schema}", "waiting": "Waiting for approval of: {names}.",
     },
     "zh": {
         "ask_for": "调用 {tool} 还缺一项信息：请问“{parameter}”是什么？",
@@ -81,4 +84,6 @@ class Wording:
 
     def waiting(self, pending: Sequence[Pending]) -> str:
         """Tell the user what the run waits for."""
-        return self._sentences["waiting"].format(names=", ".join(item.call.name if item.call else "" for item in pending))
+        return self._sentences["waiting"].format(
+            names=", ".join(item.call.name if item.call else "" for item in pending)
+        )

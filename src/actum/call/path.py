@@ -16,7 +16,6 @@ import socket
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
@@ -98,7 +97,8 @@ class CallPath:
     async def perform_all(
         self, calls: Sequence[ToolCall], reply: int, refusals: Mapping[int, CallError]
     ) -> list[ToolResult | Pending]:
-        """Perform the calls of one reply: side by side, but a tool declared sequential by itself. Results keep the order.
+        """Perform the calls of one reply: side by side, but a tool declared sequential by itself. Results keep the
+        order.
 
         Args:
             calls: what the model said.
@@ -245,9 +245,7 @@ class CallPath:
             self._settle(plan.call, place, result, scope.clock.now() - began, detail, final=False)
             await scope.clock.sleep(wait)
 
-    async def _attempt(
-        self, plan: Plan, place: Place, attempt: int
-    ) -> tuple[ToolResult, CallError | None, str]:
+    async def _attempt(self, plan: Plan, place: Place, attempt: int) -> tuple[ToolResult, CallError | None, str]:
         """One attempt: its result, the error it failed by, and a detail for the record."""
         scope, tool, call = self._scope, plan.bound.tool, plan.call
         assert plan.bound.toolset is not None
@@ -275,7 +273,7 @@ class CallPath:
         except TimeoutError:
             error = CallTimeout(f"No answer within {seconds} seconds; it may have happened all the same.")
         except Exception as bug:  # the one place that hears of a tool's own exceptions: the record and the log
-            error, detail = _translate(bug, tool.reads_only), _where(bug)
+            error, detail = _translate(bug), _where(bug)
             log.error("tool %s failed: %s (%s)", tool.name, detail, error.reference)
             log.debug("tool %s failed (%s)", tool.name, error.reference, exc_info=bug)
         if tool.reads_only and error.effect == "unknown":
@@ -307,13 +305,14 @@ def _pending(asked: Asked) -> Pending:
     return Pending(asked.id, asked.kind, asked.message, asked.call)
 
 
-def _translate(bug: Exception, reads_only: bool) -> CallError:
+def _translate(bug: Exception) -> CallError:
     """What an exception of a tool's code means to us. Its own words stay out: they may hold paths and secrets."""
     reference = new_id("ref")
     match bug:
-        case ConnectionRefusedError() | socket.gaierror():
-            effect = "none" if reads_only else "unknown"
-            return Unavailable("The tool's service can not be reached.", reference=reference, effect=effect)
+        case (
+            ConnectionRefusedError() | socket.gaierror()
+        ):  # this one connection; what the tool did before, nobody knows
+            return Unavailable("The tool's service can not be reached.", reference=reference, effect="unknown")
         case ConnectionError():
             return CallTimeout("The connection was lost; it may have happened all the same.", reference=reference)
         case MemoryError():

@@ -1,4 +1,7 @@
-"""From a call to a plan: resolve, validate, decide. Pure; what it can not let through it raises as the `CallError` it is."""
+"""From a call to a plan: resolve, validate, decide.
+
+Pure; what it can not let through it raises as the `CallError` it is.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,9 @@ def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms) -> Plan
 
 
 def idempotency_key(root: str, place: Place, call: ToolCall) -> str:
-    """The same for every attempt at one call, and for no other: two payments that were meant twice differ in their place."""
+    """The same for every attempt at one call, and for no other: two payments that were meant twice differ in their
+    place.
+    """
     return hashlib.sha256(_sorted.encode((root, place.reply, place.index, call.name, call.arguments))).hexdigest()
 
 

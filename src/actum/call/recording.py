@@ -6,7 +6,8 @@ Knows nothing of models or tools. A fresh run has an empty recording, so that th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from ..core.call import ToolResult
 from ..core.errors import JournalError
@@ -24,7 +25,7 @@ from ..core.record import (
 )
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """Where a call stands in its run: the number of the `Replied` entry that holds it, and its index there.
 
     Ids made by models are unique only within a turn; this is unique within the run.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from functools import cached_property
 
 import msgspec
 from msgspec import Struct
@@ -36,7 +37,9 @@ class Catalog:
         self._bound: dict[str, Bound] = {}
         for item in bound:
             if item.tool.name in self._bound:
-                raise BadTool(f"two tools are called {item.tool.name!r}: rename one, or put a prefix before its toolset")
+                raise BadTool(
+                    f"two tools are called {item.tool.name!r}: rename one, or put a prefix before its toolset"
+                )
             self._bound[item.tool.name] = item
         self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
         self.digest = hashlib.sha256("".join(tool.digest for tool in self.tools).encode()).hexdigest()
@@ -55,6 +58,7 @@ class Catalog:
         listed = [(tool, toolset) for toolset in toolsets for tool in await toolset.list_tools()]
         return cls(_bind(tool, toolset, known) for tool, toolset in [*listed, *((tool, None) for tool in bare)])
 
+    @cached_property
     def definitions(self) -> bytes:
         """All definitions as JSON, for the journal to keep under `digest`."""
         return msgspec.json.encode(self.tools)

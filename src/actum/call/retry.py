@@ -1,8 +1,8 @@
 """Whether a failed attempt is tried again, and when. Pure.
 
 Only a failure of a kind that passes by itself (rate limit, unreachable, timeout) is tried again, and only where that
-can do no harm: nothing has happened, or the tool may be repeated. Exponential backoff with full jitter, as in "Exponential
-Backoff And Jitter" (AWS Architecture Blog, 2015); a service's own word on when to come back is kept.
+can do no harm: nothing has happened, or the tool may be repeated. Exponential backoff with full jitter, as in
+"Exponential Backoff And Jitter" (AWS Architecture Blog, 2015); a service's own word on when to come back is kept.
 """
 
 from __future__ import annotations
@@ -27,4 +27,4 @@ def delay(error: CallError, tool: Tool, attempt: int, attempts_max: int, jitter:
         return None
     if error.retry_after is not None:
         return error.retry_after if error.retry_after <= WAIT_S_MAX else None
-    return min(WAIT_S_MAX, BASE_S * 2 ** (attempt - 1)) * jitter
+    return min(WAIT_S_MAX, BASE_S * float(2 ** (attempt - 1))) * jitter

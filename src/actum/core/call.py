@@ -41,7 +41,9 @@ class MediaPart(Struct, frozen=True, tag="media", omit_defaults=True):
     def describe(self) -> str:
         """One line for a model that can not see the bytes: `[att_1: image/png, plan.png, 1204 bytes]`."""
         where = self.url or f"{len(self.data)} bytes"
-        return "[" + ", ".join(filter(None, (f"{self.handle or 'attachment'}: {self.media_type}", self.name, where))) + "]"
+        return (
+            "[" + ", ".join(filter(None, (f"{self.handle or 'attachment'}: {self.media_type}", self.name, where))) + "]"
+        )
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):
@@ -124,7 +126,9 @@ class ToolResult(Struct, frozen=True, tag="tool_result", omit_defaults=True):
 
     @property
     def text(self) -> str:
-        """What the model reads: the error's message, the text parts (media described), or the structured value as JSON."""
+        """What the model reads: the error's message, the text parts (media described), or the structured value as
+        JSON.
+        """
         if self.error is not None:
             return self.error.message
         if self.content:

@@ -1,4 +1,5 @@
-"""Everything that can go wrong, in one tree. A class per decision that a caller can take; each carries facts, not prose.
+"""Everything that can go wrong, in one tree. A class per decision that a caller can take; each carries facts, not
+prose.
 
     ActumError
     ├── UsageError                  the program that uses actum is wrong; raised at once
@@ -17,8 +18,8 @@
         ├── BudgetExceeded  LoopDetected  RateLimited  ResourceLimit
         └── Unavailable  CallTimeout  InDoubt  CallCancelled
 
-A `CallError` reaches the journal as the `Failure` that it makes. What a model may be told of one is its `message`, which
-our own code writes: never a stack trace, `str()` of a foreign exception, a path, or the inside of a policy.
+A `CallError` reaches the journal as the `Failure` that it makes. What a model may be told of one is its `message`,
+which our own code writes: never a stack trace, `str()` of a foreign exception, a path, or the inside of a policy.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ class ReplayDiverged(UsageError):
 
 
 class JournalError(ActumError):
-    """The journal could not be written or read: a full disk, a damaged file. A run does not go on without its record."""
+    """The journal could not be written or read: a full disk, a damaged file.
+
+    A run does not go on without its record.
+    """
 
 
 class ModelError(ActumError):

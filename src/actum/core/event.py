@@ -1,4 +1,5 @@
-"""What happens in a run, as it happens: one closed union, `Event`. `match` on it and the type checker finds the forgotten case.
+"""What happens in a run, as it happens: one closed union, `Event`. `match` on it and the type checker finds the
+forgotten case.
 
 A decoder emits the first four (`Delta`); the agent adds the rest. Events are for watching; the journal is what counts.
 """
@@ -14,10 +15,15 @@ from .json import Json
 from .message import Message, Reply, Usage
 
 
-class TextDelta(Struct, frozen=True, tag="text_delta"):
-    """More of the answer's text."""
+class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
+    """More of the answer's text.
+
+    Attributes:
+        refusal: it is the model's word for why it won't.
+    """
 
     text: str
+    refusal: bool = False
 
 
 class ReasoningDelta(Struct, frozen=True, tag="reasoning_delta"):
@@ -26,18 +32,20 @@ class ReasoningDelta(Struct, frozen=True, tag="reasoning_delta"):
     text: str
 
 
-class CallDelta(Struct, frozen=True, tag="call_delta"):
+class CallDelta(Struct, frozen=True, tag="call_delta", omit_defaults=True):
     """More of a call that the model is saying.
 
     Attributes:
         index: which call of this reply, from 0.
         name: the tool's name, in the first delta of a call; empty later.
         arguments: the next piece of the arguments as source text.
+        id: the call's id, in its first delta, where it is known by then.
     """
 
     index: int
     name: str = ""
     arguments: str = ""
+    id: str = ""
 
 
 class CallSaid(Struct, frozen=True, tag="call_said"):
@@ -101,8 +109,8 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
 
     Attributes:
         id: what an answer is given under.
-        kind: `approval` of a call by a person, an `answer` by the user, or the `result` of a call that the program itself
-            is to make, because its tool is a bare definition.
+        kind: `approval` of a call by a person, an `answer` by the user, or the `result` of a call that the program
+            itself is to make, because its tool is a bare definition.
         call: the call that waits, with the arguments that would be used.
         message: what to show.
     """
@@ -153,7 +161,5 @@ class RunFinished(Struct, frozen=True, tag="run_finished"):
     result: RunResult
 
 
-Event = (
-    Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | Paused | RunFinished
-)
+Event = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | Paused | RunFinished
 """Everything that `agent.stream` yields."""

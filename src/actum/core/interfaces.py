@@ -14,7 +14,7 @@ from msgspec import Struct
 from .call import MediaPart, ToolCall, ToolResult
 from .event import Delta, Pending
 from .json import Json, JsonObject
-from .message import Message, Reply, Transcript
+from .message import Message, Reply
 from .record import Entry, Record, RunSummary
 from .tool import Tool
 
@@ -233,5 +233,3 @@ class Clock(Protocol):
 
     def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
         """A block that is ended with `TimeoutError` after so many seconds; None for never."""
-
-

@@ -1,7 +1,8 @@
 """What JSON may hold, as types, and the one place where foreign JSON text becomes such a value.
 
 Model-made JSON is hostile input: duplicate keys, `NaN`, numbers of any length, half a surrogate pair. `parse` reads it
-strictly and says what it had to mend. The journal and the dialects encode with msgspec, which needs what `parse` ensures.
+strictly and says what it had to mend. The journal and the dialects encode with msgspec, which needs what `parse`
+ensures.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class JsonProblem(ValueError):
-    """The text is not the JSON that was asked for. The message says what and where, and quotes at most a few characters."""
+    """The text is not the JSON that was asked for.
+
+    The message says what and where, and quotes at most a few characters.
+    """
 
 
 def parse(text: str | bytes) -> tuple[Json, tuple[str, ...]]:

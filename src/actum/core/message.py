@@ -153,7 +153,7 @@ class Transcript(Sequence[Message]):
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages: list[Message] = []
-        self._rendered: dict[str, list[bytes]] = {}
+        self._rendered: dict[str, tuple[list[bytes], Callable[[Message], bytes]]] = {}
         self._digest = hashlib.sha256()
         self.extend(messages)
 
@@ -177,12 +177,13 @@ class Transcript(Sequence[Message]):
 
         Args:
             dialect: the name under which the result is kept.
-            encode: a pure function of one message.
+            encode: writes one message. The first that is given for a dialect is kept and gets the messages in order, so
+                it may remember what it wrote, such as the ids of calls.
 
         Returns:
             One piece a message; the list grows in place at later calls and must not be changed.
         """
-        pieces = self._rendered.setdefault(dialect, [])
+        pieces, encode = self._rendered.setdefault(dialect, ([], encode))
         for message in self._messages[len(pieces) :]:
             pieces.append(encode(message))
         return pieces

@@ -1,9 +1,9 @@
 """What the journal holds: typed records, and the chain that binds the stored bytes.
 
 A run is a sequence of entries numbered from 0. An entry holds its record as stored bytes (the payload), a random salt,
-and two SHA-256 values: `digest` over salt and payload, `head` over the previous head, the number, the time and the digest.
-The chain covers digests, not payloads: a payload can be deleted and the chain still checks, and the salt keeps a deleted
-short payload from being guessed from its digest.
+and two SHA-256 values: `digest` over salt and payload, `head` over the previous head, the number, the time and the
+digest. The chain covers digests, not payloads: a payload can be deleted and the chain still checks, and the salt keeps
+a deleted short payload from being guessed from its digest.
 
 The order of records in a run::
 
@@ -228,7 +228,9 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     parent: str = ""
 
 
-def summarize(run_id: str, before: RunSummary | None, record: Started | Ended | Asked | Answered, at: float) -> RunSummary:
+def summarize(
+    run_id: str, before: RunSummary | None, record: Started | Ended | Asked | Answered, at: float
+) -> RunSummary:
     """The line of a run in the list of runs after one more record: how every journal keeps its index."""
     match record:
         case Started():
@@ -247,7 +249,9 @@ def summarize(run_id: str, before: RunSummary | None, record: Started | Ended | 
         case _ if before is None:
             raise JournalError(f"run {run_id} has a {type(record).__name__} record before it was started")
         case Ended():
-            return msgspec.structs.replace(before, status=record.status, ended=None if record.status == "paused" else at)
+            return msgspec.structs.replace(
+                before, status=record.status, ended=None if record.status == "paused" else at
+            )
         case Asked():
             return msgspec.structs.replace(before, status="waiting")
         case Answered():
@@ -261,7 +265,13 @@ _HEADER = struct.Struct(">32sQd32s")
 
 
 def seal(record: Record, number: int, at: float, previous: bytes) -> Entry:
-    """Make the entry that follows the one whose head is `previous` (`GENESIS` for the first)."""
+    """Make the entry that follows the one whose head is `previous` (`GENESIS` for the first).
+
+    Raises:
+        JournalError: a run begins with something else than `Started`.
+    """
+    if number == 0 and not isinstance(record, Started):
+        raise JournalError(f"a run begins with Started, not with {type(record).__name__}")
     payload = _encoder.encode(record)
     salt = os.urandom(16)
     digest = hashlib.sha256(salt + payload).digest()

@@ -65,7 +65,9 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the definition, hexadecimal: two tools with this in common are the same to a model and a policy."""
+        """SHA-256 of the definition, hexadecimal: two tools with this in common are the same to a model and a
+        policy.
+        """
         known: str | None = self.__dict__.get("digest_")
         if known is None:
             known = self.__dict__["digest_"] = hashlib.sha256(_sorted.encode(self)).hexdigest()

@@ -1,11 +1,12 @@
 """The journal in SQLite: a file that a run survives its process in.
 
-One thread owns the connection and does all that touches the file, in the order in which it was asked. `append` seals the
-entry at once and hands it over; the thread writes whatever has come together in one transaction, so that writers who
-wait at the same time share one `fsync` (group commit). An entry that somebody waits for with `sync` is written with
+One thread owns the connection and does all that touches the file, in the order in which it was asked. `append` seals
+the entry at once and hands it over; the thread writes whatever has come together in one transaction, so that writers
+who wait at the same time share one `fsync` (group commit). An entry that somebody waits for with `sync` is written with
 `synchronous=FULL` and survives a loss of power; the others survive the end of the process as soon as they are written.
 
-Knows nothing of what the records mean, but for the line of each run in the list of runs, written in the same transaction.
+Knows nothing of what the records mean, but for the line of each run in the list of runs, written in the same
+transaction.
 """
 
 from __future__ import annotations

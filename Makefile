@@ -1,0 +1,81 @@
+# The commands of this project. `make` alone lists them. Needs Python 3.11 or newer, with venv, and nothing else.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+UV := $(BIN)/uv
+PLACE := .venv/.place
+READY := .venv/.ready
+BENCH_READY := .venv/.bench-ready
+UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
+PYTEST := $(BIN)/pytest -n 2 --cov --cov-report=term
+
+export PYTHONUTF8 := 1
+# The certificates of this machine, not a list that uv brings along.
+export UV_SYSTEM_CERTS := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help setup demo test check format bench lock clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## make .venv with everything that the other commands need
+	@echo "ready: make demo"
+
+demo: $(READY) ## watch questions become calls and answers: no key, no network
+	@$(BIN)/actum demo
+
+test: $(READY) ## run the tests and show what they cover; make test ARGS='-k journal' runs some
+	$(PYTEST) $(ARGS)
+
+check: $(READY) ## format, lint, types and tests: what has to hold before a commit
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(PYTEST)
+
+format: $(READY) ## put the code into its one format and mend what can be mended
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+bench: $(BENCH_READY) ## measure against a bare loop and a peer
+	$(BIN)/python -m bench.loop $(ARGS)
+
+lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
+	$(UV) pip compile pyproject.toml --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
+		--group dev --group bench --group setup --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) \
+		--output-file constraints.txt
+
+clean: ## remove .venv and everything else that was made here
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A .venv whose Python is gone, or that was moved along with its folder, is made anew.
+ifneq ($(shell { $(BIN)/python -c 'import pip' && cat $(PLACE); } 2>/dev/null),$(CURDIR))
+.PHONY: $(PLACE)
+endif
+
+$(PLACE):
+	@for python in python3 python3.11 python3.12 python3.13 python3.14; do \
+		$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && break; python=; \
+	done; \
+	[ -n "$$python" ] || { echo 'actum needs Python 3.11 or newer: apt-get install python3 python3-venv' >&2; exit 1; }; \
+	$$python -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "$$python has no venv: apt-get install python3-venv" >&2; exit 1; }; \
+	echo "making .venv with $$($$python --version)"; \
+	$$python -m venv --clear .venv
+	@echo '$(CURDIR)' > $@
+
+# pip has one task: to fetch uv, at the version and hash that are pinned.
+$(UV): $(PLACE) constraints.txt
+	sed -n '/^uv==/,/[^\\]$$/p' constraints.txt | $(BIN)/python -m pip install --requirement /dev/stdin
+	@touch $@
+
+$(READY): $(UV) pyproject.toml constraints.txt
+	$(UV_INSTALL) --group dev --editable .
+	@touch $@
+
+$(BENCH_READY): $(READY)
+	$(UV_INSTALL) --group bench
+	@touch $@

@@ -1,0 +1,207 @@
+"""What the agent loop costs: `make bench`, or `python -m bench.loop [--json]`.
+
+Validation, policy, loop detection and the chained journal in memory are on, as they always are. The floor is a loop
+that a person would write by hand and that does none of this; the peer is agno. CPU seconds of this process, the best of
+several rounds in turn, so that a busy machine disturbs all alike; ratios are to the floor of the same round of
+measuring.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+import jsonschema_rs
+
+from actum import Agent, Limits, ToolCall, tool
+from actum.core.interfaces import Request
+from actum.core.message import Reply
+from actum.testing import ScriptedModel
+
+from .peers import SCHEMA, add, agno_agent, bare_run, spare_tools
+
+UNLIMITED = Limits(steps=None)
+Job = Callable[[], Awaitable[object]]
+
+
+class Counting:
+    """A model that asks for `add` so many times, then answers. It holds on to nothing, unlike a ScriptedModel."""
+
+    name = "counting"
+
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
+        self.step = 0
+
+    async def reply(self, request: Request, emit: object = None) -> Reply:
+        self.step += 1
+        if self.step > self.steps:
+            self.step = 0
+            return Reply.of("done")
+        return Reply((ToolCall("c1", "add", {"a": self.step, "b": 1}),))
+
+
+def actum_agent(steps: int, tools: int) -> Job:
+    agent = Agent(Counting(steps), [tool(add), *map(tool, spare_tools(tools - 1))], limits=UNLIMITED)
+    return lambda: agent.run("go")
+
+
+def bare(steps: int) -> Job:
+    validator = jsonschema_rs.Draft202012Validator(SCHEMA)
+    return lambda: bare_run(steps, validator)
+
+
+def cpu(jobs: dict[str, Job], rounds: int, times: dict[str, int]) -> dict[str, float]:
+    """CPU seconds of one run of each job: the best of so many rounds, the jobs in turn."""
+
+    async def measure() -> dict[str, float]:
+        best: dict[str, float] = {}
+        for job in jobs.values():
+            await job()  # first runs compile and import
+        for _ in range(rounds):
+            for name, job in jobs.items():
+                began = time.process_time()
+                for _ in range(times[name]):
+                    await job()
+                spent = (time.process_time() - began) / times[name]
+                best[name] = min(best.get(name, spent), spent)
+        return best
+
+    return asyncio.run(measure())
+
+
+def steps_table(rounds: int) -> list[dict[str, object]]:
+    rows = []
+    for steps, tools in [(20, 1), (100, 1), (400, 1), (100, 200), (100, 2000)]:
+        jobs = {"bare": bare(steps), "actum": actum_agent(steps, tools), "agno": agno_agent(steps, tools)}
+        spent = cpu(jobs, rounds, {"bare": max(1, 4000 // steps), "actum": max(1, 1000 // steps), "agno": 1})
+        step = {name: seconds / (steps + 1) * 1e6 for name, seconds in spent.items()}
+        rows.append(
+            {
+                "steps": steps,
+                "tools": tools,
+                **{f"{name} µs a step": round(value, 1) for name, value in step.items()},
+                "actum × bare": round(step["actum"] / step["bare"], 1),
+                "agno × bare": round(step["agno"] / step["bare"], 1),
+            }
+        )
+    return rows
+
+
+def parallel_table() -> list[dict[str, object]]:
+    """Calls of 50 ms side by side: how long until all are done, against 50 ms."""
+
+    @tool
+    async def nap(n: int) -> int:
+        """Take 50 ms."""
+        await asyncio.sleep(0.05)
+        return n
+
+    async def measure(count: int) -> float:
+        calls = [ToolCall(f"c{n}", "nap", {"n": n}) for n in range(count)]
+        times = []
+        for _ in range(5):
+            agent = Agent(ScriptedModel([calls, "done"]), [nap])
+            began = time.perf_counter()
+            await agent.run("go")
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    found = {count: asyncio.run(measure(count)) for count in (8, 64)}
+    return [
+        {"calls": count, "ms": round(seconds * 1000, 1), "× 50 ms": round(seconds / 0.05, 2)}
+        for count, seconds in found.items()
+    ]
+
+
+def concurrent_table(rounds: int) -> list[dict[str, object]]:
+    """200 runs of 5 steps at once: runs a second of CPU."""
+
+    def many(job: Callable[[], Job]) -> Job:
+        async def run() -> None:
+            await asyncio.gather(*(job()() for _ in range(200)))
+
+        return run
+
+    shared_agents = [actum_agent(5, 1) for _ in range(200)]
+    agents = iter(())
+
+    def next_agent() -> Job:
+        nonlocal agents
+        found = next(agents, None)
+        if found is None:
+            agents = iter(shared_agents)
+            found = next(agents)
+        return found
+
+    peers = [agno_agent(5, 1) for _ in range(200 * (rounds + 1))]
+    jobs = {"bare": many(lambda: bare(5)), "actum": many(next_agent), "agno": many(lambda: peers.pop())}
+    spent = cpu(jobs, rounds, {"bare": 3, "actum": 1, "agno": 1})
+    return [{"who": name, "runs a second": round(200 / seconds)} for name, seconds in spent.items()]
+
+
+ONE_TOOL = """
+from actum import tool
+@tool
+def add(a: int, b: int) -> int:
+    '''Add two numbers.
+
+    Args:
+        a: The first number.
+        b: The second number.
+    '''
+    return a + b
+assert add.definition.parameters
+"""
+
+
+def import_table() -> list[dict[str, object]]:
+    """CPU seconds of a whole process that imports and makes one tool, less those of an empty one."""
+    sources = {"empty": "pass", "actum": ONE_TOOL, "agno": "from agno.agent import Agent"}
+    seconds = {name: min(_process_cpu(source) for _ in range(5)) for name, source in sources.items()}
+    return [
+        {"who": name, "s of CPU": round(value, 3), "less an empty process": round(value - seconds["empty"], 3)}
+        for name, value in seconds.items()
+    ]
+
+
+def _process_cpu(source: str) -> float:
+    script = f"import resource\n{source}\nu = resource.getrusage(resource.RUSAGE_SELF)\nprint(u.ru_utime + u.ru_stime)"
+    return float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
+
+
+def show(title: str, rows: list[dict[str, object]]) -> None:
+    print(f"\n{title}")
+    names = list(rows[0])
+    widths = [max(len(name), *(len(str(row[name])) for row in rows)) for name in names]
+    for cells in [names, *([str(row[name]) for name in names] for row in rows)]:
+        print("  " + "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of measuring; the best counts")
+    arguments = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    tables = {
+        "CPU of one step": steps_table(arguments.rounds),
+        "parallel calls of 50 ms": parallel_table(),
+        "200 runs of 5 steps at once": concurrent_table(arguments.rounds),
+        "import and one tool": import_table(),
+    }
+    if arguments.json:
+        print(json.dumps(tables, ensure_ascii=False))
+        return
+    for title, rows in tables.items():
+        show(title, rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Finding a tool by the name a model gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.call.resolve import Catalog
+from actum.core.errors import BadTool, UnknownTool
+from actum.core.tool import Tool
+from actum.testing import RecordingToolset
+
+
+async def test_a_name_that_two_toolsets_use_is_refused_when_they_are_put_together() -> None:
+    with pytest.raises(BadTool, match="two tools are called 'a'"):
+        await Catalog.of([RecordingToolset([Tool(name="a")]), RecordingToolset([Tool(name="a")])])
+
+
+@pytest.mark.row("C2")
+async def test_an_unknown_name_is_answered_with_names_that_may_be_used() -> None:
+    catalog = await Catalog.of([RecordingToolset([Tool(name="get_weather"), Tool(name="add")])])
+    with pytest.raises(UnknownTool, match="get_weather"):
+        catalog.resolve("get_wether")
+    with pytest.raises(UnknownTool, match="no tools"):
+        (await Catalog.of([])).resolve("x")
+
+
+async def test_the_digest_changes_with_any_definition() -> None:
+    one = await Catalog.of([RecordingToolset([Tool(name="a")])])
+    same = await Catalog.of([RecordingToolset([Tool(name="a")])])
+    other = await Catalog.of([RecordingToolset([Tool(name="a", description="new")])])
+    assert one.digest == same.digest != other.digest
+
+
+@pytest.mark.row("C1")
+async def test_a_bad_schema_refuses_the_tool_and_names_the_place() -> None:
+    bad = Tool(name="a", parameters={"type": "object", "properties": {"x": {"type": "sting"}}})
+    with pytest.raises(BadTool, match=r"'a'.*x"):
+        await Catalog.of([RecordingToolset([bad])])

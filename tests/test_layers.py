@@ -1,0 +1,161 @@
+"""The stack holds: imports go down or stay in their room, none is hidden in a function, and `import actum` is light."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src"
+
+STACK = (
+    {"core"},
+    {"dialects", "protocols"},
+    {"transport", "storage"},
+    {"toolsets", "models", "sandbox"},
+    {"call"},
+    {"agents", "tasks"},
+    {"workflow", "evals", "learn"},
+    {"server", "compose"},
+    {"cli"},
+)
+"""The rooms from the ground up. A room may import what is below it, and nothing beside it."""
+
+BELOW = {room: set().union(*STACK[:layer]) for layer, rooms in enumerate(STACK) for room in rooms}
+MAY_IMPORT: dict[str, set[str]] = BELOW | {
+    "call": {"core"},  # so that it can be reviewed for safety by itself
+    "testing": {"core", "call"},
+    "actum": BELOW["cli"] | {"testing"},  # the public names, in actum/__init__.py
+    "cli": BELOW["cli"] | {"actum"},
+    "__main__": {"cli"},
+}
+
+PURE = {"core", "dialects", "protocols"}
+DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
+
+HEAVY = {
+    *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
+    *("a2a", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
+    *("numpy", "pydantic", "rich", "torch", "transformers", "typer"),
+}
+
+
+class Import(NamedTuple):
+    """One imported name: `actum.core.call.ToolCall`, on which line, and whether inside a function."""
+
+    target: str
+    line: int
+    hidden: bool
+
+
+def imports(source: str, module: str, *, package: bool) -> Iterator[Import]:
+    """Every import of a module's source, relative ones resolved; those under `if TYPE_CHECKING` count as well."""
+    tree = ast.parse(source)
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    hidden = {inner for function in functions for inner in ast.walk(function)}
+    home = module.split(".") if package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, node.lineno, node in hidden)
+        elif isinstance(node, ast.ImportFrom):
+            start = home[: len(home) - node.level + 1] if node.level else []
+            origin = ".".join([*start, *filter(None, [node.module])])
+            for alias in node.names:
+                yield Import(f"{origin}.{alias.name}", node.lineno, node in hidden)
+
+
+def room_of(name: str) -> str:
+    """The room of a dotted name of actum; `actum` for a public name of the package itself."""
+    parts = name.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in MAY_IMPORT else "actum"
+
+
+def faults(source: str, module: str, *, package: bool = False) -> list[str]:
+    """What is wrong with a module's imports, a sentence each."""
+    room = room_of(module)
+    if module.split(".")[1:2] not in ([], [room]):
+        return [f"{module} is in no room of the stack: give it a place in STACK"]
+    found = []
+    for target, line, hidden in imports(source, module, package=package):
+        if target.split(".")[0] == "actum":
+            to = room_of(target)
+            if to != room and to not in MAY_IMPORT[room]:
+                found.append(f"{module}:{line}: {room} must not import {to} ({target})")
+            if hidden:
+                found.append(f"{module}:{line}: {target} is imported inside a function")
+        elif room in PURE and any(f"{target}.".startswith(f"{name}.") for name in DOES_IO):
+            found.append(f"{module}:{line}: {room} is pure and must not import {target}")
+    return found
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted((SRC / "actum").rglob("*.py")):
+        yield ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path
+
+
+def test_imports_go_down_and_none_hides_in_a_function() -> None:
+    found = [
+        fault
+        for module, path in modules()
+        for fault in faults(path.read_text("utf-8"), module, package=path.name == "__init__.py")
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "fault"),
+    [
+        ("actum.core.tool", "from ..agents.turn import turn", "core must not import agents"),
+        ("actum.core.tool", "from .. import agents", "core must not import agents"),
+        ("actum.core.tool", "import actum.agents.turn as t", "core must not import agents"),
+        ("actum.agents.agent", "from actum import Tool", "agents must not import actum"),
+        ("actum.agents.agent", "from .. import Tool", "agents must not import actum"),
+        ("actum.agents.agent", "from ..testing import ScriptedModel", "agents must not import testing"),
+        ("actum.call.path", "from ..toolsets.function import run", "call must not import toolsets"),
+        ("actum.models.endpoint", "from ..toolsets import http", "models must not import toolsets"),
+        ("actum.core.tool", "if TYPE_CHECKING:\n    from ..call import path", "actum.core.tool:2: core must not"),
+        ("actum.agents.agent", "def f():\n    from ..core import tool", "is imported inside a function"),
+        ("actum.agents.agent", "class A:\n    async def f(self):\n        from . import turn", "inside a function"),
+        ("actum.dialects.sse", "from urllib.request import urlopen", "is pure and must not import urllib.request"),
+        ("actum.utils", "", "actum.utils is in no room of the stack"),
+    ],
+)
+def test_a_wrong_import_is_found(module: str, source: str, fault: str) -> None:
+    (found,) = faults(source, module)
+    assert fault in found
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("actum.agents.agent", "from ..core.call import ToolCall\nfrom .turn import turn\nfrom ..call import path"),
+        ("actum.dialects.sse", "from urllib.parse import quote\nimport httpx2_elsewhere"),
+        ("actum.cli.app", "from .. import compose\nfrom actum import Agent\ndef f():\n    import rich"),
+    ],
+)
+def test_a_right_import_passes(module: str, source: str) -> None:
+    assert faults(source, module) == []
+
+
+def test_a_package_resolves_relative_imports_from_itself() -> None:
+    assert faults("from .agents.agent import Agent", "actum", package=True) == []
+    assert faults("from .cli import app", "actum", package=True) == [
+        "actum:1: actum must not import cli (actum.cli.app)"
+    ]
+    assert faults("from .call import ToolCall\nfrom ..core import tool", "actum.core", package=True) == []
+
+
+def test_importing_actum_loads_nothing_heavy_and_prints_nothing() -> None:
+    code = "import json, sys, actum; json.dump(sorted(sys.modules), sys.stdout)"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    loaded = set(json.loads(done.stdout))
+    assert "actum" in loaded
+    assert loaded.isdisjoint(HEAVY)
