@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import jsonschema_rs
 
@@ -123,25 +124,20 @@ def parallel_table() -> list[dict[str, object]]:
 def concurrent_table(rounds: int) -> list[dict[str, object]]:
     """200 runs of 5 steps at once: runs a second of CPU."""
 
-    def many(job: Callable[[], Job]) -> Job:
+    def many(make: Callable[[], Job]) -> Job:
+        jobs = [make() for _ in range(200)]
+
         async def run() -> None:
-            await asyncio.gather(*(job()() for _ in range(200)))
+            await asyncio.gather(*(job() for job in jobs))
 
         return run
 
-    shared_agents = [actum_agent(5, 1) for _ in range(200)]
-    agents = iter(())
-
-    def next_agent() -> Job:
-        nonlocal agents
-        found = next(agents, None)
-        if found is None:
-            agents = iter(shared_agents)
-            found = next(agents)
-        return found
-
-    peers = [agno_agent(5, 1) for _ in range(200 * (rounds + 1))]
-    jobs = {"bare": many(lambda: bare(5)), "actum": many(next_agent), "agno": many(lambda: peers.pop())}
+    makers: dict[str, Callable[[], Job]] = {
+        "bare": partial(bare, 5),
+        "actum": partial(actum_agent, 5, 1),
+        "agno": partial(agno_agent, 5, 1),
+    }
+    jobs = {name: many(make) for name, make in makers.items()}
     spent = cpu(jobs, rounds, {"bare": 3, "actum": 1, "agno": 1})
     return [{"who": name, "runs a second": round(200 / seconds)} for name, seconds in spent.items()]
 

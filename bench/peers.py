@@ -67,7 +67,7 @@ async def bare_run(steps: int, validator: jsonschema_rs.Validator) -> list[dict[
 async def _bare_model(step: int, steps: int) -> dict[str, object]:
     if step > steps:
         return {"role": "assistant", "content": "done"}
-    function = {"name": "add", "arguments": '{"a": %d, "b": 1}' % step}
+    function = {"name": "add", "arguments": json.dumps({"a": step, "b": 1})}
     return {
         "role": "assistant",
         "content": None,

@@ -51,7 +51,7 @@ def test_five_lines_are_enough() -> None:
 
 
 async def test_the_sync_door_in_a_running_loop_names_the_other_one() -> None:
-    with pytest.raises(UsageError, match="await agent.run"):
+    with pytest.raises(UsageError, match=r"await agent\.run"):
         Agent(ScriptedModel(["x"])).run_sync("x")
 
 

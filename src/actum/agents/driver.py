@@ -135,7 +135,7 @@ class Driver(Struct, kw_only=True, dict=True):
     def _compare(self, recorded: str, tools: str) -> None:
         if recorded != self._intention(tools) and not self.accept:
             raise ReplayDiverged(
-                f"run {self.scope.run_id}: at step {self._steps} the model would be asked something else than it was asked. "
+                f"run {self.scope.run_id}: at step {self._steps} the model would be asked something else than it was. "
                 "Resume with the prompt, tools and version it was started with, or pass accept=True."
             )
 

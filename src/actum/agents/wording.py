@@ -36,8 +36,10 @@ _SENTENCES = {
         "ask_for": "I need one more thing for {tool}: what is “{parameter}”?",
         "ask_join": " ",
         "invalid_output": "Your answer could not be used: {problem}\nAnswer again with nothing but the corrected JSON.",
-        "output": "When you have the answer, give it as JSON alone, without a fence, that fits this JSON
-        Schema:\n{schema}", "waiting": "Waiting for approval of: {names}.",
+        "output": (
+            "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
+        ),
+        "waiting": "Waiting for approval of: {names}.",
     },
     "zh": {
         "ask_for": "调用 {tool} 还缺一项信息：请问“{parameter}”是什么？",
