@@ -10,6 +10,7 @@ import pytest
 import actum
 
 PUBLIC = [
+    "ActumError",
     "Agent",
     "Answer",
     "Audio",
@@ -17,8 +18,8 @@ PUBLIC = [
     "File",
     "Image",
     "Limits",
-    "Policy",
     "Rule",
+    "Rules",
     "Tool",
     "ToolCall",
     "ToolError",
