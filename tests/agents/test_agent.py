@@ -13,7 +13,7 @@ from actum.call.journal import MemoryJournal
 from actum.core.call import MediaPart
 from actum.core.errors import BadTool, ModelUnavailable, ScriptExhausted, UsageError
 from actum.core.event import CallFinished, CallStarted, Event, RunFinished, RunStarted, TextDelta
-from actum.core.interfaces import Request
+from actum.core.interfaces import Decision, Request
 from actum.core.message import Reply, SystemMessage, ToolMessage, Usage, UserMessage
 from actum.core.record import Ended, verify
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
@@ -145,7 +145,7 @@ async def test_leaving_the_stream_early_cancels_the_run() -> None:
         if isinstance(event, CallStarted):
             await started.wait()
             break
-    await stream.aclose()  # type: ignore[attr-defined]
+    await stream.aclose()
     assert cancelled.is_set()
     last = (await agent.journal.read("r"))[-1].record
     assert isinstance(last, Ended)
@@ -291,6 +291,19 @@ async def test_in_a_conversation_a_call_that_was_never_made_is_answered_so() -> 
     await agent.run("never mind", conversation="c")
     answers = [message for message in model.requests[-1].messages if isinstance(message, ToolMessage)]
     assert "not carried out" in answers[0].result.text
+
+
+async def test_a_policy_that_breaks_ends_the_run_before_anything_is_done_and_on_record() -> None:
+    class Broken:
+        def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
+            raise KeyError("amount")
+
+    for calls in ([call()], [call(id="1"), call(id="2")]):
+        agent = Agent(ScriptedModel([calls]), [add], policy=Broken())
+        with pytest.raises(KeyError):
+            await agent.run("go", run_id="r")
+        records = [entry.record for entry in await agent.journal.read("r")]
+        assert [type(record).__name__ for record in records] == ["Started", "Replied", "Ended"]
 
 
 async def test_usage_is_added_up() -> None:

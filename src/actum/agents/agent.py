@@ -9,7 +9,7 @@ The agent is configuration. A run's state is its journal; see `driver.py` for ho
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -23,7 +23,7 @@ from ..call.recording import Recording
 from ..call.resolve import Catalog
 from ..core.call import MediaPart
 from ..core.clock import SystemClock
-from ..core.errors import UnknownName, UsageError
+from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import Answer, Approver, Clock, Journal, Model, Policy, Toolset
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
@@ -196,7 +196,7 @@ class Agent:
         principal: str = "",
         run_id: str | None = None,
         attachments: Sequence[MediaPart] = (),
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """`run`, told as it happens. The last event is `RunFinished`; leaving the loop early cancels the run."""
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         task = asyncio.ensure_future(
@@ -292,6 +292,7 @@ class Agent:
         self, run_id: str, recording: Recording, context: object, emit: Emit | None, accept: bool
     ) -> RunResult:
         started = recording.beginning()
+        self._compare(run_id, started, accept)
         said = [message for message in started.said if isinstance(message, UserMessage)]
         wording = Wording.for_text(said[0].text if said else "")
         media = [part for message in said for part in message.content if isinstance(part, MediaPart)]
@@ -331,6 +332,16 @@ class Agent:
         if emit is not None:
             emit(RunStarted(run_id))
         return await driver.drive()
+
+    def _compare(self, run_id: str, started: Started, accept: bool) -> None:
+        """Before a recorded run goes on: it was started with the instructions that this agent has."""
+        question = next((message.text for message in started.said if isinstance(message, UserMessage)), "")
+        if isinstance(self._instructions, str) and not accept:
+            if self._render_instructions(question) != started.instructions:
+                raise ReplayDiverged(
+                    f"run {run_id}: the agent's instructions are not those it was started with. "
+                    "Resume with the same, or pass accept=True to go on with the recorded ones."
+                )
 
     async def _listed(self) -> Catalog:
         """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""

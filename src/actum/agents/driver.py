@@ -16,7 +16,7 @@ from ..call.path import CallPath, Scope
 from ..call.recording import Place
 from ..call.resolve import Catalog
 from ..core.call import ToolCall, ToolResult
-from ..core.errors import ActumError, ReplayDiverged
+from ..core.errors import ActumError, JournalError, ReplayDiverged
 from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
 from ..core.interfaces import Answer, Approver, Model, Request
 from ..core.message import Message, Transcript, Usage
@@ -78,14 +78,10 @@ class Driver(Struct, kw_only=True, dict=True):
             if remaining is None:
                 raise
             finish = Finish(status="stopped", text=self.wording.stopped("seconds"), stop_reason="seconds")
-        except ReplayDiverged:
+        except (ReplayDiverged, JournalError):
             raise
-        except asyncio.CancelledError:
-            self._write_end("stopped", self.wording.stopped("cancelled"), "cancelled")
-            raise
-        except ActumError as error:
-            self._write_end("failed", str(error), type(error).__name__)
-            await self.scope.journal.sync()
+        except BaseException as error:  # whoever called hears of it; the record too
+            await self._write_failure(error)
             raise
         self._write_end(finish.status, finish.text, finish.stop_reason)
         await self.scope.journal.sync()
@@ -205,8 +201,18 @@ class Driver(Struct, kw_only=True, dict=True):
             self.scope.recording.answers[pending.id] = record
         return answer
 
+    async def _write_failure(self, error: BaseException) -> None:
+        if isinstance(error, asyncio.CancelledError):
+            self._write_end("stopped", self.wording.stopped("cancelled"), "cancelled")
+        else:
+            self._write_end("failed", str(error) if isinstance(error, ActumError) else "", type(error).__name__)
+        await self.scope.journal.sync()
+
     def _write_end(self, status: Literal["done", "paused", "stopped", "failed"], text: str, reason: str = "") -> None:
-        self.scope.journal.append(self.scope.run_id, Ended(status, text, reason, self._usage))
+        ended = Ended(status, text, reason, self._usage)
+        if status == "done" and ended == self.scope.recording.ended:
+            return  # a run that was done is told again
+        self.scope.journal.append(self.scope.run_id, ended)
 
     def _result(self, finish: Finish) -> RunResult:
         return RunResult(

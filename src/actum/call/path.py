@@ -108,15 +108,18 @@ class CallPath:
         if len(calls) == 1:
             return [await self.perform(calls[0], Place(reply, 0), refusals.get(0))]
         tasks: list[asyncio.Task[ToolResult | Pending]] = []
-        async with asyncio.TaskGroup() as group:
-            for index, call in enumerate(calls):
-                bound = self.catalog.get(call.name)
-                alone = bound is not None and bound.tool.sequential
-                if alone and tasks:
-                    await asyncio.wait(tasks)
-                tasks.append(group.create_task(self._in_slot(call, Place(reply, index), refusals.get(index))))
-                if alone:
-                    await asyncio.wait(tasks)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for index, call in enumerate(calls):
+                    bound = self.catalog.get(call.name)
+                    alone = bound is not None and bound.tool.sequential
+                    if alone and tasks:
+                        await asyncio.wait(tasks)
+                    tasks.append(group.create_task(self._in_slot(call, Place(reply, index), refusals.get(index))))
+                    if alone:
+                        await asyncio.wait(tasks)
+        except BaseExceptionGroup as failed:  # not a call's failure, which is a result: the journal's, or a policy's
+            raise failed.exceptions[0] from None
         return [task.result() for task in tasks]
 
     async def _in_slot(self, call: ToolCall, place: Place, refusal: CallError | None) -> ToolResult | Pending:

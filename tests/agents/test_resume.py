@@ -1,0 +1,126 @@
+"""A run that is cut off after any record goes on: nothing is done twice, what is in doubt is said to be in doubt."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum import Agent, ToolCall, tool
+from actum.call.journal import MemoryJournal
+from actum.core.call import ToolResult
+from actum.core.errors import ReplayDiverged
+from actum.core.event import RunResult
+from actum.core.interfaces import Request
+from actum.core.message import ToolMessage
+from actum.core.record import Entry, Intended, verify
+from actum.testing import Said, ScriptedModel
+
+pytestmark = pytest.mark.row("C7")
+
+
+def script(request: Request) -> Said:
+    """Says its next turn by what is in the conversation, so that it can be asked again after a cut."""
+    results = [message for message in request.messages if isinstance(message, ToolMessage)]
+    if not results:
+        return [ToolCall("a", "look", {"at": "x"}), ToolCall("b", "pay", {"amount": 5})]
+    if len(results) == 2:
+        return [ToolCall("a", "pay", {"amount": 5})]
+    return "Paid twice, as you asked."
+
+
+class World:
+    """What the tools did, and an agent that does it."""
+
+    def __init__(self, journal: MemoryJournal) -> None:
+        self.paid = 0
+        self.looked = 0
+
+        @tool(effects={"read"})
+        async def look(at: str) -> str:
+            """Look."""
+            self.looked += 1
+            return f"seen {at}"
+
+        @tool(effects={"spend"})
+        async def pay(amount: int) -> str:
+            """Pay."""
+            self.paid += 1
+            return f"paid {amount}"
+
+        self.agent = Agent(ScriptedModel(script), [look, pay], journal=journal, instructions="Be careful.")
+
+
+def cut(entries: list[Entry], after: int) -> MemoryJournal:
+    """A journal as it would be found if the process had ended after so many records."""
+    journal = MemoryJournal()
+    for entry in entries[:after]:
+        journal.append("r", entry.record)
+    return journal
+
+
+async def whole() -> tuple[list[Entry], RunResult]:
+    journal = MemoryJournal()
+    result = await World(journal).agent.run("Pay twice", run_id="r")
+    return await journal.read("r"), result
+
+
+async def test_a_run_cut_off_after_any_record_goes_on_and_pays_no_more_than_it_should() -> None:
+    entries, result = await whole()
+    assert len(entries) == 11
+    for after in range(1, len(entries) + 1):
+        journal = cut(entries, after)
+        paid_before = sum(
+            isinstance(entry.record, Intended) and entry.record.tool == "pay" for entry in entries[:after]
+        )
+        world = World(journal)
+        resumed = await world.agent.resume("r")
+        assert resumed.status == "done", after
+        assert paid_before + world.paid == 2, after
+        doubtful = [done for _, done in resumed.calls if done.error is not None and done.error.code == "in_doubt"]
+        assert len(doubtful) <= 1
+        if not doubtful:
+            assert resumed.text == result.text
+            assert [done.text for _, done in resumed.calls] == [done.text for _, done in result.calls]
+        assert verify(await journal.read("r")) == []
+
+
+async def test_what_only_reads_is_simply_done_again() -> None:
+    entries, _ = await whole()
+    at = next(n for n, entry in enumerate(entries) if isinstance(entry.record, Intended) and entry.record.tool == "look")
+    world = World(cut(entries, at + 1))
+    resumed = await world.agent.resume("r")
+    assert world.looked == 1
+    assert resumed.calls[0][1] == ToolResult("a", resumed.calls[0][1].content, resumed.calls[0][1].structured)
+
+
+async def test_a_write_in_doubt_is_told_to_the_model_and_not_repeated() -> None:
+    entries, _ = await whole()
+    at = next(n for n, entry in enumerate(entries) if isinstance(entry.record, Intended) and entry.record.tool == "pay")
+    world = World(cut(entries, at + 1))
+    resumed = await world.agent.resume("r")
+    error = resumed.calls[1][1].error
+    assert error is not None
+    assert (error.code, error.effect) == ("in_doubt", "unknown")
+    assert "may or may not have happened" in error.message
+    assert world.paid == 1  # the second payment, which was meant
+
+
+async def test_a_run_with_a_changed_prompt_is_not_gone_on_with_unless_told_to() -> None:
+    entries, _ = await whole()
+    journal = cut(entries, 8)
+    first = entries[0].record
+    changed = World(journal)
+    changed.agent._instructions = "Pay everybody."
+    with pytest.raises(ReplayDiverged, match="instructions"):
+        await changed.agent.resume("r")
+    assert changed.paid == 0
+    assert entries[0].record == first
+    assert (await changed.agent.resume("r", accept=True)).status == "done"
+
+
+async def test_a_finished_run_that_is_resumed_tells_its_result_again_and_does_nothing() -> None:
+    entries, result = await whole()
+    world = World(cut(entries, len(entries)))
+    again = await world.agent.resume("r")
+    assert (again.text, again.usage, again.steps) == (result.text, result.usage, result.steps)
+    assert (world.paid, world.looked) == (0, 0)
+    assert len(await world.agent.journal.read("r")) == len(entries)
