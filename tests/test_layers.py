@@ -16,7 +16,8 @@ SRC = Path(__file__).parents[1] / "src"
 
 STACK = (
     {"core"},
-    {"dialects", "protocols"},
+    {"protocols"},  # what dialects are written in
+    {"dialects"},
     {"transport", "storage"},
     {"toolsets", "models", "sandbox"},
     {"call"},

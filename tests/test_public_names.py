@@ -25,6 +25,7 @@ PUBLIC = [
     "ToolError",
     "ToolResult",
     "Toolset",
+    "Video",
     "tool",
 ]
 """What a program may rest on. A name that is added or taken away here is a line in the changelog."""

@@ -15,6 +15,7 @@ Importing this loads no server, no HTTP client and no database.
 from .agents.agent import Agent
 from .call.authorize import Rule, Rules
 from .call.limit import Limits
+from .core.attachment import Audio, File, Image, Video
 from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
@@ -25,7 +26,10 @@ __all__ = [
     "ActumError",
     "Agent",
     "Answer",
+    "Audio",
     "Context",
+    "File",
+    "Image",
     "Limits",
     "Rule",
     "Rules",
@@ -34,5 +38,6 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "Toolset",
+    "Video",
     "tool",
 ]
