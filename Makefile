@@ -40,7 +40,7 @@ format: $(READY) ## put the code into its one format and mend what can be mended
 	$(BIN)/ruff format
 
 bench: $(BENCH_READY) ## measure against a bare loop and a peer
-	$(BIN)/python -m bench.loop $(ARGS)
+	$(BIN)/python -m bench $(ARGS)
 
 lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
 	$(UV) pip compile pyproject.toml --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \

@@ -1,4 +1,4 @@
-"""What the agent loop costs: `make bench`, or `python -m bench.loop [--json]`.
+"""What the agent loop costs; part of `make bench`.
 
 Validation, policy, loop detection and the chained journal in memory are on, as they always are. The floor is a loop
 that a person would write by hand and that does none of this; the peer is agno. CPU seconds of this process, the best of
@@ -8,10 +8,7 @@ measuring.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
-import logging
 import subprocess
 import sys
 import time
@@ -95,7 +92,7 @@ def steps_table(rounds: int) -> list[dict[str, object]]:
     return rows
 
 
-def parallel_table() -> list[dict[str, object]]:
+def parallel_table(rounds: int) -> list[dict[str, object]]:
     """Calls of 50 ms side by side: how long until all are done, against 50 ms."""
 
     @tool
@@ -107,7 +104,7 @@ def parallel_table() -> list[dict[str, object]]:
     async def measure(count: int) -> float:
         calls = [ToolCall(f"c{n}", "nap", {"n": n}) for n in range(count)]
         times = []
-        for _ in range(5):
+        for _ in range(rounds):
             agent = Agent(ScriptedModel([calls, "done"]), [nap])
             began = time.perf_counter()
             await agent.run("go")
@@ -157,10 +154,10 @@ assert add.definition.parameters
 """
 
 
-def import_table() -> list[dict[str, object]]:
+def import_table(rounds: int) -> list[dict[str, object]]:
     """CPU seconds of a whole process that imports and makes one tool, less those of an empty one."""
     sources = {"empty": "pass", "actum": ONE_TOOL, "agno": "from agno.agent import Agent"}
-    seconds = {name: min(_process_cpu(source) for _ in range(5)) for name, source in sources.items()}
+    seconds = {name: min(_process_cpu(source) for _ in range(rounds)) for name, source in sources.items()}
     return [
         {"who": name, "s of CPU": round(value, 3), "less an empty process": round(value - seconds["empty"], 3)}
         for name, value in seconds.items()
@@ -170,34 +167,3 @@ def import_table() -> list[dict[str, object]]:
 def _process_cpu(source: str) -> float:
     script = f"import resource\n{source}\nu = resource.getrusage(resource.RUSAGE_SELF)\nprint(u.ru_utime + u.ru_stime)"
     return float(subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout)
-
-
-def show(title: str, rows: list[dict[str, object]]) -> None:
-    print(f"\n{title}")
-    names = list(rows[0])
-    widths = [max(len(name), *(len(str(row[name])) for row in rows)) for name in names]
-    for cells in [names, *([str(row[name]) for name in names] for row in rows)]:
-        print("  " + "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of measuring; the best counts")
-    arguments = parser.parse_args()
-    logging.disable(logging.CRITICAL)
-    tables = {
-        "CPU of one step": steps_table(arguments.rounds),
-        "parallel calls of 50 ms": parallel_table(),
-        "200 runs of 5 steps at once": concurrent_table(arguments.rounds),
-        "import and one tool": import_table(),
-    }
-    if arguments.json:
-        print(json.dumps(tables, ensure_ascii=False))
-        return
-    for title, rows in tables.items():
-        show(title, rows)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,51 @@
+"""All benchmarks: `make bench`, or `python -m bench [--json] [--rounds N] [--only loop]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+from collections.abc import Callable
+
+from .http import http_table
+from .loop import concurrent_table, import_table, parallel_table, steps_table
+from .stream import stream_table
+
+Rows = list[dict[str, object]]
+TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
+    "steps": ("CPU of one step in memory", steps_table),
+    "http": ("CPU of one step over HTTP", http_table),
+    "stream": ("a streamed call", stream_table),
+    "parallel": ("parallel calls of 50 ms", parallel_table),
+    "concurrent": ("200 runs of 5 steps at once", concurrent_table),
+    "import": ("import and one tool", import_table),
+}
+
+
+def show(title: str, rows: Rows) -> None:
+    print(f"\n{title}")
+    names = list(rows[0])
+    widths = [max(len(name), *(len(str(row[name])) for row in rows)) for name in names]
+    for cells in [names, *([str(row[name]) for name in names] for row in rows)]:
+        print("  " + "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of measuring; the best counts")
+    parser.add_argument("--only", choices=TABLES, action="append", help="some of them")
+    arguments = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    found: dict[str, Rows] = {}
+    for name in arguments.only or TABLES:
+        title, table = TABLES[name]
+        found[name] = table(arguments.rounds)
+        if not arguments.json:
+            show(title, found[name])
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False))
+
+
+if __name__ == "__main__":
+    main()
