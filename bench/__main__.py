@@ -8,10 +8,10 @@ import logging
 from collections.abc import Callable
 
 from .http import http_table
-from .loop import concurrent_table, import_table, parallel_table, steps_table
+from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .stream import stream_table
 
-Rows = list[dict[str, object]]
+Rows = list[Row]
 TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "steps": ("CPU of one step in memory", steps_table),
     "http": ("CPU of one step over HTTP", http_table),

@@ -17,7 +17,7 @@ import jsonschema_rs
 
 from actum import Agent, Limits, tool
 
-from .loop import Job, cpu
+from .loop import Job, Row, cpu
 from .peers import SCHEMA, add
 
 TOOLS = [
@@ -47,7 +47,7 @@ def bare(url: str, steps: int) -> Job:
         if not clients:
             clients.append(httpx2.AsyncClient())
         (client,) = clients
-        messages: list[dict[str, object]] = [{"role": "user", "content": f"steps={steps}"}]
+        messages: list[Row] = [{"role": "user", "content": f"steps={steps}"}]
         while True:
             request = {"model": "bench", "messages": messages, "tools": TOOLS}
             answer = await client.post(f"{url}/chat/completions", json=request)
@@ -70,8 +70,8 @@ def actum(url: str, steps: int) -> Job:
     return lambda: agent.run(f"steps={steps}")
 
 
-def http_table(rounds: int) -> list[dict[str, object]]:
-    found = []
+def http_table(rounds: int) -> list[Row]:
+    found: list[Row] = []
     with server() as url:
         for steps in (20, 100, 400):
             spent = cpu({"bare": bare(url, steps), "actum": actum(url, steps)}, rounds, {"bare": 1, "actum": 1})

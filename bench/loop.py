@@ -26,6 +26,7 @@ from .peers import SCHEMA, add, agno_agent, bare_run, spare_tools
 
 UNLIMITED = Limits(steps=None)
 Job = Callable[[], Awaitable[object]]
+Row = dict[str, int | float | str]
 
 
 class Counting:
@@ -74,8 +75,8 @@ def cpu(jobs: dict[str, Job], rounds: int, times: dict[str, int]) -> dict[str, f
     return asyncio.run(measure())
 
 
-def steps_table(rounds: int) -> list[dict[str, object]]:
-    rows = []
+def steps_table(rounds: int) -> list[Row]:
+    rows: list[Row] = []
     for steps, tools in [(20, 1), (100, 1), (400, 1), (100, 200), (100, 2000)]:
         jobs = {"bare": bare(steps), "actum": actum_agent(steps, tools), "agno": agno_agent(steps, tools)}
         spent = cpu(jobs, rounds, {"bare": max(1, 4000 // steps), "actum": max(1, 1000 // steps), "agno": 1})
@@ -92,7 +93,7 @@ def steps_table(rounds: int) -> list[dict[str, object]]:
     return rows
 
 
-def parallel_table(rounds: int) -> list[dict[str, object]]:
+def parallel_table(rounds: int) -> list[Row]:
     """Calls of 50 ms side by side: how long until all are done, against 50 ms."""
 
     @tool
@@ -118,7 +119,7 @@ def parallel_table(rounds: int) -> list[dict[str, object]]:
     ]
 
 
-def concurrent_table(rounds: int) -> list[dict[str, object]]:
+def concurrent_table(rounds: int) -> list[Row]:
     """200 runs of 5 steps at once: runs a second of CPU."""
 
     def many(make: Callable[[], Job]) -> Job:
@@ -154,7 +155,7 @@ assert add.definition.parameters
 """
 
 
-def import_table(rounds: int) -> list[dict[str, object]]:
+def import_table(rounds: int) -> list[Row]:
     """CPU seconds of a whole process that imports and makes one tool, less those of an empty one."""
     sources = {"empty": "pass", "actum": ONE_TOOL, "agno": "from agno.agent import Agent"}
     seconds = {name: min(_process_cpu(source) for _ in range(rounds)) for name, source in sources.items()}

@@ -107,10 +107,10 @@ def agno_agent(steps: int, tools: int) -> Callable[[], Awaitable[object]]:
             yield self._next()
 
         def _parse_provider_response(self, response: Any, **kwargs: Any) -> ModelResponse:
-            return response  # type: ignore[no-any-return]
+            return response
 
         def _parse_provider_response_delta(self, response: Any) -> ModelResponse:
-            return response  # type: ignore[no-any-return]
+            return response
 
     agent = Agent(model=Scripted(id="scripted"), tools=[add, *spare_tools(tools - 1)], telemetry=False)
     return lambda: agent.arun("go")

@@ -12,6 +12,8 @@ from collections.abc import Callable
 
 from actum.dialects import dialect
 
+from .loop import Row
+
 NETWORK_BYTES = 16_384
 """So much comes at a time from a socket."""
 
@@ -32,14 +34,14 @@ def _event(delta: dict[str, object], finish_reason: str | None = None) -> bytes:
 
 def bare(chunks: list[bytes]) -> int:
     """Parse and append."""
-    pieces, rest = [], b""
+    pieces: list[str] = []
+    rest = b""
     for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
             if line.startswith(b"data: ") and line != b"data: [DONE]":
                 delta = json.loads(line[6:])["choices"][0]["delta"]
-                for call in delta.get("tool_calls") or ():
-                    pieces.append(call["function"]["arguments"])
+                pieces += [call["function"]["arguments"] for call in delta.get("tool_calls") or ()]
     return len(json.loads("".join(pieces))["text"])
 
 
@@ -52,13 +54,13 @@ def actum(chunks: list[bytes]) -> int:
     return len(str(decoder.reply.calls[0].arguments["text"]))
 
 
-def stream_table(rounds: int) -> list[dict[str, object]]:
+def stream_table(rounds: int) -> list[Row]:
     rows = []
     for length in (100_000, 400_000):
         stream = wire(length)
         chunks = [stream[at : at + NETWORK_BYTES] for at in range(0, len(stream), NETWORK_BYTES)]
         spent = {"bare": _best(bare, chunks, rounds), "actum": _best(actum, chunks, rounds)}
-        figures: dict[str, object] = {f"{name} ms": round(seconds * 1000, 1) for name, seconds in spent.items()}
+        figures: Row = {f"{name} ms": round(seconds * 1000, 1) for name, seconds in spent.items()}
         rows.append({"bytes of arguments": length, **figures, "actum × bare": round(spent["actum"] / spent["bare"], 2)})
     return rows
 
