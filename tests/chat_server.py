@@ -4,11 +4,15 @@
         model = Endpoint(server.url, "some-model")
 
 A reply is encoded by our own served side, whole or streamed as the request asks. Where the exact bytes matter, a `Raw`
-is given, which is sent as it is and can break off.
+is given, which is sent as it is and can break off. All servers of a process share one port and differ by their path,
+because to start and stop one takes longer than most tests.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
+import itertools
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -51,6 +55,7 @@ class Asked(Struct, frozen=True):
     """A request that came in."""
 
     path: str
+    query: str
     headers: dict[str, str]
     body: bytes
 
@@ -68,43 +73,40 @@ class _Cut(Exception):
 
 
 class ChatServer:
-    """Serves while it is entered, in a thread of its own, on a port that is free.
+    """Serves while it is entered, in a thread beside the test.
 
     Args:
         script: the answers in order, or a function of the request's JSON that gives the next one.
         native: whether it calls a tool when an `Endpoint` probes for that.
+        probe: what it says to a probe instead.
 
     Attributes:
         requests: what was asked, in order, without the probes.
         probes: how often it was probed.
     """
 
-    def __init__(self, script: Sequence[Said] | Callable[[JsonObject], Said], *, native: bool = True) -> None:
+    def __init__(
+        self, script: Sequence[Said] | Callable[[JsonObject], Said], *, native: bool = True, probe: Said | None = None
+    ) -> None:
         self.requests: list[Asked] = []
         self.probes = 0
         self._script = script
-        self._native = native
-        self._socket = socket.socket()
-        self._socket.bind(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/v1"
-        routes = [Route("/v1/chat/completions", self._answer, methods=["POST"])]
-        config = uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", ws="none")
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+        call = Reply.of(calls=[ToolCall("probe", "open_door", {"number": 7})])
+        self._probe = probe or (call if native else "I can not open doors.")
+        self._path = f"/{next(_numbers)}"
+        self.url = f"http://127.0.0.1:{_port()}{self._path}/v1"
 
     def __enter__(self) -> Self:
-        self._socket.listen(128)  # whoever connects from now on waits until the server is up
-        self._thread.start()
+        _entered[self._path] = self
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
-        self._thread.join()
-        self._socket.close()
+        del _entered[self._path]
 
-    async def _answer(self, http: HttpRequest) -> Response:
-        body = await http.body()
-        asked = Asked(http.url.path, dict(http.headers), body)
+    async def answer(self, http: HttpRequest) -> Response:
+        """The next answer of the script."""
+        path = http.url.path.removeprefix(self._path)
+        asked = Asked(path, http.url.query, dict(http.headers), await http.body())
         said = self._next(asked)
         if isinstance(said, Raw):
             return StreamingResponse(_pieces(said), status_code=said.status, headers=said.headers)
@@ -118,7 +120,7 @@ class ChatServer:
     def _next(self, asked: Asked) -> Said:
         if asked.is_probe:
             self.probes += 1
-            return Reply.of(calls=[ToolCall("probe", "open_door", {"number": 7})]) if self._native else "I can not."
+            return self._probe
         self.requests.append(asked)
         if callable(self._script):
             return self._script(asked.json)
@@ -133,3 +135,30 @@ async def _pieces(raw: Raw) -> AsyncIterator[bytes]:
         yield piece
     if raw.cut:
         raise _Cut
+
+
+_numbers = itertools.count(1)
+_entered: dict[str, ChatServer] = {}
+
+
+async def _dispatch(http: HttpRequest) -> Response:
+    server = _entered.get(f"/{http.path_params['number']}")
+    return await server.answer(http) if server else Response("this server was left", status_code=404)
+
+
+@functools.cache
+def _port() -> int:
+    """Starts the one HTTP server of this process."""
+    listening = socket.create_server(("127.0.0.1", 0))  # whoever connects from now on waits until it is up
+    routes = [Route("/{number}/v1/chat/completions", _dispatch, methods=["POST"])]
+    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        server.should_exit = True
+        thread.join()
+
+    atexit.register(stop)
+    port: int = listening.getsockname()[1]
+    return port

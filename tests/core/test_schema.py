@@ -67,7 +67,9 @@ def test_huge_nested_and_unicode_arguments_are_checked() -> None:
     for _ in range(99):
         nested = {"a": nested}
     assert not schema.check({"名前": [nested] * 100, "text": "𝕏" * 1_000_000}).problems
-    assert schema.check({"名前": ["x"] * 10_000}).problems[-1] == Problem("", "more", "9992 further problems mended too")
+    assert schema.check({"名前": ["x"] * 10_000}).problems[-1] == Problem(
+        "", "more", "9992 further problems mended too"
+    )
 
 
 # What is missing. -----------------------------------------------------------------------------------------------------
@@ -195,7 +197,7 @@ def test_of_a_union_the_alternative_that_was_meant_is_told() -> None:
 def test_an_unknown_name_is_refused_with_the_names_that_come_near() -> None:
     schema = schema_of({"city": {"type": "string"}, "unit": {"type": "string"}})
     assert problems(schema.check({"citty": "Paris"})) == [
-        ("citty", "additionalProperties", 'only names like "city"', '')
+        ("citty", "additionalProperties", 'only names like "city"', "")
     ]
     assert schema.check({"zzz": 1}).problems[0].expected == 'only names like "city", "unit"'
     assert schema_of({}).check({"a": 1}).problems[0].expected == "no arguments"
@@ -216,7 +218,9 @@ def test_a_date_and_time_may_come_without_an_offset(text: str) -> None:
     assert not schema_of({"at": {"type": "string", "format": "date-time"}}).check({"at": text}).problems
 
 
-@pytest.mark.parametrize("text", ["2026-11-20", "2026-11-31T10:00:00Z", "tomorrow", "2026-11-20T25:00", "20261120T1000"])
+@pytest.mark.parametrize(
+    "text", ["2026-11-20", "2026-11-31T10:00:00Z", "tomorrow", "2026-11-20T25:00", "20261120T1000"]
+)
 def test_a_date_and_time_that_is_none_is_refused(text: str) -> None:
     assert schema_of({"at": {"type": "string", "format": "date-time"}}).check({"at": text}).problems
 
@@ -268,7 +272,9 @@ def test_a_reference_over_http_is_refused_and_the_server_is_never_asked(server: 
     document: JsonObject = {"properties": {"a": {"$ref": server.url}}}
     assert jsonschema_rs.validator_for(document).is_valid({"a": 1})  # the validator by itself does ask
     assert server.paths == ["/number.json"]
-    inside: JsonObject = {"properties": {"a": {keyword: server.url}}} if keyword != "$schema" else {"$schema": server.url}
+    inside: JsonObject = (
+        {"properties": {"a": {keyword: server.url}}} if keyword != "$schema" else {"$schema": server.url}
+    )
     with pytest.raises(BadTool, match=r"tool 'x': .*127\.0\.0\.1"):
         compile_schema(inside, where="tool 'x'")
     assert server.paths == ["/number.json"]
@@ -278,18 +284,24 @@ def test_a_reference_to_a_file_is_refused_though_the_file_is_there(tmp_path: Pat
     (tmp_path / "number.json").write_text('{"type": "integer"}')
     document: JsonObject = {"properties": {"a": {"$ref": (tmp_path / "number.json").as_uri()}}}
     assert jsonschema_rs.validator_for(document).is_valid({"a": 1})  # the validator by itself does read
-    with pytest.raises(BadTool, match=r"properties\.a\.\$ref: \"file:.* is outside of this schema, and nothing is fetched"):
+    with pytest.raises(
+        BadTool, match=r"properties\.a\.\$ref: \"file:.* is outside of this schema, and nothing is fetched"
+    ):
         compile_schema(document, where="tool 'x'")
 
 
 def test_a_reference_inside_the_document_works() -> None:
     node: JsonObject = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}}}
-    schema = compile_schema({"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}, where="x")
+    schema = compile_schema(
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/node"}}, "$defs": {"node": node}}, where="x"
+    )
     assert schema.check({"a": {"next": {"n": "x"}}}).problems[0].path == "a.next.n"
     assert schema.check({"a": {"next": {"n": "5"}}}).arguments == {"a": {"next": {"n": 5}}}
 
 
-@pytest.mark.parametrize("pattern", [r"(x+x+)+y", r"^(\w+\s?)*$", r"^(x|x)*$", r"(x+)+\1z", r"^(?=x)(?:x|xx)+\d?(?<!y)$"])
+@pytest.mark.parametrize(
+    "pattern", [r"(x+x+)+y", r"^(\w+\s?)*$", r"^(x|x)*$", r"(x+)+\1z", r"^(?=x)(?:x|xx)+\d?(?<!y)$"]
+)
 def test_a_pattern_that_backtracks_without_end_does_not_hang(pattern: str) -> None:
     schema = schema_of({"a": {"type": "string", "pattern": pattern}})
     start = time.process_time()
@@ -309,9 +321,15 @@ def test_look_around_and_back_references_work_in_patterns() -> None:
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        ({"properties": {"x": {"type": "sting"}}}, r"properties\.x\.type: expected one of .*, found \"sting\" \(string\)"),
+        (
+            {"properties": {"x": {"type": "sting"}}},
+            r"properties\.x\.type: expected one of .*, found \"sting\" \(string\)",
+        ),
         ({"properties": {"x": {"pattern": "("}}}, r"properties\.x\.pattern: expected a regular expression, found"),
-        ({"properties": {"x": {"$ref": "#/$defs/y"}}}, r'properties\.x\.\$ref: there is no "#/\$defs/y" in this schema'),
+        (
+            {"properties": {"x": {"$ref": "#/$defs/y"}}},
+            r'properties\.x\.\$ref: there is no "#/\$defs/y" in this schema',
+        ),
         ({"properties": {"x": {"$ref": "y.json"}}}, r"properties\.x\.\$ref: \"y.json\" is outside"),
         ({"properties": {"x": 5}}, r"properties\.x: expected boolean or object"),
         ({"properties": {"x": {"items": [{"minLength": -1}]}}}, r"properties\.x\.items"),
@@ -350,8 +368,31 @@ def test_older_drafts_are_understood(draft: str) -> None:
 # What holds for every schema and every value. -------------------------------------------------------------------------
 
 _NAMES = st.sampled_from(["a", "b", "dest", "destination", "Dest", "x y", "名"])
-_TEXTS = ["5", "5.0", "2.5", "true", "null", "", " ", "A", " b ", "[1, \"2\"]", '{"a": "5"}', '"[1]"', "[", "1e3", "02134"]
-_LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text() | st.sampled_from(_TEXTS)
+_TEXTS = [
+    "5",
+    "5.0",
+    "2.5",
+    "true",
+    "null",
+    "",
+    " ",
+    "A",
+    " b ",
+    '[1, "2"]',
+    '{"a": "5"}',
+    '"[1]"',
+    "[",
+    "1e3",
+    "02134",
+]
+_LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+    | st.sampled_from(_TEXTS)
+)
 _VALUES = st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3))
 _ARGUMENTS: st.SearchStrategy[JsonObject] = st.dictionaries(_NAMES, _VALUES, max_size=4)
 
@@ -359,7 +400,10 @@ _KINDS = st.sampled_from(["null", "boolean", "integer", "number", "string"])
 _SIMPLE: st.SearchStrategy[JsonObject] = st.one_of(
     st.builds(lambda kind: {"type": kind}, _KINDS),
     st.builds(lambda kinds: {"type": sorted(kinds)}, st.sets(_KINDS, min_size=1)),
-    st.builds(lambda options: {"enum": options}, st.lists(st.sampled_from([*_TEXTS, 1, 5, True, None]), min_size=1, unique_by=repr)),
+    st.builds(
+        lambda options: {"enum": options},
+        st.lists(st.sampled_from([*_TEXTS, 1, 5, True, None]), min_size=1, unique_by=repr),
+    ),
     st.just({"type": "integer", "maximum": 3}),
     st.just({"type": "string", "format": "date"}),
     st.just({}),
@@ -380,7 +424,11 @@ _SCHEMAS = st.recursive(
     lambda inner: st.one_of(
         _objects(inner),
         st.builds(lambda items: {"type": "array", "items": items}, inner),
-        st.builds(lambda key, parts: {key: parts}, st.sampled_from(["anyOf", "oneOf", "allOf"]), st.lists(inner, min_size=1, max_size=3)),
+        st.builds(
+            lambda key, parts: {key: parts},
+            st.sampled_from(["anyOf", "oneOf", "allOf"]),
+            st.lists(inner, min_size=1, max_size=3),
+        ),
         st.builds(lambda part: {"not": part}, inner),
     ),
     max_leaves=8,

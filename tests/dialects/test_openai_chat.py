@@ -8,11 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import msgspec
-import openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openai import AsyncOpenAI, AsyncStream
 from openai.lib.streaming.chat import ChatCompletionStreamState
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
@@ -33,7 +34,7 @@ from actum.core.message import (
 )
 from actum.core.tool import Tool
 from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
-from actum.dialects.openai_chat_encoder import ChatEncoder
+from tests.chat_server import ChatServer
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "openai_chat"
 CASES = sorted(path.stem for path in CORPUS.glob("*.wire"))
@@ -421,9 +422,8 @@ def test_every_answer_goes_to_its_call_although_the_model_repeats_ids() -> None:
 def test_several_calls_of_one_turn_become_pairs_in_the_form_of_2023() -> None:
     calls = [ToolCall("a", "add", {"n": 1}), ToolCall("a", "add", {"n": 2}), ToolCall("b", "now", {})]
     answers = [ToolMessage(call.name, ToolResult(call.id, structured=call.arguments.get("n"))) for call in calls]
-    written = body(Request(messages=[Reply((TextPart("Well."), *calls)), *answers, Reply.of("3")]), OPENAI_FUNCTIONS)[
-        "messages"
-    ]
+    said: list[Message] = [Reply((TextPart("Well."), *calls)), *answers, Reply.of("3")]
+    written = messages_of(Request(messages=said), OPENAI_FUNCTIONS)
     assert [message["role"] for message in written] == ["assistant", "function"] * 3 + ["assistant"]
     assert [m["function_call"] for m in written[:-1:2]] == [
         {"name": "add", "arguments": '{"n":1}'},
@@ -644,11 +644,14 @@ def test_a_request_of_any_shape_reads_or_is_a_usage_error(value: Json) -> None:
 # Writing an answer.
 
 
+VALUES: list[JsonObject] = [
+    {},
+    {"city": "北京"},
+    {"a": 2, "b": [3, None, {"c": '}{"\\'}], "": 0.5},
+    {"text": "\n\t\u0000\x7f🌤", "empty": {}},
+]
 text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
-arguments = st.dictionaries(text, st.none() | st.integers(-5, 5) | text | st.lists(text, max_size=2), max_size=3)
-
-
-calls = st.lists(st.tuples(st.sampled_from(["get_weather", "查天气"]), arguments), max_size=3).map(
+calls = st.lists(st.tuples(st.sampled_from(["get_weather", "查天气"]), st.sampled_from(VALUES)), max_size=3).map(
     lambda said: [
         ToolCall(f"id_{number}", name, values, raw=msgspec.json.encode(values).decode())
         for number, (name, values) in enumerate(said)
@@ -747,29 +750,39 @@ def test_calls_that_share_an_id_are_told_apart(streamed: bool) -> None:
     assert [call.id for call in OPENAI_CHAT.decode(wire).calls] == ["call_abc123", "call_abc123_2", "call_2"]
 
 
-# The official client reads what we write.
+# The official client, over a real connection, reads what we write.
 
 
-def as_the_sdk_reads(reply: Reply, dialect: OpenAiChat, *, streamed: bool) -> openai.types.chat.ChatCompletion:
-    if not streamed:
-        wire = dialect.encode_reply(reply)
-        return openai.types.chat.ChatCompletion.model_validate_json(wire, strict=True)
-    state = ChatCompletionStreamState()
-    encoder: ChatEncoder = dialect.encoder()
-    for event in encoder.close(reply).split(b"\n\n")[:-2]:
-        state.handle_chunk(openai.types.chat.ChatCompletionChunk.model_validate_json(event[6:], strict=True))
-    return state.get_final_completion()
+async def as_the_sdk_reads(reply: Reply, *, functions: bool, streamed: bool) -> ChatCompletion:
+    asked: JsonObject = {"functions": [{"name": "get_weather"}]} if functions else {"tools": TOOLS_WIRE}
+    asked |= {"model": "m", "messages": [{"role": "user", "content": "?"}]}
+    with ChatServer([reply]) as server:
+        async with AsyncOpenAI(base_url=server.url, api_key="x", max_retries=0) as client:
+            if not streamed:
+                return await client.post("/chat/completions", cast_to=ChatCompletion, body=asked)
+            state = ChatCompletionStreamState()
+            stream = await client.post(
+                "/chat/completions",
+                cast_to=ChatCompletionChunk,
+                body=asked | {"stream": True},
+                stream=True,
+                stream_cls=AsyncStream[ChatCompletionChunk],
+            )
+            async for chunk in stream:
+                state.handle_chunk(chunk)
+            return state.get_final_completion()
 
 
 @pytest.mark.row("S3")
 @pytest.mark.parametrize("streamed", [False, True])
-def test_the_official_client_reads_calls_as_we_write_them(streamed: bool) -> None:
+async def test_the_official_client_reads_calls_as_we_write_them(streamed: bool) -> None:
     reply = Reply((TextPart("I look."), BEIJING, ToolCall("b", "get_news", {})), usage=Usage(5, 3, 2, 1))
-    completion = as_the_sdk_reads(reply, OPENAI_CHAT, streamed=streamed)
+    completion = await as_the_sdk_reads(reply, functions=False, streamed=streamed)
+    ChatCompletion.model_validate(completion.model_dump(), strict=True)
     message = completion.choices[0].message
     assert message.content == "I look."
-    functions = [call for call in message.tool_calls or [] if call.type == "function"]
-    assert [(call.id, call.function.name, call.function.arguments) for call in functions] == [
+    called = [call for call in message.tool_calls or [] if call.type == "function"]
+    assert [(call.id, call.function.name, call.function.arguments) for call in called] == [
         ("call_abc123", "get_weather", '{"city": "北京"}'),
         ("b", "get_news", "{}"),
     ]
@@ -780,8 +793,8 @@ def test_the_official_client_reads_calls_as_we_write_them(streamed: bool) -> Non
 
 @pytest.mark.row("S4")
 @pytest.mark.parametrize("streamed", [False, True])
-def test_the_official_client_reads_a_function_call_as_we_write_it(streamed: bool) -> None:
-    completion = as_the_sdk_reads(Reply((BEIJING,)), OPENAI_FUNCTIONS, streamed=streamed)
+async def test_the_official_client_reads_a_function_call_as_we_write_it(streamed: bool) -> None:
+    completion = await as_the_sdk_reads(Reply((BEIJING,)), functions=True, streamed=streamed)
     called = completion.choices[0].message.function_call
     assert called is not None
     assert (called.name, called.arguments) == ("get_weather", '{"city": "北京"}')

@@ -165,6 +165,7 @@ def test_the_prompt_describes_the_tools_and_how_to_call_them() -> None:
                 "day": {"type": "string", "format": "date"},
                 "people": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 2},
                 "extras": {"type": "array", "items": {"type": "string"}},
+                "note": {"type": ["string", "null"]},
             },
             "required": ["room", "day"],
         },
@@ -180,7 +181,8 @@ def test_the_prompt_describes_the_tools_and_how_to_call_them() -> None:
         '- room (string, required, one of "red", "blue"): Which room\n'
         "- day (string date, required)\n"
         "- people (integer or null, default 2)\n"
-        "- extras (list of string)\n" in prompt
+        "- extras (list of string)\n"
+        "- note (string or null)\n" in prompt
     )
     assert 'order\nParameters, as JSON Schema: {"type":"object"' in prompt
     assert '{"tool": "name of the tool", "params": {"name of a parameter": "value"}}' in prompt
@@ -234,6 +236,15 @@ def test_what_the_user_says_behind_results_joins_them() -> None:
     assert isinstance(last, UserMessage)
     assert [part.text for part in last.content if isinstance(part, TextPart)][-1] == "Never mind."
     assert len(last.content) == 2
+
+
+def test_instructions_in_mid_conversation_stay_in_place() -> None:
+    call = ToolCall(id="a", name="search", arguments={"query": "x" * 5000})
+    result = ToolMessage("search", ToolResult("a", structured=9))
+    note = SystemMessage("Be brief.")
+    *_, results, last = encoded(UserMessage.of("?"), Reply.of(calls=[call]), result, note)
+    assert last == note
+    assert len(text_of(results)) < 500, "long arguments are not told twice"
 
 
 def test_media_in_results_and_messages_stay_media() -> None:

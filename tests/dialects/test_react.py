@@ -215,6 +215,12 @@ def test_media_stand_beside_the_scratchpad_and_are_named_in_it() -> None:
     )
 
 
+def test_instructions_in_mid_conversation_and_media_of_the_model_are_told_in_place() -> None:
+    picture = MediaPart("image/png", b"x", handle="att_1")
+    _, scratchpad = told(UserMessage.of("?"), Reply((TextPart("Here."), picture)), SystemMessage("Be brief."))
+    assert scratchpad == "Question: ?\nAnswer: Here.\nAnswer: [att_1: image/png, 1 bytes]\n\nSystem: Be brief."
+
+
 def test_the_tool_choice_is_said_in_words_and_the_wire_request_has_no_tools() -> None:
     request = Request(
         messages=[UserMessage.of("Hi")], tools=TOOLS, tool_choice=NamedTool("weather"), parallel_calls=False
@@ -235,6 +241,10 @@ def test_an_ordinary_conversation_without_tools_stays_as_it_is() -> None:
 
 def test_a_conversation_with_past_calls_is_a_scratchpad_even_without_tools() -> None:
     call = ToolCall(id="a", name="get_time", arguments={})
-    messages = [UserMessage.of("?"), Reply.of(calls=[call]), ToolMessage("get_time", ToolResult("a", structured=9))]
+    messages: list[Message] = [
+        UserMessage.of("?"),
+        Reply.of(calls=[call]),
+        ToolMessage("get_time", ToolResult("a", structured=9)),
+    ]
     (scratchpad,) = REACT.encode_request(Request(messages=messages)).messages
     assert scratchpad == UserMessage.of("Question: ?\nAction: get_time\nAction Input: {}\nObservation: 9")

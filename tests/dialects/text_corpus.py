@@ -64,21 +64,24 @@ def merged(deltas: Iterable[Delta]) -> list[tuple[str, str]]:
     """The events without the cuts between their fragments."""
     joined: list[tuple[str, str]] = []
     for delta in deltas:
-        match delta:
-            case TextDelta(text):
-                kind, text = "text", text
-            case ReasoningDelta(text):
-                kind, text = "reasoning", text
-            case CallDelta(index, name, text):
-                kind = f"call {index}"
-                text = f"{name}: " if name else text
-            case CallSaid(index, call):
-                kind, text = f"said {index}", repr(call)
+        kind, text = _told(delta)
         if joined and joined[-1][0] == kind:
             joined[-1] = (kind, joined[-1][1] + text)
         else:
             joined.append((kind, text))
     return joined
+
+
+def _told(delta: Delta) -> tuple[str, str]:
+    match delta:
+        case TextDelta(text):
+            return "text", text
+        case ReasoningDelta(text):
+            return "reasoning", text
+        case CallDelta(index, name, source):
+            return f"call {index}", f"{name}: " if name else source
+        case CallSaid(index, call):
+            return f"said {index}", repr(call)
 
 
 def pieces_of(text: str, cuts: Iterable[int]) -> list[str]:

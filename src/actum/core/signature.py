@@ -249,7 +249,10 @@ def _read_docstring(function: Callable[..., object]) -> _Docstring:
         return _Docstring(text.strip(), {})
     import docstring_parser  # noqa: PLC0415  # 0.015 s to load, and most docstrings have a summary only
 
-    found = docstring_parser.parse(text)
+    try:
+        found = docstring_parser.parse("\n" + text)  # without the line before it, a first section is not seen
+    except docstring_parser.ParseError:
+        return _Docstring(text.strip(), {})
     words = "\n\n".join(filter(None, [found.short_description, found.long_description]))
     return _Docstring(words, {p.arg_name.lstrip("*"): " ".join((p.description or "").split()) for p in found.params})
 

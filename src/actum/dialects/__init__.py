@@ -1,1 +1,5 @@
-"""How a model says a call: every dialect by its name. Pure functions and incremental decoders; see `base` for the two kinds."""
+"""How a model says a call: every dialect by its name. Pure functions and incremental decoders; see `base`."""
+
+from .catalog import dialect, names
+
+__all__ = ["dialect", "names"]

@@ -31,6 +31,14 @@ class Decoder(Protocol):
         """All that was said; whole after `close`."""
 
 
+class ApiDecoder(Decoder, Protocol):
+    """Reads the streamed answer of a model API, which says itself when it is at its end."""
+
+    @property
+    def ended(self) -> bool:
+        """The answer came to its own end. False when it broke off, which after `close` means that a part is missing."""
+
+
 class Encoder(Protocol):
     """Writes an answer piece by piece, as a server that streams does."""
 
@@ -64,8 +72,8 @@ class ApiDialect(Protocol):
             ModelGarbled: the body is not an answer of this API.
         """
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> Decoder:
-        """A reader of a streamed answer. Client side."""
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
+        """A reader of a streamed answer. Client side. It raises a `ModelError` when the stream tells of one."""
 
     def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
         """The error that an answer with a failing HTTP status means. Client side."""
