@@ -74,6 +74,7 @@ def test_a_sentence_means_the_only_tool_that_it_names(sentence: str, name: str |
         ("weather", 'city = "Oslo; R&D", days = None', {"city": "Oslo; R&D", "days": None}),
         ("weather", "", {}),
         ("weather", "无", {}),
+        ("now", "please", {}),
         ("weather", "city=a, city=b", {"city": "a, city=b"}),
         ("weather", 'city=["a"], days=1', {"city": ["a"], "days": "1"}),
         ("weather", "city=", {"city": ""}),
@@ -92,7 +93,7 @@ def test_an_input_becomes_arguments_whichever_way_it_is_written(name: str, sourc
 
 @pytest.mark.parametrize(
     ("name", "source"),
-    [("route", "Tokyo to Seoul"), ("weather", '{"city": "Os'), ("weather", '{"a" 1}'), ("now", '"{"a" 1}"')],
+    [("route", "Tokyo to Seoul"), ("weather", '{"city": "Os'), ("weather", '{"a" 1}')],
 )
 def test_an_input_that_fits_no_parameter_leaves_the_call_incomplete_with_its_text(name: str, source: str) -> None:
     said = read_input(name, source, BOX)

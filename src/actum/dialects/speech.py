@@ -1,0 +1,152 @@
+"""`Speech`: what a text decoder has made out so far, as events for who watches and as the parts of a `Reply`.
+
+Both come from the same few words (`say`, `think`, `begin_call`, ...), so they can not differ, and neither depends on
+how the text was cut. White space at the edges of what is said is dropped; between two pieces of text that a call stands
+between, the white space after the call is kept, or else that before it, so that `Reply.text` still reads well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ..core.call import TextPart, ToolCall
+from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from ..core.json import JsonObject, dumps
+from ..core.message import ReasoningPart, Reply, ReplyPart
+
+
+class Said(Struct, frozen=True):
+    """A call as it was read, before it has an id: see `ToolCall` for the fields."""
+
+    name: str
+    arguments: JsonObject
+    raw: str = ""
+    complete: bool = True
+    repairs: tuple[str, ...] = ()
+
+
+class _Voice:
+    """White space of one kind of text, held until something follows it."""
+
+    __slots__ = ("_before_break", "_space", "begun")
+
+    def __init__(self) -> None:
+        self.begun = False
+        self._before_break = ""
+        self._space: list[str] = []
+
+    def take(self, text: str, *, apart: bool) -> str:
+        """What of the text, and of the white space before it, can be said now; `apart`: not without any white space."""
+        body = text.lstrip()
+        if self.begun and len(body) < len(text):
+            self._space.append(text[: len(text) - len(body)])
+        if not body:
+            return ""
+        lead = ("".join(self._space) or self._before_break or "\n" * apart) if self.begun else ""
+        said = body.rstrip()
+        self._space = [body[len(said) :]] if len(said) < len(body) else []
+        self._before_break = ""
+        self.begun = True
+        return lead + said
+
+    def pause(self) -> None:
+        """Something else is said in between."""
+        self._before_break = "".join(self._space) or self._before_break
+        self._space = []
+
+
+class Speech:
+    """Collects what a model says in one reply. One call is said at a time."""
+
+    def __init__(self) -> None:
+        self._deltas: list[Delta] = []
+        self._parts: list[ReplyPart] = []
+        self._open: list[str] = []
+        self._thinking = False
+        self._text = _Voice()
+        self._reasoning = _Voice()
+        self.calls = 0
+
+    @property
+    def has_text(self) -> bool:
+        """Some text of an answer was said."""
+        return self._text.begun
+
+    @property
+    def reply(self) -> Reply:
+        """All that was said so far."""
+        return Reply((*self._parts, *self._open_part()))
+
+    def take(self) -> list[Delta]:
+        """The events since the last time."""
+        deltas, self._deltas = self._deltas, []
+        return deltas
+
+    def say(self, text: str, *, apart: bool = False) -> None:
+        """Text of the answer; `apart`: it stood apart from the text before it, though no white space may show that."""
+        if text:
+            self._turn_to(thinking=False)
+        said = self._text.take(text, apart=apart)
+        if said:
+            self._open.append(said)
+            self._deltas.append(TextDelta(said))
+
+    def think(self, text: str, *, apart: bool = False) -> None:
+        """Text of the reasoning; `apart` as in `say`."""
+        if text:
+            self._turn_to(thinking=True)
+        said = self._reasoning.take(text, apart=apart)
+        if said:
+            self._open.append(said)
+            self._deltas.append(ReasoningDelta(said))
+
+    def pause(self) -> None:
+        """End the part of text or reasoning that is being said."""
+        self._parts += self._open_part()
+        self._open = []
+        self._text.pause()
+        self._reasoning.pause()
+
+    def begin_call(self, name: str) -> None:
+        """A call of this tool is certain."""
+        self.pause()
+        self._deltas.append(CallDelta(self.calls, name=name))
+
+    def call_text(self, source: str) -> None:
+        """More source text of the arguments of the call that is being said."""
+        if source:
+            self._deltas.append(CallDelta(self.calls, arguments=source))
+
+    def end_call(self, said: Said) -> None:
+        """The call that is being said is at its end."""
+        index = self.calls
+        self.calls += 1
+        call = ToolCall(
+            id=f"call_{index}",
+            name=said.name,
+            arguments=said.arguments,
+            raw=said.raw,
+            complete=said.complete,
+            repairs=tuple(dict.fromkeys(said.repairs)),
+        )
+        self._parts.append(call)
+        self._deltas.append(CallSaid(index, call))
+
+    def call(self, said: Said) -> None:
+        """A whole call at once. Arguments that had to be mended are told as the JSON that they were mended to."""
+        self.begin_call(said.name)
+        self.call_text(dumps(said.arguments) if said.complete and (said.repairs or not said.raw) else said.raw)
+        self.end_call(said)
+
+    def _turn_to(self, *, thinking: bool) -> None:
+        if self._thinking != thinking:
+            self.pause()
+            self._thinking = thinking
+
+    def _open_part(self) -> Sequence[ReplyPart]:
+        text = "".join(self._open)
+        if not text:
+            return ()
+        return (ReasoningPart(text),) if self._thinking else (TextPart(text),)
