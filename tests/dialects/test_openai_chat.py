@@ -405,6 +405,26 @@ def test_an_answer_is_written_as_the_model_may_read_it() -> None:
     assert messages_of(Request(messages=messages), thinking)[0]["reasoning_content"] == "hm"
 
 
+@pytest.mark.parametrize("dialect", [OPENAI_CHAT, OPENAI_FUNCTIONS])
+def test_arguments_go_back_as_json_even_where_the_model_wrote_none(dialect: OpenAiChat) -> None:
+    broken = ToolCall("a", "add", {}, raw='{"a": ', complete=False, repairs=("broke off",))
+    mended = ToolCall("a", "add", {"a": 1}, raw="{'a': 1}", repairs=("single quotes",))
+    for call, written in ((broken, "{}"), (mended, '{"a":1}'), (BEIJING, BEIJING.raw)):
+        (message,) = messages_of(Request(messages=[Reply((call,))]), dialect)
+        name = "add" if call is not BEIJING else "get_weather"
+        function = (
+            message["function_call"] if "function_call" in message else function_of(objects(message["tool_calls"])[0])
+        )
+        assert function == {"name": name, "arguments": written}
+
+
+def test_a_client_is_told_the_broken_text_of_a_call_and_not_of_a_mended_one() -> None:
+    broken = ToolCall("a", "add", {}, raw='{"a": ', complete=False, repairs=("broke off",))
+    mended = ToolCall("b", "add", {"a": 1}, raw="{'a': 1}", repairs=("single quotes",))
+    calls = OPENAI_CHAT.decode(OPENAI_CHAT.encode_reply(Reply((broken, mended)))).calls
+    assert [(call.raw, call.complete) for call in calls] == [('{"a": ', False), ('{"a":1}', True)]
+
+
 @pytest.mark.row("S3")
 def test_every_answer_goes_to_its_call_although_the_model_repeats_ids() -> None:
     calls = [ToolCall("a", "add", {"n": 1}), ToolCall("a", "add", {"n": 2}), ToolCall("", "add", {"n": 3})]

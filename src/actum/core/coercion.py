@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
@@ -29,18 +29,18 @@ _SHOWN = 40
 
 
 class Mending:
-    """One value while it is mended.
+    """The arguments of one call while they are mended.
 
     Args:
-        document: the schema that it is to fit.
-        value: the value as it came; it is not changed.
+        document: the schema that they are to fit.
+        value: the arguments as they came; they are not changed.
 
     Attributes:
-        value: the value as it is now; the same object as long as nothing had to be mended.
+        value: the arguments as they are now; the same object as long as nothing had to be mended.
         repairs: what was mended, each a phrase for the record.
     """
 
-    def __init__(self, document: JsonObject, value: Json) -> None:
+    def __init__(self, document: JsonObject, value: JsonObject) -> None:
         self.value = value
         self.repairs: list[str] = []
         self._document = document
@@ -120,7 +120,6 @@ class Mending:
             sources = [name for name, targets in meant.items() if target in targets]
             if len(sources) == 1 and len(meant[sources[0]]) == 1:
                 owner = self._own(path)
-                assert isinstance(owner, dict)
                 entries = [(target if key == sources[0] else key, value) for key, value in owner.items()]
                 owner.clear()
                 owner.update(entries)  # in the order in which they came
@@ -131,26 +130,22 @@ class Mending:
             found = self._at(path)
             if found is not None and isinstance(found[0], dict) and name in found[0]:
                 owner = self._own(path)
-                assert isinstance(owner, dict)
                 del owner[name]
                 self.repairs.append(f"{tell_path((*path, name))}: not a parameter, dropped")
 
     def _change(self, path: Path, value: Json) -> None:
         found = self._at(path)
-        if found is None:
+        if found is None or not path:  # the arguments as a whole are an object, and stay one
             return
         old, new = show(found[0]), show(value)
         if kind_of(found[0]) == kind_of(value):
             old, new = shorten(found[0]), shorten(value)
-        self.repairs.append(f"{tell_path(path) or 'arguments'}: {old} read as {new}")
-        if not path:
-            self.value = value
-            return
+        self.repairs.append(f"{tell_path(path)}: {old} read as {new}")
         owner = self._own(path[:-1])
-        owner[path[-1]] = value  # type: ignore[index]  # `_at` found it: the container and its key agree
+        owner[path[-1]] = value
 
     def _at(self, path: Path) -> Boxed | None:
-        value = self.value
+        value: Json = self.value
         for step in path:
             inside = step in value if isinstance(value, dict) else isinstance(step, int) and step < _length(value)
             if not inside:
@@ -158,18 +153,17 @@ class Mending:
             value = value[step]  # type: ignore[index]
         return (value,)
 
-    def _own(self, path: Path) -> dict[str, Json] | list[Json]:
+    def _own(self, path: Path) -> Any:  # noqa: ANN401  # the caller knows which kind of container it has seen there
         """The container at a path that `_at` has found, copied with those around it unless that was done before."""
-        self.value = value = self._mine(self.value)
+        self.value = self._mine(self.value)
+        owner: Json = self.value
         for step in path:
-            value[step] = inner = self._mine(value[step])  # type: ignore[index]
-            value = inner
-        return value
+            owner[step] = inner = self._mine(owner[step])  # type: ignore[index]
+            owner = inner
+        return owner
 
-    def _mine(self, container: Json) -> dict[str, Json] | list[Json]:
-        assert isinstance(container, dict | list | tuple)
+    def _mine(self, container: Any) -> Any:  # noqa: ANN401  # the same kind of container
         if id(container) in self._copies:
-            assert not isinstance(container, tuple)
             return container
         copy = dict(container) if isinstance(container, dict) else list(container)
         self._copies[id(copy)] = copy

@@ -35,7 +35,8 @@ ROUNDS_MAX = 5
 """How often arguments are mended and looked at again: JSON text in JSON text in a single value is three."""
 
 PROBLEMS_MAX = 8
-"""So many problems are told at once; the rest is counted."""
+REPAIRS_MAX = 20
+"""So many problems are told at once, and so many repairs written down; the rest is counted."""
 
 NOT_BLANK = r"(?:\S)"
 """The pattern by which we forbid blank text, written as nobody else would write it."""
@@ -94,8 +95,7 @@ class Schema:
             errors = list(self._errors(mending.value))
         if errors:
             return Checked(arguments, problems=_problems(errors, self._document))
-        assert isinstance(mending.value, dict)
-        return Checked(mending.value, tuple(mending.repairs))
+        return Checked(mending.value, _counted(mending.repairs))
 
 
 def compile_schema(schema: JsonObject, *, where: str) -> Schema:
@@ -253,9 +253,14 @@ def _problems(errors: Iterable[ValidationError], document: JsonObject) -> tuple[
     return tuple(told)
 
 
+def _counted(repairs: Sequence[str]) -> tuple[str, ...]:
+    more = len(repairs) - REPAIRS_MAX
+    return (*repairs[:REPAIRS_MAX], f"{more} further repairs of this kind") if more > 0 else tuple(repairs)
+
+
 def _tell(error: ValidationError, document: JsonObject) -> list[Problem]:
     """The problems that one error of the validator means."""
-    path, came = tell_path(error.instance_path), show(error.instance)  # type: ignore[arg-type]
+    path = tell_path(error.instance_path)
     match error.kind:
         case ValidationErrorKind.Required(property=name):
             said = node_at(document, [*error.schema_path[:-1], "properties", name])
@@ -263,17 +268,20 @@ def _tell(error: ValidationError, document: JsonObject) -> list[Problem]:
         case ValidationErrorKind.Pattern(pattern=pattern) if pattern == NOT_BLANK:
             owner = error.schema_path[:-5]  # beside the allOf in which we put the rule
             said = node_at(document, [*owner, *error.schema_path[-3:-1]])
-            return [Problem(path, "required", _words(said, document), came)]
+            return [Problem(path, "required", _words(said, document), _came(error))]
         case ValidationErrorKind.AdditionalProperties() | ValidationErrorKind.UnevaluatedProperties():
             known = node_at(document, [*error.schema_path[:-1], "properties"])
             return [_tell_unexpected(error, name, known) for name in unexpected([error])]
         case ValidationErrorKind.AnyOf(context=branches) | ValidationErrorKind.OneOfNotValid(context=branches):
             return _tell_union(error, branches, document)
         case ValidationErrorKind.PropertyNames(error=inner):
-            expected = f"other names: {_expected(inner)}"
-            return [Problem(path, "propertyNames", expected, show(inner.instance))]  # type: ignore[arg-type]
+            return [Problem(path, "propertyNames", f"other names: {_expected(inner)}", _came(inner))]
         case _:
-            return [Problem(path, error.kind.name, _expected(error), came)]
+            return [Problem(path, error.kind.name, _expected(error), _came(error))]
+
+
+def _came(error: ValidationError) -> str:
+    return show(error.instance)  # type: ignore[arg-type]  # its JSON may hold a Decimal
 
 
 def _tell_unexpected(error: ValidationError, name: str, known: JsonObject) -> Problem:
@@ -293,7 +301,7 @@ def _tell_union(
         return [problem for inner in min(nearest, key=len) for problem in _tell(inner, document)]
     here = [_expected(e) for b in branches for e in b if e.instance_path == path and _is_of_kind(e)]
     expected = " or ".join(dict.fromkeys(here)) or _PHRASES["anyOf"]
-    return [Problem(tell_path(path), error.kind.name, expected, show(error.instance))]  # type: ignore[arg-type]
+    return [Problem(tell_path(path), error.kind.name, expected, _came(error))]
 
 
 def _is_of_kind(error: ValidationError) -> bool:
@@ -353,7 +361,7 @@ def _tell_bad_schema(error: ValidationError, schema: JsonObject) -> str:
     expected = _expected(error)
     if isinstance(error.kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
         expected = _tell_union(error, error.kind.context, {})[0].expected
-    return f"{path}: expected {expected}, found {show(error.instance)}"  # type: ignore[arg-type]
+    return f"{path}: expected {expected}, found {_came(error)}"
 
 
 def _tell_bad_reference(message: str, schema: JsonObject) -> str:

@@ -8,6 +8,7 @@ test holds the table equal to pydantic. Neither way knows of functions or tools;
 from __future__ import annotations
 
 import functools
+import json
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType, UnionType
@@ -17,7 +18,7 @@ import msgspec
 import typing_extensions
 
 from .attachment import File
-from .call import MediaPart, Problem
+from .call import MediaPart, Problem, TextPart, ToolResult
 from .coercion import show, tell_path
 from .errors import BadTool, InvalidArguments
 from .json import Json, JsonObject, kind_of
@@ -97,10 +98,13 @@ def pydantic_shapes(annotations: Mapping[str, object], where: str) -> tuple[dict
     return shapes, {name: tidied(schema) for name, schema in rest.get("$defs", {}).items()}
 
 
+_UNSTRUCTURED: tuple[object, ...] = (str, Any, object, None, NoneType, ToolResult, TextPart, MediaPart)
+
+
 def result_schema(annotation: object) -> JsonObject | None:
     """The schema of what a function returns, where that is a structured value; None for text, media and the unknown."""
     members = typing.get_args(annotation) if typing.get_origin(annotation) in (Union, UnionType) else (annotation,)
-    if any(m in (str, Any, object, None, NoneType) or (isinstance(m, type) and issubclass(m, File)) for m in members):
+    if any(member in _UNSTRUCTURED or (isinstance(member, type) and issubclass(member, File)) for member in members):
         return None
     plain = plain_shape(annotation, "result")
     if plain is not None:
@@ -346,7 +350,6 @@ def default_of(value: object, shape: Shape) -> tuple[Json, ...]:
     """The JSON value of a parameter's default; empty when JSON can't say it."""
     try:
         found = shape.dump(value) if shape.dump else msgspec.to_builtins(value, str_keys=True)
-        same = msgspec.json.decode(msgspec.json.encode(found)) == found  # which `NaN` is not
+        return (json.loads(json.dumps(found, allow_nan=False)),)
     except (TypeError, ValueError, RecursionError):
         return ()
-    return (found,) if same else ()

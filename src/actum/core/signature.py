@@ -110,7 +110,7 @@ def describe(
         name=name,
         description=words,
         parameters=with_definitions(schema, definitions),
-        result=result_schema(hints.get("return", object)),
+        result=None if _yields(function) else result_schema(hints.get("return", object)),
         warnings=(*_undescribed(where, words, schema), *untyped, *_unknown(where, told, parameters)),
         untyped=untyped,
         readers=tuple((p.name, read) for p in named if (read := shapes[p.name].read) is not None),
@@ -165,6 +165,10 @@ def _hints(function: Callable[..., object], where: str) -> dict[str, object]:
         ) from None
     except (TypeError, SyntaxError, AttributeError) as error:
         raise BadTool(f"{where}: an annotation can't be read ({str(error)[:100]})") from None
+
+
+def _yields(function: Callable[..., object]) -> bool:
+    return inspect.isgeneratorfunction(_source(function)) or inspect.isasyncgenfunction(_source(function))
 
 
 def _is_context(annotation: object) -> bool:

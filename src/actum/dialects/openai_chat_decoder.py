@@ -5,8 +5,8 @@ first byte tells. What compatible servers do differently is borne here without k
 missing, empty or repeated; pieces of calls without an index, several in one delta, with the name again in each;
 arguments as an object; `content` as a list; no `[DONE]`. Which piece belongs to which call is for `_call_of` to say.
 
-`finish_reason` is recorded and not trusted; it only helps to tell a call without arguments from one that broke off before
-them. Arguments are collected as text and parsed once.
+`finish_reason` is recorded and not trusted; it only helps to tell a call without arguments from one that broke off
+before them. Arguments are collected as text and parsed once.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from .json_scan import JsonScan
 from .openai_chat_error import error_of_event, read_json
 
 TextKind = type[TextPart] | type[ReasoningPart] | type[RefusalPart]
+
+CONTENT_LEVELS = 6
+"""How deep parts of a `content` are read: one that holds a list of parts that hold text takes four."""
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 _KNOWN = frozenset({"role", "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"})
@@ -57,8 +60,6 @@ class _Chunk(Struct, gc=False):
 
 
 _decode_chunk = msgspec.json.Decoder(_Chunk).decode
-
-
 _NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -314,18 +315,20 @@ class ChatDecoder:
                 for call in self._calls:
                     self._try_to_settle(call, deltas)
 
-    def _read_content(self, content: Json, kind: TextKind, deltas: list[Delta]) -> None:
+    def _read_content(self, content: Json, kind: TextKind, deltas: list[Delta], levels: int = CONTENT_LEVELS) -> None:
+        field = ""
+        if isinstance(content, dict):
+            part_kind, field = _PARTS.get(str(content.get("type")), (None, ""))
+            kind = part_kind or kind
         if isinstance(content, str):
             self._say(kind, content, deltas)
-        elif isinstance(content, list):
+        elif isinstance(content, list) and levels:
             for part in content:
-                self._read_content(part, kind, deltas)
-        elif isinstance(content, dict):
-            part_kind, field = _PARTS.get(str(content.get("type")), (None, ""))
-            if field in content:
-                self._read_content(content[field], part_kind or kind, deltas)
-            else:
-                self._extras.setdefault("content", []).append([content])
+                self._read_content(part, kind, deltas, levels - 1)
+        elif isinstance(content, dict) and field in content and levels:
+            self._read_content(content[field], kind, deltas, levels - 1)
+        elif content is not None:
+            self._extras.setdefault("content", []).append([content])
 
     def _say(self, kind: TextKind, text: str, deltas: list[Delta]) -> None:
         if not text:
@@ -341,14 +344,12 @@ class ChatDecoder:
         touched: list[_OpenCall] = []
         for item in items:
             if isinstance(item, dict):
-                function = item.get("function")
-                if not isinstance(function, dict):
-                    function = item  # the legacy form, and servers that leave the level out
-                touched.append(self._read_call(item, function, touched, deltas, whole=whole))
+                touched.append(self._read_call(item, touched, deltas, whole=whole))
 
-    def _read_call(
-        self, item: JsonObject, function: JsonObject, touched: list[_OpenCall], deltas: list[Delta], *, whole: bool
-    ) -> _OpenCall:
+    def _read_call(self, item: JsonObject, touched: list[_OpenCall], deltas: list[Delta], *, whole: bool) -> _OpenCall:
+        function = item.get("function")
+        if not isinstance(function, dict):
+            function = item  # the form of 2023, and servers that leave the level out
         id_, name = str(item.get("id") or ""), str(function.get("name") or "")
         piece = function.get("arguments") or ""
         call = None if whole else self._call_of(item.get("index"), id_, name, piece, touched)
@@ -374,7 +375,7 @@ class ChatDecoder:
             call = self._calls[-1]
         if call is None or not name:
             return call
-        another_id = id_ and call.wire_id and id_ != call.wire_id
+        another_id = id_ and id_ != call.wire_id and (call.wire_id or call.pieces)
         another_name = call.pieces and (name != call.name or (piece and call.looks_whole()))
         return None if call in touched or another_id or another_name else call
 
@@ -391,7 +392,8 @@ class ChatDecoder:
         self._ids.add(id_)
         self._calls.append(call)
         self._open.append(call)
-        self._slots[wire_id] = call
+        if wire_id:
+            self._slots[wire_id] = call
         if isinstance(index, int):
             self._slots[index] = call
         return call
@@ -413,7 +415,7 @@ def read_usage(usage: JsonObject) -> Usage:
 
 
 def _count(value: Json) -> int:
-    return int(value) if isinstance(value, int | float) and value > 0 else 0
+    return int(value) if isinstance(value, int | float) and 0 < value < 2**53 else 0
 
 
 def _merged(values: list[Json]) -> Json:

@@ -12,7 +12,7 @@ import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.json import JsonObject
+from ..core.json import JsonObject, dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
 
@@ -34,15 +34,17 @@ class WireIds:
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
 
     def take(self, id_: str) -> str:
         """The id under which a call with this id of ours is written."""
         wire = id_ = id_ or f"call_{len(self._taken)}"
-        number = 1
+        number = self._numbers.get(id_, 1)
         while wire in self._taken:
             number += 1
             wire = f"{id_}_{number}"
         self._taken.add(wire)
+        self._numbers[id_] = number
         return wire
 
 
@@ -53,17 +55,19 @@ def call_object(wire_id: str, call: ToolCall) -> JsonObject:
 
 def function_object(call: ToolCall) -> JsonObject:
     """The name and arguments of a call: all there was to a call in 2023."""
-    return {"name": call.name, "arguments": call.arguments_text()}
+    return {"name": call.name, "arguments": arguments_text(call)}
 
 
-def spoken(reply: Reply) -> str:
-    """The text of a reply without its refusal."""
-    texts = [
-        part.text if isinstance(part, TextPart) else part.describe()
-        for part in reply.content
-        if isinstance(part, TextPart | MediaPart)
-    ]
-    return "".join(texts)
+def arguments_text(call: ToolCall) -> str:
+    """The source text that the model wrote; where it had to be mended, the JSON that it was mended to."""
+    return dumps(call.arguments) if call.complete and call.repairs else call.arguments_text()
+
+
+def spoken(reply: Reply, *, refusal: bool = False) -> str:
+    """The text of a reply, with or without its refusal, media described."""
+    kinds = TextPart | MediaPart | RefusalPart if refusal else TextPart | MediaPart
+    parts = [part for part in reply.content if isinstance(part, kinds)]
+    return "".join([part.describe() if isinstance(part, MediaPart) else part.text for part in parts])
 
 
 def encode_reply(reply: Reply, *, functions: bool = False, created: int = 0) -> bytes:
@@ -143,8 +147,8 @@ class ChatEncoder:
                 return self._call(index, id_, name, arguments)
             case CallSaid(index, call):
                 if index not in self._arguments_sent:
-                    return self._call(index, call.id, call.name, call.arguments_text())
-                return b"" if self._arguments_sent[index] else self._call(index, "", "", call.arguments_text())
+                    return self._call(index, call.id, call.name, arguments_text(call))
+                return b"" if self._arguments_sent[index] else self._call(index, "", "", arguments_text(call))
 
     def close(self, reply: Reply) -> bytes:
         """The end of the stream, after what of the reply was not told in pieces."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 
 import msgspec
+from msgspec import structs
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from .openai_chat_encoder import WireIds, call_object, function_object
+from .openai_chat_encoder import WireIds, call_object, function_object, spoken
 
 _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
@@ -49,13 +50,13 @@ class ToolWriter:
 
     def _reply(self, reply: Reply) -> bytes:
         if not reply.calls:
-            return _encode({"role": "assistant", "content": reply.text})
+            return _encode({"role": "assistant", "content": spoken(reply, refusal=True)})
         wired = [(self._ids.take(call.id), call) for call in reply.calls]
         self._unanswered = [(call.id, wire_id) for wire_id, call in wired]
-        message: JsonObject = {"role": "assistant", "content": reply.text or None}
+        message: JsonObject = {"role": "assistant", "content": spoken(reply, refusal=True) or None}
         if self._reasoning_field and reply.reasoning:
             message[self._reasoning_field] = reply.reasoning
-        message["tool_calls"] = [call_object(*item) for item in wired]
+        message["tool_calls"] = [call_object(wire_id, _readable(call)) for wire_id, call in wired]
         return _encode(message)
 
     def _answered(self, call_id: str) -> str:
@@ -82,7 +83,7 @@ class FunctionWriter:
             case Reply():
                 calls = message.calls
                 self._unanswered = [(call, number == 0) for number, call in enumerate(calls)]
-                return _encode(_with_function(message.text, calls[0] if calls else None))
+                return _encode(_with_function(spoken(message, refusal=True), calls[0] if calls else None))
             case ToolMessage(name, result):
                 answer = _encode({"role": "function", "name": name, "content": result.text})
                 for number, (call, is_written) in enumerate(self._unanswered):
@@ -132,4 +133,12 @@ def _data_url(part: MediaPart) -> str:
 def _with_function(text: str, call: ToolCall | None) -> JsonObject:
     if call is None:
         return {"role": "assistant", "content": text}
-    return {"role": "assistant", "content": text or None, "function_call": function_object(call)}
+    return {"role": "assistant", "content": text or None, "function_call": function_object(_readable(call))}
+
+
+def _readable(call: ToolCall) -> ToolCall:
+    """The call as an endpoint takes it back: vLLM and llama.cpp refuse a whole request over arguments that are no JSON.
+
+    What was wrong with them is told by the answer to the call.
+    """
+    return call if call.complete else structs.replace(call, raw="")

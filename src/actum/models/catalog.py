@@ -1,0 +1,187 @@
+"""Strings become models: `openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `embedded`.
+
+A provider is a row of a table: where it answers, in which variable its key stands, how its API departs from OpenAI's.
+`<PROVIDER>_BASE_URL` in the environment puts another address in its place. What a model runs on is loaded by name when
+it is opened, so that `import actum` loads no HTTP client.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
+
+from msgspec import Struct, structs
+
+from ..core.errors import UnknownName, UsageError
+from ..core.interfaces import Model
+from ..dialects import dialect as find_dialect
+from ..dialects.base import TextDialect
+from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from .prompted import Auto, Prompted, Recognising
+
+if TYPE_CHECKING:
+    from .endpoint import Endpoint
+
+FALLBACK = "prompt_json"
+"""The text dialect of a model without native calling, where none is asked for."""
+
+URL_KEY_VARIABLE = "ACTUM_API_KEY"
+"""Where the key for an endpoint stands that is given by its address. No provider's key is ever sent there."""
+
+
+class Provider(Struct, frozen=True, kw_only=True):
+    """Where models answer.
+
+    Attributes:
+        url: up to and including the version.
+        key_variable: the environment variable with the key.
+        key_needed: it does not answer without one.
+        host_variable: the variable with another host and port, for servers on one's own machine.
+        native: its models call tools by the API; None: that depends on the model and is found out.
+        dialect: how its API departs from OpenAI's.
+        default_model: what to ask for when no model is named; empty when one must be.
+    """
+
+    url: str
+    key_variable: str
+    key_needed: bool = True
+    host_variable: str = ""
+    native: bool | None = None
+    dialect: OpenAiChat = OPENAI_CHAT
+    default_model: str = ""
+
+
+def _local(name: str, port: int, default_model: str = "") -> Provider:
+    name = name.upper()
+    return Provider(
+        url=f"http://127.0.0.1:{port}/v1",
+        key_variable=f"{name}_API_KEY",
+        key_needed=False,
+        host_variable=f"{name}_HOST",
+        default_model=default_model,
+    )
+
+
+_OPENAI = OpenAiChat(max_tokens_field="max_completion_tokens")
+_THINKING = OpenAiChat(reasoning_field="reasoning_content")
+
+PROVIDERS = {
+    "deepseek": Provider(
+        url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_THINKING
+    ),
+    "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
+    "llamacpp": _local("llamacpp", 8080, default_model="default"),
+    "lmstudio": _local("lmstudio", 1234),
+    "mistral": Provider(url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True),
+    "moonshot": Provider(
+        url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY", native=True, dialect=_THINKING
+    ),
+    "ollama": _local("ollama", 11434),
+    "openai": Provider(url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", native=True, dialect=_OPENAI),
+    "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"),
+    "qwen": Provider(
+        url="https://dashscope.aliyuncs.com/compatible-mode/v1", key_variable="DASHSCOPE_API_KEY", native=True
+    ),
+    "sglang": _local("sglang", 30000),
+    "together": Provider(url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY"),
+    "vllm": _local("vllm", 8000),
+    "xai": Provider(url="https://api.x.ai/v1", key_variable="XAI_API_KEY", native=True),
+    "zhipu": Provider(url="https://open.bigmodel.cn/api/paas/v4", key_variable="ZHIPU_API_KEY", native=True),
+}
+
+_API_DIALECTS = {"auto": None, "native": None, "openai_chat": None, "openai_functions": OPENAI_FUNCTIONS}
+"""The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
+
+
+def open_model(model: str | Model, *, dialect: str = "auto", environment: Mapping[str, str] = os.environ) -> Model:
+    """The model that a name stands for. Nothing is sent before its first request.
+
+    Args:
+        model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
+        dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
+            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; or a text dialect.
+        environment: where keys and addresses are looked up.
+
+    Raises:
+        UnknownName: there is no such model or dialect; the message lists what there is.
+        UsageError: a key is missing, an address is none, or the model and the dialect do not go together.
+    """
+    if isinstance(model, str) and model != "embedded":
+        return _open_endpoint(model, dialect, environment)
+    opened = _embedded() if isinstance(model, str) else model
+    if dialect in ("auto", "native"):
+        return opened
+    if dialect in _API_DIALECTS:
+        raise UsageError(f"dialect {dialect!r} is for models that are named by their provider or address")
+    return Prompted(opened, _text_dialect(dialect))
+
+
+def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> Model:
+    by_api = dialect in _API_DIALECTS
+    text_dialect = _text_dialect(FALLBACK if by_api else dialect)
+    by_address = name.startswith(("http://", "https://"))
+    provider, model = _at_address(name) if by_address else _at_provider(name, environment)
+    make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
+    endpoint = make(
+        provider.url,
+        model,
+        key=environment.get(provider.key_variable),
+        dialect=_API_DIALECTS.get(dialect) or provider.dialect,
+        native=provider.native,
+        name="" if by_address else name,
+    )
+    if dialect == "auto":
+        return Auto(endpoint, text_dialect)
+    return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
+
+
+def _at_address(name: str) -> tuple[Provider, str]:
+    url, _, model = name.partition("#")
+    if not model:
+        raise UnknownName(f"which model? Put its name behind the address: {url.split('@')[-1]}#name")
+    return Provider(url=url, key_variable=URL_KEY_VARIABLE, key_needed=False), model
+
+
+def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, str]:
+    """The provider's row, with what the environment says in its place, and the model's name there."""
+    prefix, colon, model = name.partition(":")
+    provider = PROVIDERS.get(prefix)
+    if provider is None or not colon:
+        known = ", ".join(f"{prefix}:name" for prefix in PROVIDERS)
+        raise UnknownName(f"there is no model called {name!r}: use embedded, http://host/v1#name, {known}")
+    model = model or provider.default_model
+    if not model:
+        raise UnknownName(f"which model of {prefix}? Put its name behind the colon: {prefix}:name")
+    if url := environment.get(f"{prefix.upper()}_BASE_URL"):
+        return structs.replace(provider, url=url, native=None), model
+    if host := environment.get(provider.host_variable):
+        return structs.replace(provider, url=_url_of_host(host, provider.url)), model
+    if provider.key_needed and not environment.get(provider.key_variable):
+        raise UsageError(f"{name} needs a key: set {provider.key_variable} in the environment")
+    return provider, model
+
+
+def _url_of_host(host: str, default_url: str) -> str:
+    """The address behind what stands in `OLLAMA_HOST`: an address, a host with or without port, or a port alone."""
+    if "://" in host:
+        return host.rstrip("/") + "/v1"
+    default, given = urlsplit(default_url), urlsplit(f"//{host}")
+    try:
+        port = given.port or default.port
+    except ValueError:
+        raise UsageError(f"{host!r} is no host and port") from None
+    name = given.hostname or "127.0.0.1"
+    name = "127.0.0.1" if name == "0.0.0.0" else f"[{name}]" if ":" in name else name
+    return f"http://{name}:{port}/v1"
+
+
+def _text_dialect(name: str) -> TextDialect:
+    return cast(TextDialect, find_dialect(name))
+
+
+def _embedded() -> Model:
+    make: type[Model] = import_module(f"{__package__}.embedded").Embedded
+    return make()

@@ -1,0 +1,204 @@
+"""`Endpoint`: a model behind an HTTP address, spoken to in an API dialect.
+
+    Request ──dialect.encode_request──▶ POST ──▶ answer, whole or streamed ──dialect.decode / decoder──▶ Reply
+
+It streams when somebody listens and not otherwise. What passes by itself (too many requests, a server's trouble, no
+connection, an answer that broke off) is tried again, at most twice, and never after a part of the answer was heard.
+
+The key stands in one header and nowhere else: not in `repr`, not in errors, even where the endpoint quotes it.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+
+import msgspec
+
+from ..core.clock import SystemClock
+from ..core.errors import ModelError, ModelRejected, ModelUnavailable, UsageError
+from ..core.event import Delta
+from ..core.interfaces import Clock, Request
+from ..core.json import JsonObject
+from ..core.message import Reply, UserMessage
+from ..core.tool import Tool
+from ..dialects.base import ApiDialect
+from ..dialects.openai_chat import OPENAI_CHAT
+from ..transport.http import Answer, HttpFailure, post, retry_after
+
+ATTEMPTS_MAX = 3
+BACKOFF_S = 0.5
+WAIT_S_MAX = 60.0
+PROBE_TOKENS_MAX = 1000
+"""Room for a model that thinks before it calls, in a context that may be small."""
+
+_PROBE = Tool(
+    name="open_door",
+    description="Opens the door with this number.",
+    parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
+)
+_probed: dict[tuple[str, str], bool] = {}
+"""What was found out by probing: whether the model at an address calls tools."""
+
+
+class Endpoint:
+    """A `Model` at an HTTP address.
+
+    Args:
+        url: up to and including the version, such as `https://api.openai.com/v1`; `path` is put behind it.
+        model: its name at the endpoint.
+        key: sent as a bearer token; None or empty for none.
+        dialect: of the endpoint.
+        timeout_s: the longest silence, in seconds.
+        headers: further ones.
+        extras: further fields of every request's body.
+        native: whether it calls tools; None when that is not known (see `probe`).
+        name: what to call it in records; the model's name and host unless it is given.
+        path: of the API below `url`.
+        clock: for the waits between attempts.
+
+    Attributes:
+        native: as the argument, or as `probe` found out.
+
+    Raises:
+        UsageError: the address is none, or holds a password.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        key: str | None = None,
+        dialect: ApiDialect = OPENAI_CHAT,
+        timeout_s: float = 300.0,
+        headers: Mapping[str, str] | None = None,
+        extras: JsonObject | None = None,
+        native: bool | None = None,
+        name: str = "",
+        path: str = "/chat/completions",
+        clock: Clock | None = None,
+    ) -> None:
+        address = _checked(url)
+        where = address.path.rstrip("/").removesuffix(path)
+        self.url = urlunsplit((address.scheme, address.netloc, where, "", ""))
+        self.model = model
+        self.name = name or f"{model}@{address.netloc}"
+        self.dialect = dialect
+        self.native = native
+        self._target = urlunsplit((address.scheme, address.netloc, where + path, address.query, ""))
+        self._key = (key or "").strip()
+        self._headers = {"content-type": "application/json", "user-agent": "actum", **(headers or {})}
+        if self._key:
+            self._headers["authorization"] = f"Bearer {self._key}"
+        self._timeout_s = timeout_s
+        self._extras = extras or {}
+        self._clock = clock or SystemClock()
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.url!r}, {self.model!r}, dialect={self.dialect.name!r})"
+
+    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
+        """Answer a request; see `Model.reply`.
+
+        Raises:
+            ModelUnavailable: not reached, overloaded or cut off, also after another try.
+            ModelRejected: the endpoint refuses this request.
+            ModelGarbled: its answer is not in its own wire format.
+        """
+        extras = {**self._extras, **request.extras}
+        asked = msgspec.structs.replace(request, model=self.model, stream=emit is not None, extras=extras)
+        body = self.dialect.encode_request(asked)
+        ear = _Ear(emit) if emit is not None else None
+        attempt = 1
+        while True:
+            try:
+                return await self._ask(body, request, ear)
+            except ModelUnavailable as error:
+                wait_s = _backoff_s(attempt) if error.retry_after is None else error.retry_after
+                if attempt == ATTEMPTS_MAX or (ear and ear.heard) or wait_s > WAIT_S_MAX:
+                    raise
+            await self._clock.sleep(wait_s)
+            attempt += 1
+
+    async def probe(self) -> bool:
+        """Whether the model answers with tool calls: a small request asks for one. What is found is kept in memory.
+
+        Raises:
+            ModelError: the endpoint does not answer at all, so that nothing can be said.
+        """
+        if self.native is None:
+            self.native = _probed.get((self.url, self.model))
+        if self.native is None:
+            self.native = _probed[self.url, self.model] = await self._calls_a_tool()
+        return self.native
+
+    async def _calls_a_tool(self) -> bool:
+        question = UserMessage.of("Open the door with the number 7. Use the tool.")
+        try:
+            reply = await self.reply(Request(messages=[question], tools=(_PROBE,), max_tokens=PROBE_TOKENS_MAX))
+        except ModelError as error:
+            # Servers refuse tools with many a status: 400 (Ollama, vLLM), 404 (OpenRouter), 422, 500 (llama.cpp).
+            if error.status in (400, 422) or (error.status not in (401, 403, 429) and "tool" in str(error).lower()):
+                return False
+            raise
+        return any(call.name == _PROBE.name for call in reply.calls)
+
+    async def _ask(self, body: bytes, request: Request, ear: _Ear | None) -> Reply:
+        try:
+            async with post(self._target, headers=self._headers, body=body, timeout_s=self._timeout_s) as answer:
+                if answer.status != 200:
+                    wait_s = retry_after(answer.headers, self._clock.now())
+                    raise self.dialect.decode_error(answer.status, wait_s, await answer.read())
+                if ear is None:
+                    return self.dialect.decode(await answer.read(), tools=request.tools)
+                return await self._listen(answer, request, ear)
+        except HttpFailure as failure:
+            kind = ModelRejected if failure.lasting else ModelUnavailable
+            raise kind(f"{self.name}: {failure}") from None
+        except ModelError as error:
+            # A key of a few letters is a word like EMPTY, for servers that want any.
+            said = str(error).replace(self._key, "[key]") if len(self._key) > 5 else str(error)
+            error.args = (f"{self.name}: {said}",)
+            raise
+
+    async def _listen(self, answer: Answer, request: Request, ear: _Ear) -> Reply:
+        decoder = self.dialect.decoder(tools=request.tools)
+        async for chunk in answer.chunks():
+            ear.tell(decoder.feed(chunk))
+        ear.tell(decoder.close())
+        if not decoder.ended:
+            raise ModelUnavailable("the answer broke off")
+        return decoder.reply
+
+
+class _Ear:
+    """Whoever listens, and whether they have heard a part of the answer."""
+
+    def __init__(self, emit: Callable[[Delta], None]) -> None:
+        self._emit = emit
+        self.heard = False
+
+    def tell(self, deltas: Sequence[Delta]) -> None:
+        for delta in deltas:
+            self.heard = True
+            self._emit(delta)
+
+
+def _backoff_s(attempt: int) -> float:
+    """Doubled each time, and up to half of it less, so that many clients do not come back at once."""
+    return BACKOFF_S * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.0)
+
+
+def _checked(url: str) -> SplitResult:
+    try:
+        address = urlsplit(url)
+        _ = address.port  # raises for one that can not be
+    except ValueError:
+        address = SplitResult("", "", "", "", "")
+    if address.username or address.password:
+        raise UsageError("the address of an endpoint must not hold a name or password: pass key=, or set its variable")
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise UsageError(f"{url.split('@')[-1][:80]!r} is no address of an endpoint, such as http://host:8000/v1")
+    return address

@@ -1,0 +1,1 @@
+"""The network and other processes: the only rooms besides `storage` that do I/O."""

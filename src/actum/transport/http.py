@@ -1,0 +1,212 @@
+"""HTTP for whoever speaks an API: one pool of connections per event loop, limits, and foreign errors translated once.
+
+It knows nothing of models and tools. Certificates are the system's, proxies those of the environment. Redirects are not
+followed, so that credentials never travel to another host: an answer with status 3xx is handed back as it is.
+
+To import this takes longer than `import actum` may, because of httpx2: it is loaded by name, when a model needs it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import socket
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import httpx2
+
+CONNECT_S_MAX = 10.0
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+_LIMITS = httpx2.Limits(max_connections=512, max_keepalive_connections=128, keepalive_expiry=30.0)
+_THIS_MACHINE = ("all://localhost", "all://127.0.0.1", "all://[::1]")
+"""What is reached directly, whatever proxy the environment names: a proxy would look for it on itself."""
+
+
+class HttpFailure(Exception):
+    """There is no answer, or not all of it.
+
+    Args:
+        message: what happened, in words of ours.
+        sent: the request may have reached the other side.
+        lasting: another try would end the same.
+    """
+
+    def __init__(self, message: str, *, sent: bool, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.sent = sent
+        self.lasting = lasting
+
+
+class Answer:
+    """The head of an answer. Its body is still to be read, once.
+
+    Attributes:
+        status: the HTTP status.
+        headers: by name, in any case of letters.
+    """
+
+    def __init__(self, response: httpx2.Response, bytes_max: int) -> None:
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+        self._response = response
+        self._bytes_max = bytes_max
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes.
+
+        Raises:
+            HttpFailure: it broke off, stalled, or is too long.
+        """
+        received = 0
+        try:
+            async with aclosing(self._response.aiter_bytes()) as chunks:
+                async for chunk in chunks:
+                    received += len(chunk)
+                    if received > self._bytes_max:
+                        raise HttpFailure(f"its answer is longer than {self._bytes_max} bytes", sent=True, lasting=True)
+                    yield chunk
+        except httpx2.HTTPError as error:
+            raise _translated(error) from None
+
+    async def read(self) -> bytes:
+        """The whole body.
+
+        Raises:
+            HttpFailure: as by `chunks`.
+        """
+        return b"".join([chunk async for chunk in self.chunks()])
+
+
+@asynccontextmanager
+async def post(
+    url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float, bytes_max: int = ANSWER_BYTES_MAX
+) -> AsyncIterator[Answer]:
+    """Send a request and wait for the head of the answer. The connection is given back at the end of the block.
+
+    Args:
+        url: where to.
+        headers: ours stand beside them.
+        body: what to send.
+        timeout_s: the longest silence in seconds: before the answer begins, and in the middle of it.
+        bytes_max: the longest answer.
+
+    Raises:
+        HttpFailure: no answer came.
+    """
+    timeout = httpx2.Timeout(timeout_s, connect=min(CONNECT_S_MAX, timeout_s))
+    client = await _client()
+    try:
+        request = client.build_request("POST", _address(url), headers=headers, content=body, timeout=timeout)
+        response = await client.send(request, stream=True)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        raise _translated(error) from None
+    try:
+        yield Answer(response, bytes_max)
+    finally:
+        await response.aclose()
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """When the other side wants to be asked again (RFC 9110 §10.2.3, and the milliseconds that OpenAI adds).
+
+    Args:
+        headers: of its answer.
+        now: seconds since 1970, for a `Retry-After` that is a date.
+
+    Returns:
+        Seconds from now; None when it does not say.
+    """
+    value = headers.get("retry-after", "")
+    try:
+        if "retry-after-ms" in headers:
+            seconds = float(headers["retry-after-ms"]) / 1000
+        elif value[:1].isdigit():
+            seconds = float(value)
+        else:
+            seconds = parsedate_to_datetime(value).timestamp() - now
+    except ValueError:
+        return None
+    return max(0.0, seconds)
+
+
+_clients: dict[asyncio.AbstractEventLoop, tuple[httpx2.AsyncClient, AsyncGenerator[None]]] = {}
+
+
+async def _client() -> httpx2.AsyncClient:
+    """The client of the running loop. Connections belong to a loop, and `run_sync` makes a new one each time."""
+    loop = asyncio.get_running_loop()
+    known = _clients.get(loop)
+    if known is None:
+        for other in list(_clients):
+            if other.is_closed():
+                _clients.pop(other, None)
+        client = httpx2.AsyncClient(
+            verify=_certificates(), limits=_LIMITS, follow_redirects=False, mounts=dict.fromkeys(_THIS_MACHINE)
+        )
+        known = _clients[loop] = (client, _close_with(loop, client))
+        await anext(known[1])
+    return known[0]
+
+
+async def _close_with(loop: asyncio.AbstractEventLoop, client: httpx2.AsyncClient) -> AsyncGenerator[None]:
+    """Closes the client at the end of the loop: `asyncio.run` then closes every generator that has begun."""
+    try:
+        yield
+    finally:
+        _clients.pop(loop, None)
+        await client.aclose()
+
+
+@functools.lru_cache(maxsize=256)
+def _address(url: str) -> httpx2.URL:
+    """The address, read once: that costs a tenth of a request.
+
+    Raises:
+        ValueError: also for a port beyond 65535, which httpx2 lets get as far as the socket.
+    """
+    _ = urlsplit(url).port
+    return httpx2.URL(url)
+
+
+@functools.cache
+def _certificates() -> ssl.SSLContext:
+    return httpx2.create_ssl_context()
+
+
+class _Failure(NamedTuple):
+    kind: type[Exception]
+    message: str
+    sent: bool = False
+    lasting: bool = False
+
+
+_FAILURES = (
+    _Failure(ssl.SSLCertVerificationError, "its certificate is not trusted", lasting=True),
+    _Failure(socket.gaierror, "its name is not known"),
+    _Failure(httpx2.ConnectTimeout, "no connection came about in time"),
+    _Failure(httpx2.PoolTimeout, "no connection was free in time"),
+    _Failure(httpx2.ConnectError, "it can not be reached"),
+    _Failure(httpx2.ProxyError, "the proxy does not let this through"),
+    _Failure(httpx2.UnsupportedProtocol, "its address is not of the kind http:// or https://", lasting=True),
+    _Failure(httpx2.InvalidURL, "its address is not well formed", lasting=True),
+    _Failure(httpx2.LocalProtocolError, "the request is not one that HTTP can carry", lasting=True),
+    _Failure(UnicodeError, "its address or a header has characters that HTTP can not carry", lasting=True),
+    _Failure(ValueError, "its address is not well formed", lasting=True),
+    _Failure(httpx2.TimeoutException, "it did not answer in time", sent=True),
+    _Failure(httpx2.DecodingError, "its answer can not be unpacked", sent=True, lasting=True),
+    _Failure(Exception, "the connection was lost", sent=True),
+)
+
+
+def _translated(error: Exception) -> HttpFailure:
+    """The first line of the table that fits the error or its cause. Foreign words stay out: they may hold secrets."""
+    chain: list[BaseException] = [error]
+    while chain[-1].__cause__ is not None:
+        chain.append(chain[-1].__cause__)
+    fits = next(line for line in _FAILURES if any(isinstance(link, line.kind) for link in chain))
+    return HttpFailure(fits.message, sent=fits.sent, lasting=fits.lasting)

@@ -1,0 +1,201 @@
+"""Strings become models, and what is missing is said at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from actum.core.call import ToolCall
+from actum.core.errors import UnknownName, UsageError
+from actum.core.interfaces import Model, Request
+from actum.core.message import Reply, UserMessage
+from actum.core.tool import Tool
+from actum.dialects.openai_chat import OpenAiChat
+from actum.models import open_model
+from actum.models.catalog import PROVIDERS
+from actum.models.endpoint import Endpoint
+from actum.models.prompted import Auto, Prompted, Recognising
+from actum.testing import ScriptedModel
+from tests.chat_server import ChatServer
+
+NOW = Tool(name="now")
+ASKED = Request(messages=[UserMessage.of("What time is it?")], tools=(NOW,))
+
+
+def endpoint_of(model: Model) -> Endpoint:
+    inner = model.endpoint if isinstance(model, Auto) else getattr(model, "model", None)
+    assert isinstance(inner, Endpoint)
+    return inner
+
+
+@pytest.mark.row("S3")
+@pytest.mark.parametrize("name", [name for name, provider in PROVIDERS.items() if provider.key_needed])
+def test_a_provider_is_opened_with_the_key_in_its_variable(name: str) -> None:
+    provider = PROVIDERS[name]
+    with pytest.raises(UsageError, match=provider.key_variable):
+        open_model(f"{name}:some-model", environment={})
+    model = open_model(f"{name}:some/model:tag", environment={provider.key_variable: "sk-secret"})
+    endpoint = endpoint_of(model)
+    assert (model.name, endpoint.model, endpoint.url) == (f"{name}:some/model:tag", "some/model:tag", provider.url)
+    assert "sk-secret" not in repr(model)
+
+
+@pytest.mark.row("S3")
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("ollama", "http://127.0.0.1:11434/v1"),
+        ("vllm", "http://127.0.0.1:8000/v1"),
+        ("llamacpp", "http://127.0.0.1:8080/v1"),
+        ("sglang", "http://127.0.0.1:30000/v1"),
+        ("lmstudio", "http://127.0.0.1:1234/v1"),
+    ],
+)
+def test_a_server_of_ones_own_needs_no_key(name: str, url: str) -> None:
+    assert endpoint_of(open_model(f"{name}:m")).url == url
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+        ("0.0.0.0:80", "http://127.0.0.1:80/v1"),
+        ("gpu", "http://gpu:11434/v1"),
+        (":9000", "http://127.0.0.1:9000/v1"),
+        ("[::1]:9000", "http://[::1]:9000/v1"),
+        ("https://gpu.example/", "https://gpu.example/v1"),
+    ],
+)
+def test_the_host_variable_is_read_as_its_server_reads_it(host: str, url: str) -> None:
+    assert endpoint_of(open_model("ollama:qwen3", environment={"OLLAMA_HOST": host})).url == url
+
+
+def test_a_host_that_is_none_is_told() -> None:
+    with pytest.raises(UsageError, match="gpu:x"):
+        open_model("ollama:qwen3", environment={"OLLAMA_HOST": "gpu:x"})
+
+
+def test_a_providers_address_can_be_changed_and_is_then_probed() -> None:
+    endpoint = endpoint_of(open_model("openai:gpt-5", environment={"OPENAI_BASE_URL": "http://proxy/v1"}))
+    assert (endpoint.url, endpoint.native) == ("http://proxy/v1", None)
+
+
+def test_a_server_with_one_model_need_not_be_told_its_name() -> None:
+    assert endpoint_of(open_model("llamacpp:")).model == "default"
+
+
+@pytest.mark.row("S3")
+async def test_an_address_is_a_model_with_its_own_key_and_no_other() -> None:
+    keys = {"OPENAI_API_KEY": "sk-not-for-you"}
+    with ChatServer(["10:00", "10:01"]) as server:
+        await open_model(f"{server.url}#my/model:tag", environment=keys).reply(ASKED)
+        keys["ACTUM_API_KEY"] = "sk-for-you"
+        await open_model(f"{server.url}#my/model:tag", environment=keys).reply(ASKED)
+    first, second = server.requests
+    assert first.json["model"] == "my/model:tag"
+    assert "authorization" not in first.headers
+    assert second.headers["authorization"] == "Bearer sk-for-you"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("gpt-5", "openai:name"),
+        ("", "embedded"),
+        ("nobody:m", "http://host/v1#name"),
+        ("vllm:", "vllm:name"),
+        ("http://host/v1", "http://host/v1#name"),
+    ],
+)
+def test_a_name_that_no_model_has_is_told_what_there_is(name: str, told: str) -> None:
+    with pytest.raises(UnknownName) as raised:
+        open_model(name)
+    assert told in str(raised.value)
+
+
+def test_a_secret_in_an_address_is_refused_and_not_repeated() -> None:
+    for name in ("http://user:hunter2@host/v1#m", "http://user:hunter2@host/v1"):
+        with pytest.raises(UsageError) as raised:
+            open_model(name)
+        assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.row("S8")
+@pytest.mark.parametrize(
+    ("dialect", "kind", "used"),
+    [
+        ("auto", Auto, "openai_chat"),
+        ("native", Recognising, "openai_chat"),
+        ("openai_chat", Recognising, "openai_chat"),
+        ("openai_functions", Recognising, "openai_functions"),
+        ("react", Prompted, "openai_chat"),
+        ("prompt_json", Prompted, "openai_chat"),
+    ],
+)
+def test_one_flag_says_how_calls_are_said(dialect: str, kind: type, used: str) -> None:
+    model = open_model("ollama:qwen3", dialect=dialect)
+    assert type(model) is kind
+    assert endpoint_of(model).dialect.name == used
+    if isinstance(model, Prompted):
+        assert model.dialect.name == dialect
+
+
+@pytest.mark.row("S8")
+@pytest.mark.parametrize("native", [True, False])
+async def test_by_itself_a_model_is_driven_as_its_endpoint_allows(native: bool) -> None:
+    call = Reply.of(calls=[ToolCall("a", "now", {}, raw="{}")])
+    with ChatServer([call if native else 'OK. {"tool": "now", "params": {}}'], native=native) as server:
+        model = open_model(f"{server.url}#m")
+        assert [call.name for call in (await model.reply(ASKED)).calls] == ["now"]
+    assert ("tools" in server.requests[0].json) is native
+    assert isinstance(model, Auto)
+    assert model.dialect_used == ("openai_chat" if native else "prompt_json")
+
+
+@pytest.mark.row("S4")
+async def test_one_flag_speaks_to_a_server_of_2023() -> None:
+    with ChatServer([Reply.of(calls=[ToolCall("a", "now", {}, raw="{}")])]) as server:
+        reply = await open_model(f"{server.url}#m", dialect="openai_functions").reply(ASKED)
+    assert [call.name for call in reply.calls] == ["now"]
+    assert server.requests[0].json["functions"] == [{"name": "now", "parameters": {"type": "object", "properties": {}}}]
+
+
+async def test_openai_is_told_the_limit_by_its_new_name() -> None:
+    with ChatServer(["ok"]) as server:
+        model = open_model("openai:gpt-5", dialect="native", environment={"OPENAI_BASE_URL": server.url})
+        await model.reply(Request(messages=[], max_tokens=5))
+    assert server.requests[0].json == {"model": "gpt-5", "messages": [], "max_completion_tokens": 5}
+
+
+@pytest.mark.parametrize("name", ["deepseek", "moonshot"])
+def test_models_that_want_their_reasoning_back_get_it(name: str) -> None:
+    assert PROVIDERS[name].dialect == OpenAiChat(reasoning_field="reasoning_content")
+
+
+def test_a_model_is_passed_through_or_driven_by_text() -> None:
+    model = ScriptedModel(["a"])
+    assert open_model(model) is model
+    assert open_model(model, dialect="native") is model
+    prompted = open_model(model, dialect="react")
+    assert isinstance(prompted, Prompted)
+    assert prompted.model is model
+    with pytest.raises(UsageError, match="openai_functions"):
+        open_model(model, dialect="openai_functions")
+
+
+def test_a_dialect_that_does_not_exist_is_told() -> None:
+    for model in ("ollama:qwen3", ScriptedModel([])):
+        with pytest.raises(UnknownName, match="react"):
+            open_model(model, dialect="klingon")
+
+
+def test_the_http_client_is_loaded_only_for_a_model_that_needs_it() -> None:
+    code = (
+        "import sys; from actum.models import open_model; from actum.testing import ScriptedModel\n"
+        "open_model(ScriptedModel([]), dialect='react'); assert 'httpx2' not in sys.modules\n"
+        "open_model('ollama:a'); assert 'httpx2' in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,320 @@
+"""An endpoint over a real connection: the true bytes, whole and streamed, and everything that goes wrong on the way."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import msgspec
+import pytest
+
+from actum import Agent, tool
+from actum.core.call import TextPart, ToolCall, ToolResult
+from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
+from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
+from actum.core.interfaces import Model, Request
+from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
+from actum.core.tool import Tool
+from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.models.endpoint import Endpoint
+from actum.testing import FakeClock
+from tests.chat_server import ChatServer, Raw
+
+KEY = "sk-0123456789abcdef"
+WEATHER = Tool(
+    name="get_weather",
+    description="The weather in a city.",
+    parameters={"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+BEIJING = ToolCall("call_abc123", "get_weather", {"city": "北京"}, raw='{"city": "北京"}')
+CALL_WIRE = """{"id":"chatcmpl-123","object":"chat.completion","created":1718345013,"model":"gpt-4o-2024-08-06",\
+"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_abc123","type":"function",\
+"function":{"name":"get_weather","arguments":"{\\"city\\": \\"北京\\"}"}}]},"finish_reason":"tool_calls"}]}"""
+TEXT_WIRE = b'{"choices":[{"index":0,"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'
+PIECE = b'data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n'
+REST = b'data: {"choices":[{"index":0,"delta":{"content":"lo."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+def asking(*said: Message) -> Request:
+    return Request(messages=[UserMessage.of("北京天气怎么样?"), *said], tools=(WEATHER,))
+
+
+def failing(status: int, body: bytes = b"{}", retry_after: str = "") -> Raw:
+    return Raw((body,), status=status, headers={"retry-after": retry_after})
+
+
+def endpoint(server: ChatServer, clock: FakeClock | None = None) -> Endpoint:
+    return Endpoint(server.url, "m", key=KEY, clock=clock or FakeClock(auto=True))
+
+
+@pytest.mark.row("S3")
+async def test_a_call_and_its_answer_go_over_the_wire_byte_by_byte() -> None:
+    with ChatServer([Raw((CALL_WIRE.encode(),)), "北京今天 24 度。"]) as server:
+        model: Model = Endpoint(server.url, "gpt-4o", key=KEY)
+        transcript = Transcript([UserMessage.of("北京天气怎么样?")])
+        reply = await model.reply(Request(messages=transcript, tools=(WEATHER,)))
+        assert reply.calls == (BEIJING,)
+        transcript.extend([reply, ToolMessage("get_weather", ToolResult("call_abc123", (TextPart("24 度，晴"),)))])
+        assert (await model.reply(Request(messages=transcript, tools=(WEATHER,)))).text == "北京今天 24 度。"
+    first, second = server.requests
+    assert (first.path, first.headers["authorization"]) == ("/v1/chat/completions", f"Bearer {KEY}")
+    assert first.headers["content-type"] == "application/json"
+    question = '{"role":"user","content":"北京天气怎么样?"}'
+    tools = (
+        '"tools":[{"type":"function","function":{"name":"get_weather","description":"The weather in a city.",'
+        '"parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]'
+    )
+    assert first.body.decode() == f'{{"model":"gpt-4o","messages":[{question}],{tools}}}'
+    call = (
+        '{"role":"assistant","content":null,"tool_calls":[{"id":"call_abc123","type":"function",'
+        '"function":{"name":"get_weather","arguments":"{\\"city\\": \\"北京\\"}"}}]}'
+    )
+    answer = '{"role":"tool","tool_call_id":"call_abc123","content":"24 度，晴"}'
+    assert second.body.decode() == f'{{"model":"gpt-4o","messages":[{question},{call},{answer}],{tools}}}'
+
+
+@pytest.mark.row("S3")
+async def test_a_call_with_empty_content_and_an_index_is_a_call() -> None:
+    wire = (
+        b'{"choices":[{"index":0,"message":{"role":"assistant","content":"","tool_calls":[{"index":0,"id":"call_0_1",'
+        b'"type":"function","function":{"name":"get_current_time","arguments":"{}"}}]},"finish_reason":"stop"}]}'
+    )
+    with ChatServer([Raw((wire,))]) as server:
+        reply = await endpoint(server).reply(asking())
+    assert reply.calls == (ToolCall("call_0_1", "get_current_time", {}, raw="{}"),)
+    assert reply.finish_reason == "stop"
+
+
+@pytest.mark.row("S3")
+@pytest.mark.row("S4")
+@pytest.mark.parametrize("dialect", [OPENAI_CHAT, OPENAI_FUNCTIONS])
+async def test_whole_and_streamed_say_the_same(dialect: OpenAiChat) -> None:
+    said = Reply((TextPart("I look."), BEIJING))
+    heard: list[Delta] = []
+    with ChatServer([said, said]) as server:
+        model = Endpoint(server.url, "m", dialect=dialect)
+        whole = await model.reply(asking())
+        streamed = await model.reply(asking(), heard.append)
+    assert whole.content == streamed.content
+    assert whole.finish_reason == streamed.finish_reason
+    assert "".join(delta.text for delta in heard if isinstance(delta, TextDelta)) == "I look."
+    assert "".join(delta.arguments for delta in heard if isinstance(delta, CallDelta)) == BEIJING.raw
+    assert [delta.call for delta in heard if isinstance(delta, CallSaid)] == list(whole.calls)
+    assert [request.json.get("stream") for request in server.requests] == [None, True]
+
+
+async def test_each_piece_is_told_as_it_comes() -> None:
+    heard: list[Delta] = []
+    with ChatServer([Raw((PIECE[:20], PIECE[20:], REST[:50], REST[50:]))]) as server:
+        reply = await endpoint(server).reply(asking(), heard.append)
+    assert heard == [TextDelta("Hel"), TextDelta("lo.")]
+    assert reply.text == "Hello."
+
+
+async def test_an_endpoint_may_stream_or_not_as_it_likes() -> None:
+    heard: list[Delta] = []
+    with ChatServer([Raw((TEXT_WIRE,)), Raw((PIECE, REST))]) as server:
+        assert (await endpoint(server).reply(asking(), heard.append)).text == "Hi."
+        assert (await endpoint(server).reply(asking())).text == "Hello."
+    assert heard == [TextDelta("Hi.")]
+
+
+async def test_headers_and_extras_go_with_every_request() -> None:
+    with ChatServer(["a"]) as server:
+        model = Endpoint(server.url + "/", "m", headers={"x-title": "t"}, extras={"seed": 1, "top_p": 0.5})
+        await model.reply(Request(messages=[], extras={"seed": 2}))
+    assert server.requests[0].headers["x-title"] == "t"
+    assert "authorization" not in server.requests[0].headers
+    assert server.requests[0].json == {"model": "m", "messages": [], "seed": 2, "top_p": 0.5}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+async def test_a_refusal_is_not_tried_again(status: int) -> None:
+    refusal = failing(status, b'{"error":{"message":"because"}}')
+    with ChatServer([refusal]) as server, pytest.raises(ModelRejected, match="because") as raised:
+        await endpoint(server).reply(asking())
+    assert raised.value.status == status
+    assert len(server.requests) == 1
+
+
+async def test_too_many_requests_are_tried_again_when_the_endpoint_says() -> None:
+    clock = FakeClock(auto=True)
+    with ChatServer([failing(429, retry_after="7"), failing(503), "done"]) as server:
+        assert (await endpoint(server, clock).reply(asking())).text == "done"
+    assert clock.slept[0] == 7.0
+    assert 0.5 <= clock.slept[1] <= 1.0
+    assert len({request.body for request in server.requests}) == 1
+
+
+async def test_an_endpoint_that_asks_for_an_hour_is_not_waited_for() -> None:
+    clock = FakeClock(auto=True)
+    with ChatServer([failing(429, retry_after="3600")]) as server, pytest.raises(ModelUnavailable) as raised:
+        await endpoint(server, clock).reply(asking())
+    assert (raised.value.retry_after, raised.value.status, clock.slept) == (3600.0, 429, [])
+
+
+async def test_trouble_that_stays_is_told_after_three_attempts() -> None:
+    clock = FakeClock(auto=True)
+    with ChatServer([failing(500, b"<html>")] * 4) as server, pytest.raises(ModelUnavailable, match="500"):
+        await endpoint(server, clock).reply(asking())
+    assert len(server.requests) == 3
+    assert len(clock.slept) == 2
+
+
+async def test_an_endpoint_that_is_not_there_is_told_after_three_attempts() -> None:
+    clock = FakeClock(auto=True)
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        model = Endpoint(f"http://127.0.0.1:{nobody.getsockname()[1]}/v1", "m", clock=clock)
+        with pytest.raises(ModelUnavailable, match="can not be reached"):
+            await model.reply(asking())
+    assert len(clock.slept) == 2
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+@pytest.mark.parametrize("body", [b"<html>", b'{"ok": true}', b"data: nonsense\n\n"])
+async def test_garbage_is_told_and_not_tried_again(body: bytes, streamed: bool) -> None:
+    with ChatServer([Raw((body,))]) as server, pytest.raises(ModelGarbled):
+        await endpoint(server).reply(asking(), (lambda delta: None) if streamed else None)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "broken", [Raw((b"",), cut=True), Raw((b": hello\n\n", PIECE[:30]), cut=True), Raw((PIECE[:30],))]
+)
+async def test_a_stream_that_breaks_off_before_its_first_piece_is_tried_again(broken: Raw) -> None:
+    heard: list[Delta] = []
+    with ChatServer([broken, Raw((PIECE, REST))]) as server:
+        assert (await endpoint(server).reply(asking(), heard.append)).text == "Hello."
+    assert heard == [TextDelta("Hel"), TextDelta("lo.")]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        Raw((PIECE,), cut=True),
+        Raw((PIECE,)),
+        Raw((PIECE, b'data: {"error":{"message":"Overloaded","type":"server_error"}}\n\n')),
+    ],
+)
+async def test_a_stream_that_breaks_off_in_the_middle_is_told_and_never_begun_again(broken: Raw) -> None:
+    heard: list[Delta] = []
+    with ChatServer([broken, "again"]) as server, pytest.raises(ModelUnavailable):
+        await endpoint(server).reply(asking(), heard.append)
+    assert heard == [TextDelta("Hel")]
+    assert len(server.requests) == 1
+
+
+async def test_the_key_stands_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    quoting = msgspec.json.encode({"error": {"message": f"Incorrect API key provided: {KEY}"}})
+    told: list[str] = []
+    with ChatServer([failing(401, quoting), failing(500, quoting), failing(404, f"no {KEY}".encode()), "ok"]) as server:
+        model = Endpoint(server.url, "m", key=f"{KEY}\n", clock=FakeClock(auto=True))
+        for _ in range(2):
+            with pytest.raises(ModelError) as raised:
+                await model.reply(asking())
+            told += [str(raised.value), repr(raised.value)]
+        await model.reply(asking())
+    assert KEY not in "".join(
+        [*told, repr(model), str(vars(model.dialect) if hasattr(model.dialect, "__dict__") else "")]
+    )
+    assert KEY not in caplog.text
+    assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_a_short_key_in_an_answer_of_any_form_is_hidden_too() -> None:
+    quoting = failing(400, b'{"error":"you sent hunter2"}')
+    with ChatServer([quoting]) as server, pytest.raises(ModelRejected) as raised:
+        await Endpoint(server.url, "m", key="hunter2").reply(asking())
+    assert "hunter2" not in str(raised.value)
+    assert "you sent [key]" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:8000/v1", "ftp://a/v1", "http://", "http://user:hunter2@host/v1", "http://a:99999"]
+)
+def test_what_is_no_address_is_refused_at_once(url: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        Endpoint(url, "m")
+    assert "hunter2" not in str(raised.value)
+
+
+def test_an_endpoint_shows_where_it_is_and_no_secret() -> None:
+    model = Endpoint("https://host:8/v1/chat/completions?api-version=1&code=hunter2#x", "m", key=KEY)
+    assert repr(model) == "Endpoint('https://host:8/v1', 'm', dialect='openai_chat')"
+    assert model.name == "m@host:8"
+
+
+async def test_a_query_in_the_address_is_kept() -> None:
+    with ChatServer(["ok"]) as server:
+        await Endpoint(server.url + "?api-version=1", "m").reply(asking())
+    assert server.requests[0].path == "/v1/chat/completions"
+    assert server.requests[0].query == "api-version=1"
+
+
+@pytest.mark.row("S8")
+@pytest.mark.parametrize("native", [True, False])
+async def test_a_probe_tells_whether_the_endpoint_calls_tools_and_is_made_once(native: bool) -> None:
+    with ChatServer([], native=native) as server:
+        model = Endpoint(server.url, "m")
+        assert model.native is None
+        assert await model.probe() is native
+        assert model.native is native
+        assert await Endpoint(server.url, "m").probe() is native
+        assert server.probes == 1
+        await Endpoint(server.url, "another").probe()
+        assert server.probes == 2
+
+
+@pytest.mark.row("S8")
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice'),
+        (422, "extra fields not permitted"),
+        (404, "No endpoints found that support tool use"),
+        (500, "tools param requires --jinja flag"),
+    ],
+)
+async def test_an_endpoint_that_refuses_tools_does_not_call_them(status: int, words: str) -> None:
+    refusal = failing(status, msgspec.json.encode({"error": {"message": words}}))
+    with ChatServer([], probe=refusal) as server:
+        assert await Endpoint(server.url, "m", clock=FakeClock(auto=True)).probe() is False
+
+
+@pytest.mark.row("S8")
+@pytest.mark.parametrize("status", [401, 403, 429, 503])
+async def test_an_endpoint_that_does_not_answer_leaves_the_question_open(status: int) -> None:
+    with ChatServer([], probe=failing(status, b'{"error":"no tool for you"}' if status < 500 else b"")) as server:
+        model = Endpoint(server.url, "m", clock=FakeClock(auto=True))
+        with pytest.raises(ModelError):
+            await model.probe()
+    assert model.native is None
+
+
+@pytest.mark.row("S8")
+async def test_what_is_known_is_not_probed() -> None:
+    with ChatServer([]) as server:
+        assert await Endpoint(server.url, "m", native=True).probe()
+        assert not await Endpoint(server.url, "m", native=False).probe()
+    assert server.probes == 0
+
+
+@pytest.mark.row("S3")
+def test_an_agent_calls_a_tool_over_the_wire_again_and_again() -> None:
+    @tool
+    def get_weather(city: str) -> str:
+        """The weather in a city.
+
+        Args:
+            city: its name.
+        """
+        return f"{city}: 24 °C"
+
+    with ChatServer([Reply.of(calls=[BEIJING]), "It is warm.", Reply.of(calls=[BEIJING]), "Still warm."]) as server:
+        agent = Agent(f"{server.url}#m", tools=[get_weather])
+        assert [agent.run_sync("北京?").text for _ in range(2)] == ["It is warm.", "Still warm."]
+    assert '"content":"北京: 24 °C"' in server.requests[1].body.decode()
+    assert server.probes == 1
