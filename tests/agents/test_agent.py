@@ -14,6 +14,7 @@ from actum.core.call import MediaPart
 from actum.core.errors import BadTool, ModelUnavailable, ScriptExhausted, UsageError
 from actum.core.event import CallFinished, CallStarted, Event, RunFinished, RunStarted, TextDelta
 from actum.core.interfaces import Decision, Request
+from actum.core.json import Json
 from actum.core.message import Reply, SystemMessage, ToolMessage, Usage, UserMessage
 from actum.core.record import Ended, verify
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
@@ -377,7 +378,11 @@ async def test_tools_may_appear_and_vanish_while_a_run_goes_on() -> None:
             return [ToolCall("2", "open", {}), ToolCall("3", "close", {})]
         return "done"
 
-    toolset._answer = lambda said: toolset.change([Tool(name="close")]) or "ok"
+    def answer(said: ToolCall) -> Json:
+        toolset.change([Tool(name="close")])
+        return "ok"
+
+    toolset._answer = answer
     model = ScriptedModel(script)
     result = await Agent(model, [toolset]).run("go")
     assert [[tool.name for tool in request.tools] for request in model.requests] == [["open"], ["close"], ["close"]]

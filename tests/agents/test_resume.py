@@ -57,6 +57,15 @@ def cut(entries: list[Entry], after: int) -> MemoryJournal:
     return journal
 
 
+def begun(entries: list[Entry], tool_name: str) -> int:
+    """How many records there are when this tool was begun for the first time, and not ended."""
+    return 1 + next(
+        number
+        for number, entry in enumerate(entries)
+        if isinstance(entry.record, Intended) and entry.record.tool == tool_name
+    )
+
+
 async def whole() -> tuple[list[Entry], RunResult]:
     journal = MemoryJournal()
     result = await World(journal).agent.run("Pay twice", run_id="r")
@@ -85,8 +94,7 @@ async def test_a_run_cut_off_after_any_record_goes_on_and_pays_no_more_than_it_s
 
 async def test_what_only_reads_is_simply_done_again() -> None:
     entries, _ = await whole()
-    at = next(n for n, entry in enumerate(entries) if isinstance(entry.record, Intended) and entry.record.tool == "look")
-    world = World(cut(entries, at + 1))
+    world = World(cut(entries, begun(entries, "look")))
     resumed = await world.agent.resume("r")
     assert world.looked == 1
     assert resumed.calls[0][1] == ToolResult("a", resumed.calls[0][1].content, resumed.calls[0][1].structured)
@@ -94,8 +102,7 @@ async def test_what_only_reads_is_simply_done_again() -> None:
 
 async def test_a_write_in_doubt_is_told_to_the_model_and_not_repeated() -> None:
     entries, _ = await whole()
-    at = next(n for n, entry in enumerate(entries) if isinstance(entry.record, Intended) and entry.record.tool == "pay")
-    world = World(cut(entries, at + 1))
+    world = World(cut(entries, begun(entries, "pay")))
     resumed = await world.agent.resume("r")
     error = resumed.calls[1][1].error
     assert error is not None

@@ -19,7 +19,7 @@ from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import CallError, LoopDetected, RateLimited, ToolError, Unavailable
 from actum.core.event import CallFinished, CallProgress, CallStarted, Event, Pending
 from actum.core.interfaces import Clock, Context, Policy, Toolset
-from actum.core.json import Json
+from actum.core.json import Json, JsonObject
 from actum.core.record import Answered, Record, Started
 from actum.core.tool import Effects, Tool
 from actum.testing import FakeClock, RecordingToolset
@@ -435,7 +435,7 @@ async def test_a_call_that_the_loop_turns_away_is_on_record_and_not_made() -> No
 
 @pytest.mark.row("C1")
 async def test_repairs_are_on_record_and_the_tool_gets_the_mended_arguments() -> None:
-    number = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    number: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     bench = Bench([Tool(name="square", parameters=number)])
     await bench.result(call("square", n="5"))
     assert bench.toolset.executed[0].arguments == {"n": 5}

@@ -146,7 +146,7 @@ async def test_a_refused_request_is_raised_in_a_sentence_and_the_run_is_on_recor
         assert run_.status == "failed"
 
 
-def _messages(request: JsonObject) -> list[dict[str, object]]:
+def _messages(request: JsonObject) -> list[JsonObject]:
     messages = request["messages"]
     assert isinstance(messages, list)
     return [message for message in messages if isinstance(message, dict)]

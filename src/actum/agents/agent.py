@@ -172,20 +172,18 @@ class Agent:
         Raises:
             UsageError: there is a running event loop; use `await agent.run(...)` in it.
         """
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(
-                self.run(
-                    question,
-                    conversation=conversation,
-                    context=context,
-                    principal=principal,
-                    run_id=run_id,
-                    attachments=attachments,
-                )
+        if _inside_a_loop():
+            raise UsageError("run_sync() was called inside a running event loop: use `await agent.run(...)` there")
+        return asyncio.run(
+            self.run(
+                question,
+                conversation=conversation,
+                context=context,
+                principal=principal,
+                run_id=run_id,
+                attachments=attachments,
             )
-        raise UsageError("run_sync() was called inside a running event loop: use `await agent.run(...)` there")
+        )
 
     async def stream(
         self,
@@ -356,6 +354,14 @@ class Agent:
         if not self._output_schema:
             return instructions
         return "\n\n".join(filter(None, [instructions, Wording.for_text(question).output(self._output_schema)]))
+
+
+def _inside_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
