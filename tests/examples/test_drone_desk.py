@@ -62,3 +62,29 @@ async def test_the_tool_that_was_offered_and_not_needed_works_too() -> None:
 
     assert isinstance(page, dict)
     assert page["title"] == "飞控（飞行控制系统）"
+
+
+@pytest.mark.row("L5")
+async def test_the_embedded_model_looks_up_what_it_can_and_asks_for_the_city() -> None:
+    first, second = await example.run_embedded()
+
+    made = calls(first)
+    assert ("drone_data_query", {"drone_id": "1001"}) in made
+    searched = [str(arguments["query"]) for name, arguments in made if name == "search"]
+    assert len(searched) == 2
+    assert "无人机" in searched[0]
+    assert "飞控" in searched[1]
+    assert not any(name == "crawl" for name, _ in made)
+    assert "巡航中" in first.text
+    assert "飞控是无人机的控制核心" in first.text
+    assert "哪个城市" in first.text
+    assert calls(second) == [("weather_query", {"city": "上海"})]
+    assert "小雨" in second.text
+
+
+@pytest.mark.row("L5")
+async def test_the_embedded_model_does_not_pass_off_another_drone_either() -> None:
+    result, _ = await example.run_embedded("1001")
+
+    assert "101 的数据，不能采用" in result.text
+    assert "充电中" not in result.text

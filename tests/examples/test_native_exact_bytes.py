@@ -13,7 +13,7 @@ async def test_what_goes_over_the_wire_is_what_the_files_hold_to_the_last_byte()
     ((call, outcome),) = result.calls
     assert (call.id, call.name, call.arguments) == ("call_abc123", "get_weather", {"location": "Boston"})
     assert call.raw == '{\n  "location": "Boston"\n}'
-    assert outcome.structured == {"city": "Boston", "date": "today", "weather": "cloudy", "temperature": 12}
+    assert outcome.structured == {"city": "Boston", "weather": "cloudy", "temperature": 12}
     assert result.text == "It is cloudy in Boston, at 12 °C."
     assert (result.usage.input_tokens, result.usage.output_tokens) == (62 + 98, 17 + 12)
 

@@ -45,3 +45,21 @@ async def test_a_model_that_does_not_ask_is_not_let_through_and_the_loop_asks_in
     ]
     assert all(result.error is not None for _, result in paused.calls)
     assert (done.status, done.text) == ("done", "深圳今天雷阵雨，气温 30℃。")
+
+
+@pytest.mark.row("L5")
+async def test_the_embedded_model_takes_both_steps_and_asks_for_the_city() -> None:
+    two_steps, asking, answered = await example.run_embedded()
+
+    assert calls(two_steps) == [
+        ("birthday", {"singer": "周杰伦"}),
+        ("weather", {"city": "台北", "date": "1979-01-18"}),
+    ]
+    assert "1979-01-18" in two_steps.text
+    assert "气温 16" in two_steps.text
+    assert (asking.status, asking.calls) == ("done", ())
+    assert "哪个城市" in asking.text
+    ((call, outcome),) = answered.calls
+    assert (call.name, call.arguments["city"]) == ("weather", "深圳")
+    assert outcome.error is None
+    assert "雷阵雨" in answered.text

@@ -334,12 +334,13 @@ class Agent:
     def _compare(self, run_id: str, started: Started, accept: bool) -> None:
         """Before a recorded run goes on: it was started with the instructions that this agent has."""
         question = next((message.text for message in started.said if isinstance(message, UserMessage)), "")
-        if isinstance(self._instructions, str) and not accept:
-            if self._render_instructions(question) != started.instructions:
-                raise ReplayDiverged(
-                    f"run {run_id}: the agent's instructions are not those it was started with. "
-                    "Resume with the same, or pass accept=True to go on with the recorded ones."
-                )
+        if accept or not isinstance(self._instructions, str):
+            return
+        if self._render_instructions(question) != started.instructions:
+            raise ReplayDiverged(
+                f"run {run_id}: the agent's instructions are not those it was started with. "
+                "Resume with the same, or pass accept=True to go on with the recorded ones."
+            )
 
     async def _listed(self) -> Catalog:
         """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""

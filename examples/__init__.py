@@ -1,0 +1,1 @@
+"""Worked examples: each folder runs with no key and no network, and is a test. README.md lists them."""

@@ -1,0 +1,62 @@
+"""Calls as they were said in 2023: `functions` and `function_call`, to an endpoint that knows nothing newer."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from actum import Agent
+from actum.core.event import RunResult
+from actum.core.json import Json
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
+
+from examples.functions_2023.model import script
+from examples.local_services.chat import ChatService
+from examples.local_services.client import ask
+from examples.local_services.news import news_service
+from examples.local_services.serving import serving
+from examples.local_services.ways import FUNCTIONS, endpoint
+from examples.local_services.weather import weather_service
+from examples.watch import watch
+
+QUESTIONS = ("What is the weather in Beijing, and what is the news there?", "And Shanghai?")
+
+
+async def run() -> tuple[list[RunResult], ChatService]:
+    """Ask both questions in one conversation. The endpoint answers a request that has `tools` in it with status 400."""
+    model = endpoint(script, FUNCTIONS)
+    async with serving(weather_service(), news_service(), model.app) as (weather_url, news_url, model_url):
+
+        async def get_current_weather(city: str) -> Json:
+            """Get the weather of a city as it is now.
+
+            Args:
+                city: Name of the city.
+            """
+            return await ask(weather_url, "weather", city=city)
+
+        async def get_news(city: str, count: int = 5) -> Json:
+            """Get the latest headlines about a city.
+
+            Args:
+                city: Name of the city.
+                count: How many headlines.
+            """
+            return await ask(news_url, "news", city=city, count=count)
+
+        agent = Agent(
+            f"{model_url}/v1#gpt-3.5-turbo-0613", tools=[get_current_weather, get_news], dialect="openai_functions"
+        )
+        results = [await watch(agent, question, conversation="c1") for question in QUESTIONS]
+    return results, model
+
+
+def main() -> None:
+    """Run it."""
+    asyncio.run(run())
+
+
+if __name__ == "__main__":
+    main()
