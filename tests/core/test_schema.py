@@ -172,7 +172,7 @@ def test_a_problem_says_which_rule_was_broken_and_what_would_be_right(
 def test_a_problem_names_the_place_and_what_came() -> None:
     item: JsonObject = {"type": "object", "properties": {"age": {"type": "integer"}, "a b": {"type": "null"}}}
     schema = schema_of({"filters": {"type": "array", "items": item}})
-    came = {"filters": [{"age": "about thirty, or perhaps a little more than that"}, {"a b": [1, 2]}]}
+    came: JsonObject = {"filters": [{"age": "about thirty, or perhaps a little more than that"}, {"a b": [1, 2]}]}
     assert problems(schema.check(came)) == [
         ("filters[0].age", "type", "integer", '"about thirty, or perhaps a little more …" (string)'),
         ('filters[1]["a b"]', "type", "null", "[1,2] (array)"),
@@ -309,6 +309,11 @@ def test_a_pattern_that_backtracks_without_end_does_not_hang(pattern: str) -> No
     assert time.process_time() - start < 2
 
 
+def test_a_pattern_that_took_too_long_counts_as_not_matching_and_says_so() -> None:
+    (problem,) = schema_of({"a": {"type": "string", "pattern": r"(\w+)\1+z"}}).check({"a": "a" * 20_000}).problems
+    assert problem.expected == "text that matches the pattern; this took too long to tell"
+
+
 def test_look_around_and_back_references_work_in_patterns() -> None:
     schema = schema_of({"a": {"type": "string", "pattern": r"^(?=.*\d)(a|b)\1$|^\d+$"}})
     assert not schema.check({"a": "12"}).problems
@@ -412,7 +417,7 @@ _SIMPLE: st.SearchStrategy[JsonObject] = st.one_of(
 
 def _objects(inner: st.SearchStrategy[JsonObject]) -> st.SearchStrategy[JsonObject]:
     def build(properties: JsonObject, closed: bool, share: int) -> JsonObject:
-        required: list[Json] = list(properties)[:share]
+        required: list[Json] = list[Json](properties)[:share]
         rest: JsonObject = {"additionalProperties": False} if closed else {}
         return {"type": "object", "properties": properties, "required": required, **rest}
 

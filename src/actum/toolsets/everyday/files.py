@@ -1,0 +1,148 @@
+"""`find_files` and `write_note`: a folder to look into, and one place in it to write to.
+
+A search stays below the root: it follows no symbolic link, shows no hidden file and reads no file's content. Notes go to the
+folder `notes` below the root and nowhere else; a note is added to a file, nothing is overwritten. What is not covered: a process
+with rights on the same folder that swaps folders for links while a note is written.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypedDict
+
+from ...core.errors import ToolError
+
+FOUND_MAX = 50
+LOOKED_AT_MAX = 50_000
+NOTE_BYTES_MAX = 20_000
+FILE_BYTES_MAX = 1_000_000
+SKIPPED = frozenset({"__pycache__", "node_modules", "venv"})
+_NAME = re.compile(r"[\w][\w .()-]{0,99}")
+
+
+class FoundFile(TypedDict):
+    """A file, by its path from the root."""
+
+    path: str
+    bytes: int
+
+
+class FoundFiles(TypedDict):
+    """What a search found. `more` tells that the search stopped at a limit."""
+
+    pattern: str
+    files: list[FoundFile]
+    more: bool
+
+
+class Note(TypedDict):
+    """A note that was written down, and how large its file is now."""
+
+    file: str
+    bytes: int
+
+
+class Folder:
+    """The two tools, around a root folder.
+
+    Args:
+        root: the folder; it need not exist before a note is written.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def find_files(self, pattern: str, folder: str = "") -> FoundFiles:
+        """Find files by name: where is a file, which files are there.
+
+        Args:
+            pattern: A file name, a pattern such as "*.py", or words that the path contains.
+            folder: The folder to search, relative to the root; everywhere if left out.
+        """
+        if not pattern.strip():
+            raise ToolError("Say which files to find: a name, a pattern or some words.")
+        start = self._below(folder)
+        matches = _matcher(pattern.strip())
+        found: list[FoundFile] = []
+        for looked_at, path in enumerate(_walk(start)):
+            if looked_at >= LOOKED_AT_MAX or len(found) >= FOUND_MAX:
+                return {"pattern": pattern, "files": found, "more": True}
+            relative = path.relative_to(self._root.resolve()).as_posix()
+            if matches(relative):
+                found.append({"path": relative, "bytes": path.lstat().st_size})
+        return {"pattern": pattern, "files": found, "more": False}
+
+    def write_note(self, text: str, file: str = "notes.txt") -> Note:
+        """Write down a note: it is added to the end of a file of notes.
+
+        Args:
+            text: What to write down.
+            file: Name of the file in the folder of notes.
+        """
+        if not _NAME.fullmatch(file) or ".." in file:
+            raise ToolError(f"{file[:60]!r} is no name for a file of notes. Use letters, digits, spaces, dots and dashes.")
+        line = text.strip() + "\n"
+        if len(line.encode()) > NOTE_BYTES_MAX:
+            raise ToolError(f"A note has at most {NOTE_BYTES_MAX} bytes.")
+        notes = self._root.resolve() / "notes"
+        if notes.is_symlink():
+            raise ToolError("The folder of notes is a link; nothing is written through it.")
+        notes.mkdir(parents=True, exist_ok=True)
+        size = _append(notes / file, line.encode())
+        return {"file": f"notes/{file}", "bytes": size}
+
+    def _below(self, folder: str) -> Path:
+        root = self._root.resolve()
+        asked = folder.strip().strip("/\\").replace("\\", "/")
+        parts = [part for part in asked.split("/") if part not in ("", ".")]
+        place = root.joinpath(*parts)
+        outside = ".." in parts or Path(folder).is_absolute() or "\0" in folder
+        if outside or not place.resolve().is_relative_to(root):
+            raise ToolError("Only folders below the root can be searched.")
+        if any(part.startswith(".") for part in parts):
+            raise ToolError("Hidden folders are not searched.")
+        if not place.is_dir():
+            raise ToolError(f"There is no folder {folder[:80]!r}.")
+        return place.resolve()
+
+
+def _walk(start: Path) -> Iterator[Path]:
+    """The files below a folder in the order of their names; no hidden ones, no links."""
+    for place, folders, names in os.walk(start, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED)
+        for name in sorted(names):
+            path = Path(place, name)
+            if not name.startswith(".") and not path.is_symlink():
+                yield path
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """What a path must be like: a pattern is held against the name, or the path if it has a slash; words must all occur."""
+    folded = pattern.casefold()
+    if any(sign in folded for sign in "*?["):
+        whole = "/" in folded
+        return lambda path: fnmatch.fnmatchcase(path.casefold() if whole else path.casefold().rpartition("/")[2], folded)
+    words = folded.replace("\\", "/").split()
+    return lambda path: all(word in path.casefold() for word in words)
+
+
+def _append(path: Path, line: bytes) -> int:
+    """Add a line to a file of notes, and return its size. The file is opened without following a link, then looked at."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        number = os.open(path, flags, 0o644)
+    except OSError:
+        raise ToolError(f"{path.name!r} can not be written to.") from None
+    with os.fdopen(number, "ab") as file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+            raise ToolError(f"{path.name!r} is no plain file of notes.")
+        if state.st_size + len(line) > FILE_BYTES_MAX:
+            raise ToolError(f"{path.name!r} is full: a file of notes has at most {FILE_BYTES_MAX} bytes.")
+        file.write(line)
+    return state.st_size + len(line)
