@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
@@ -26,6 +26,7 @@ from ..core.clock import SystemClock
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import Answer, Approver, Clock, Journal, Model, Policy, Toolset
+from ..core.json import JsonObject
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
 from ..core.record import Answered, Asked, Started, new_id
 from ..core.tool import Tool
@@ -50,6 +51,16 @@ Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _Ha
 """What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
 
 Emit = Callable[[Event], None]
+
+
+class RunOptions(TypedDict, total=False):
+    """What `Agent.run` takes besides the question, for those that pass it on."""
+
+    conversation: str
+    context: object
+    principal: str
+    run_id: str | None
+    attachments: Sequence[MediaPart]
 
 
 class Agent:
@@ -100,6 +111,7 @@ class Agent:
         self.model = open_model(model, dialect=dialect)
         self.name = name
         self.limits = limits or Limits()
+        self._limits_recorded: JsonObject = msgspec.to_builtins(self.limits)
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = journal or MemoryJournal(self.clock)
         self._instructions = instructions
@@ -144,70 +156,31 @@ class Agent:
         if run_id is not None and await self.journal.read(run_id):
             raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
         previous = await self.journal.runs(conversation=conversation, limit=1) if conversation else []
-        started = Started(
-            agent=self.name,
-            model=self.model.name,
-            said=(_with_attachments(UserMessage.of(question), attachments),),
-            instructions=self._render_instructions(UserMessage.of(question).text),
-            tools=(await self._listed()).digest,
-            limits=msgspec.to_builtins(self.limits),
+        started = await self._started(
+            _with_attachments(UserMessage.of(question), attachments),
             principal=principal,
             conversation=conversation,
             previous=previous[0].run_id if previous else "",
         )
         return await self._begin(run_id or new_id("run"), started, context, emit)
 
-    def run_sync(
-        self,
-        question: str | UserMessage,
-        *,
-        conversation: str = "",
-        context: object = None,
-        principal: str = "",
-        run_id: str | None = None,
-        attachments: Sequence[MediaPart] = (),
-    ) -> RunResult:
-        """`run` for programs without an event loop.
+    def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
+        """`run` for programs without an event loop; the options are the same.
 
         Raises:
             UsageError: there is a running event loop; use `await agent.run(...)` in it.
         """
         if _inside_a_loop():
             raise UsageError("run_sync() was called inside a running event loop: use `await agent.run(...)` there")
-        return asyncio.run(
-            self.run(
-                question,
-                conversation=conversation,
-                context=context,
-                principal=principal,
-                run_id=run_id,
-                attachments=attachments,
-            )
-        )
+        return asyncio.run(self.run(question, **options))
 
-    async def stream(
-        self,
-        question: str | UserMessage,
-        *,
-        conversation: str = "",
-        context: object = None,
-        principal: str = "",
-        run_id: str | None = None,
-        attachments: Sequence[MediaPart] = (),
-    ) -> AsyncGenerator[Event, None]:
-        """`run`, told as it happens. The last event is `RunFinished`; leaving the loop early cancels the run."""
+    async def stream(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> AsyncGenerator[Event, None]:
+        """`run`, told as it happens; the options are the same.
+
+        The last event is `RunFinished`. Leaving the loop early cancels the run.
+        """
         events: asyncio.Queue[Event | None] = asyncio.Queue()
-        task = asyncio.ensure_future(
-            self.run(
-                question,
-                conversation=conversation,
-                context=context,
-                principal=principal,
-                run_id=run_id,
-                attachments=attachments,
-                emit=events.put_nowait,
-            )
-        )
+        task = asyncio.ensure_future(self.run(question, **options, emit=events.put_nowait))
         task.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
@@ -262,21 +235,29 @@ class Agent:
         """Start the run of this id on behalf of another run, or go on with it; see `agent_tool`."""
         if await self.journal.read(run_id):
             return await self.resume(run_id, context=deps)
-        started = Started(
-            agent=self.name,
-            model=self.model.name,
-            said=(UserMessage.of(task),),
-            instructions=self._render_instructions(task),
-            tools=(await self._listed()).digest,
-            limits=msgspec.to_builtins(self.limits),
-            principal=principal,
-            parent=parent,
-        )
+        started = await self._started(UserMessage.of(task), principal=principal, parent=parent)
         return await self._begin(run_id, started, deps, None)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
         return (await self._listed()).tools
+
+    async def _started(
+        self, said: UserMessage, *, principal: str, conversation: str = "", previous: str = "", parent: str = ""
+    ) -> Started:
+        """The record that a run of this agent begins with."""
+        return Started(
+            agent=self.name,
+            model=self.model.name,
+            said=(said,),
+            instructions=self._render_instructions(said.text),
+            tools=(await self._listed()).digest,
+            limits=self._limits_recorded,
+            principal=principal,
+            conversation=conversation,
+            previous=previous,
+            parent=parent,
+        )
 
     async def _begin(self, run_id: str, started: Started, context: object, emit: Emit | None) -> RunResult:
         catalog = await self._listed()

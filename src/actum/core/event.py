@@ -121,12 +121,6 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
     call: ToolCall | None = None
 
 
-class Paused(Struct, frozen=True, tag="paused"):
-    """The run waits for a person; `agent.resume` goes on with the answers."""
-
-    pending: tuple[Pending, ...]
-
-
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
     """How a run ended.
 
@@ -161,5 +155,5 @@ class RunFinished(Struct, frozen=True, tag="run_finished"):
     result: RunResult
 
 
-Event = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | Paused | RunFinished
+Event = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | RunFinished
 """Everything that `agent.stream` yields."""
