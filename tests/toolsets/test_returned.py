@@ -98,7 +98,6 @@ class Pair(typing.NamedTuple):
         (pathlib.PurePosixPath("/a/b"), "/a/b"),
         (Array(), [1, 2]),
     ],
-    ids=repr,
 )
 def test_what_has_a_value_in_json_is_a_structured_result(value: object, expected: Json) -> None:
     assert result_of("1", value) == ToolResult("1", structured=expected)
@@ -154,7 +153,6 @@ def cycle() -> list[object]:
         ({"picture": File(b"x")}, "alone"),
         (Book, "ModelMetaclass"),
     ],
-    ids=repr,
 )
 def test_what_is_no_value_is_an_invalid_result_that_says_what_it_was(value: object, told: str) -> None:
     with pytest.raises(InvalidResult, match=told):
