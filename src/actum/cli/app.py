@@ -1,0 +1,140 @@
+"""`actum`: the commands put together, and the edge at which every error becomes one line and an exit code.
+
+    0  done     1  failed, or stopped at a limit     2  misuse     3  waits for a person     130  Ctrl-C
+
+Answers and data go to stdout, everything else to stderr. `ACTUM_DEBUG=1` shows where an error of actum itself came
+from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, NoReturn, TextIO
+
+import typer
+from typer.core import TyperGroup
+
+from ..core.errors import ActumError, JournalError, UsageError
+from . import call, chat, demo, dialects, doctor, run, runs, tools
+from .terminal import Terminal, plain_characters
+
+CANCELLED = 130
+
+
+ORDER = ("demo", "run", "chat", "call", "tools", "runs", "resume", "dialects", "doctor")
+"""In which the commands are listed: as somebody comes to need them."""
+
+
+class Commands(TyperGroup):
+    """The commands, with one edge around them all: nothing leaves it but an exit code."""
+
+    def list_commands(self, ctx: object) -> list[str]:
+        return sorted(self.commands, key=ORDER.index)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: object,
+    ) -> NoReturn:
+        given = list(sys.argv[1:] if args is None else args) or ["--help"]
+        plain_characters()
+        with warnings.catch_warnings():
+            warnings.showwarning = _note_warning
+            try:
+                code = super().main(given, prog_name or "actum", complete_var, False, windows_expand_args, **extra)
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # the edge: who typed the command hears of it
+                code = _tell(error, as_json="--json" in given)
+        if code == CANCELLED:
+            Terminal().note("cancelled")
+        sys.exit(code)
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="actum",
+    help="What a language model says, done: any model, any tool, one call path, everything on record.",
+    epilog='Try: actum run "What is 17 * 23, and what time is it in Tokyo?" -v',
+    rich_markup_mode="rich" if sys.stdout.isatty() else None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(run.run)
+app.command()(chat.chat)
+app.command()(call.call)
+app.command()(run.resume)
+app.add_typer(runs.app, name="runs")
+app.add_typer(tools.app, name="tools")
+app.command()(dialects.dialects)
+app.command()(doctor.doctor)
+app.command()(demo.demo)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"actum {doctor.version_of('actum')}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help="Print the version.", is_eager=True, callback=_show_version)
+    ] = False,
+) -> None:
+    """Every command has --help; data goes to stdout, everything else to stderr."""
+
+
+def main() -> None:
+    """The entry point of the `actum` script."""
+    app()
+
+
+def _tell(error: BaseException, *, as_json: bool) -> int:
+    """Tell what went wrong, in one line on stderr, with `--json` on stdout too. The exit code."""
+    message, code = str(error), run.FAILED
+    match error:
+        case asyncio.CancelledError():
+            return CANCELLED
+        case typer.TyperException():
+            message, code = f"{error.format_message()} (--help tells more)", error.exit_code
+        case UsageError():
+            code = run.MISUSED
+        case JournalError():
+            message += ". Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory"
+        case ActumError():
+            pass
+        case _:
+            message = _bug(error)
+    terminal = Terminal()
+    if as_json:
+        terminal.json({"status": "failed", "error": {"kind": type(error).__name__, "message": message}})
+    terminal.error(" ".join(message.split()))
+    return code
+
+
+def _bug(error: BaseException) -> str:
+    """A bug: ours, or one in a model of the user's own."""
+    if os.environ.get("ACTUM_DEBUG"):
+        traceback.print_exception(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} at {frame.filename}:{frame.lineno}: {error}. ACTUM_DEBUG=1 shows the way there"
+
+
+def _note_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    Terminal().note(f"note: {message}")

@@ -1,0 +1,90 @@
+"""A person at the terminal, who is asked before a call is made and when something is missing."""
+
+from __future__ import annotations
+
+import asyncio
+
+from rich.console import Console
+
+from ..core.event import Pending
+from ..core.interfaces import Answer
+from .terminal import GUTTER, Terminal, clean, styled, who
+from .trace import value_text
+
+SHOWN_MAX = 2_000
+"""Characters of one argument that are shown unasked: a person must see what they approve, and find the rest."""
+
+INDENT = " " * GUTTER
+
+
+class AtTerminal:
+    """An `Approver`: asks whoever sits there.
+
+    Args:
+        terminal: where.
+        yes: approve every call unasked (`--yes`); what is missing is still asked for.
+    """
+
+    def __init__(self, terminal: Terminal, *, yes: bool = False) -> None:
+        self._terminal = terminal
+        self._yes = yes
+
+    async def ask(self, pending: Pending) -> Answer | None:
+        """Show what waits, and wait. None when nobody is there or the person will answer later.
+
+        Raises:
+            CancelledError: the person pressed Ctrl-C: the run is cancelled.
+        """
+        if pending.kind == "approval" and self._yes:
+            return Answer("approve", by="--yes")
+        if not self._terminal.person:
+            return None
+        self._terminal.waiting.end()
+        try:
+            return self._approve(pending) if pending.kind == "approval" else self._answer(pending)
+        except KeyboardInterrupt:
+            raise asyncio.CancelledError from None
+
+    def _approve(self, pending: Pending) -> Answer | None:
+        show_pending(self._terminal, pending, SHOWN_MAX)
+        arguments = pending.call.arguments if pending.call is not None else {}
+        long = any(len(value_text(value)) > SHOWN_MAX for value in arguments.values())
+        while True:
+            typed = self._terminal.ask(f"{INDENT}run it?  [y]es  [n]o  [l]ater{'  [a]ll of it' if long else ''}: ")
+            match "later" if typed is None else typed.strip().lower():
+                case "y" | "yes":
+                    return Answer("approve", by=who())
+                case "n" | "no":
+                    reason = self._terminal.ask(f"{INDENT}why not? (Enter for no reason): ")
+                    return Answer("deny", (reason or "").strip(), who())
+                case "l" | "later":
+                    return None
+                case "a" | "all":
+                    show_pending(self._terminal, pending, None)
+                case _:
+                    pass  # asked again: nothing is taken for a yes or a no that is neither
+
+    def _answer(self, pending: Pending) -> Answer | None:
+        show_pending(self._terminal, pending, None)
+        while True:
+            typed = self._terminal.ask(f"{INDENT}> ")
+            if typed is None or typed.strip():
+                return None if typed is None else Answer("answer", typed.strip(), who())
+
+
+def show_pending(
+    terminal: Terminal, pending: Pending, characters: int | None, *, console: Console | None = None
+) -> None:
+    """What waits for a person: for a call every argument in full, up to so many characters each. On stderr, if not said
+    otherwise."""
+    console = console or terminal.err
+    label = {"approval": "approve?", "answer": "asked", "result": "yours"}[pending.kind]
+    if pending.call is None:
+        terminal.line(label, styled((pending.message, "bold")), "bold magenta", console=console)
+        return
+    head = styled((pending.call.name, "bold yellow"), (f"  {pending.message}", "dim"))
+    terminal.line(label, head, "bold magenta", console=console)
+    for name, value in pending.call.arguments.items():
+        text = clean(value_text(value))
+        rest = f" … and {len(text) - characters:,} characters more" if characters and len(text) > characters else ""
+        terminal.line("", styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red")), console=console)

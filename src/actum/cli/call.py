@@ -1,0 +1,150 @@
+"""`actum call`: one call, dictated by a person. It takes the same path as a model's: checked, approved, on record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import compose
+from ..compose import Dictated, Settings
+from ..core.call import ToolCall
+from ..core.errors import InvalidArguments, UnknownName, UsageError
+from ..core.event import RunResult
+from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
+from ..core.tool import Tool
+from . import options
+from .approve import AtTerminal
+from .options import JournalFlag, JsonFlag, ToolsFlag, VerboseFlag, YesFlag
+from .run import DONE, FAILED, MISUSED, report
+from .terminal import Terminal, said, who
+from .trace import Trace, call_as_json, failure_text, pending_as_json
+
+
+def call(
+    name: Annotated[str, typer.Argument(help="The tool; see `actum tools list`.")],
+    pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")] = None,
+    args: Annotated[str, typer.Option("--args", metavar="JSON", help="All arguments as one JSON object.")] = "",
+    tools: ToolsFlag = None,
+    verbose: VerboseFlag = False,
+    as_json: JsonFlag = False,
+    yes: YesFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Call one tool by hand.
+
+    For instance: actum call calculate expression="17 * 23"
+    """
+    settings = options.read(tools=tools, journal=journal)
+    terminal = Terminal()
+    words = [said(pair) for pair in pairs or []]
+
+    async def command() -> int:
+        loaded = compose.load_tools(settings.tools, Path.cwd())
+        tool = find_tool(await compose.list_tools(loaded), name)
+        arguments = _read_object(said(args)) if args else read_arguments(tool, words)
+        async with options.journal(settings) as opened:
+            agent = compose.make_agent(
+                settings,
+                Dictated(ToolCall(id="call_1", name=tool.name, arguments=arguments)),
+                loaded,
+                journal=opened,
+                approver=AtTerminal(terminal, yes=yes),
+                name="call",
+            )
+            trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)  # the answer would be the result again
+            question = " ".join(["call", tool.name, *([said(args)] if args else words)])
+            try:
+                result = await agent.run(question, principal=who(), emit=trace.show)
+            finally:
+                trace.close()
+        return _show(terminal, result, settings, as_json=as_json, verbose=verbose)
+
+    return asyncio.run(command())
+
+
+def find_tool(tools: Sequence[Tool], name: str) -> Tool:
+    """The tool of this name.
+
+    Raises:
+        UnknownName: there is none; the message says which there are.
+    """
+    found = next((tool for tool in tools if tool.name == name), None)
+    if found is None:
+        known = ", ".join(tool.name for tool in tools)
+        raise UnknownName(f"there is no tool {name!r}; there are: {known or 'none'}. --tools says where to look")
+    return found
+
+
+def read_arguments(tool: Tool, pairs: Sequence[str]) -> JsonObject:
+    """Arguments out of `key=value` words. What the schema wants as text stays text; else JSON is read where it is JSON.
+
+    Raises:
+        UsageError: a word is no `key=value`, or a key comes twice.
+
+    >>> read_arguments(Tool(name="f", parameters={"properties": {"a": {"type": "string"}}}), ["a=5", "b=5", "c=x"])
+    {'a': '5', 'b': 5, 'c': 'x'}
+    """
+    found: JsonObject = {}
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if not sign or not key:
+            raise UsageError(f"{pair!r} is no argument: write key=value, or --args with a JSON object")
+        if key in found:
+            raise UsageError(f"{key!r} is given twice: write a list as {key}='[1, 2]'")
+        schema = tool.property_schemas().get(key, {})
+        found[key] = text if _takes_text(schema, tool.parameters) else _value(text)
+    return found
+
+
+def _read_object(text: str) -> JsonObject:
+    try:
+        return parse_object(text)[0]
+    except JsonProblem as problem:
+        raise UsageError(f"--args {text!r}: {problem}") from None
+
+
+def _value(text: str) -> Json:
+    try:
+        return parse(text)[0]
+    except JsonProblem:
+        return text
+
+
+def _takes_text(schema: Json, document: JsonObject) -> bool:
+    """Whether a string may stand here, as far as that can be seen without deciding anything."""
+    if not isinstance(schema, dict):
+        return False
+    reference = schema.get("$ref")
+    definitions = document.get("$defs")
+    if isinstance(reference, str) and isinstance(definitions, dict):
+        return _takes_text(definitions.get(reference.removeprefix("#/$defs/")), {})
+    kinds, values = schema.get("type", []), schema.get("enum")
+    if isinstance(values, list) and any(isinstance(value, str) for value in values):
+        return True
+    choices = [schema.get(word) for word in ("anyOf", "oneOf")]
+    return "string" in (kinds if isinstance(kinds, list) else [kinds]) or any(
+        _takes_text(choice, document) for some in choices if isinstance(some, list) for choice in some
+    )
+
+
+def _show(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool, verbose: bool) -> int:
+    """Print what came of the call, and say how the command ends."""
+    if result.status != "done":
+        if as_json:
+            pending: list[Json] = [pending_as_json(item) for item in result.pending]
+            terminal.json({"run_id": result.run_id, "status": result.status, "pending": pending})
+        return report(terminal, result, settings, quiet=as_json)
+    ((made, outcome),) = result.calls
+    if as_json:
+        terminal.json({"run_id": result.run_id, "status": result.status, **call_as_json(made, outcome)})
+    if outcome.error is None:
+        if not as_json and not verbose:
+            terminal.text(outcome.text)
+        return DONE
+    if not as_json:
+        terminal.error(f"{made.name}: {failure_text(outcome.error)}")
+    return MISUSED if outcome.error.code == InvalidArguments.code else FAILED

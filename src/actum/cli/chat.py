@@ -1,0 +1,213 @@
+"""`actum chat`: a conversation. Each line is a turn; what was said stays in the journal and can be gone on with."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Callable
+
+from .. import compose
+from ..agents.agent import Agent
+from ..compose import Settings
+from ..core.errors import ActumError
+from ..core.event import RunResult
+from ..core.interfaces import Journal
+from ..core.record import new_id
+from . import options
+from .approve import AtTerminal
+from .options import (
+    ConversationFlag,
+    DialectFlag,
+    InstructionsFlag,
+    JournalFlag,
+    JsonFlag,
+    ModelFlag,
+    ToolsFlag,
+    VerboseFlag,
+    YesFlag,
+)
+from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
+from .runs import show_recorded
+from .terminal import Terminal, interruptible, said, who
+from .tools import show_tools
+from .trace import Trace, run_as_json
+
+
+def chat(
+    model: ModelFlag = "",
+    tools: ToolsFlag = None,
+    dialect: DialectFlag = "",
+    conversation: ConversationFlag = "",
+    instructions: InstructionsFlag = "",
+    verbose: VerboseFlag = False,
+    as_json: JsonFlag = False,
+    yes: YesFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Talk: each line is a turn, and what was said is kept in mind."""
+    settings = options.read(model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal)
+    terminal = Terminal()
+    opened = options.open_journal(settings)
+    with asyncio.Runner() as runner:
+        try:
+            agent = options.make_agent(settings, compose.make_model(settings), opened, AtTerminal(terminal, yes=yes))
+            talk = Chat(terminal, runner, agent, opened, settings, verbose=verbose, as_json=as_json)
+            return talk.go_on(conversation or new_id("conv"))
+        finally:
+            runner.run(opened.close())
+
+
+class Chat:
+    """One conversation at a terminal, or out of a pipe.
+
+    Args:
+        runner: the event loop, of which each turn is a run that Ctrl-C ends.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        runner: asyncio.Runner,
+        agent: Agent,
+        journal: Journal,
+        settings: Settings,
+        *,
+        verbose: bool,
+        as_json: bool,
+    ) -> None:
+        self._terminal = terminal
+        self._runner = runner
+        self._agent = agent
+        self._journal = journal
+        self._settings = settings
+        self._conversation = ""
+        self._as_json = as_json
+        self._trace = Trace(
+            terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=as_json, model=agent.model
+        )
+        self._question_id = ""
+        self._code = DONE
+        self._commands: dict[str, tuple[Callable[[str], None], str]] = {
+            "/tools": (self._tools, "list the tools"),
+            "/trace": (self._switch_trace, "the last turn as a tree; /trace on, /trace off: every step as it comes"),
+            "/new": (self._new, "begin a new conversation"),
+            "/help": (self._help, "this list"),
+        }
+
+    def go_on(self, conversation: str) -> int:
+        """Turn after turn, until the input ends. The exit code: of a pipe, whether every turn was answered."""
+        self._conversation = conversation
+        if self._terminal.person:
+            self._welcome()
+        while True:
+            try:
+                line = self._next_line()
+                if line is None or line.strip() in ("/quit", "/exit"):
+                    break
+                if line.strip():
+                    self._take(line.strip())
+            except (KeyboardInterrupt, asyncio.CancelledError):
+                self._trace.close()
+                self._terminal.note("cancelled")
+        if self._terminal.person and self._trace.run_id:
+            self._terminal.note(f"To go on with this conversation: actum chat --conversation {self._conversation}")
+        return DONE if self._terminal.person else self._code
+
+    def _next_line(self) -> str | None:
+        """The next line; None at the end of input."""
+        if not self._terminal.person:
+            line: str | None = sys.stdin.readline() or None
+        else:
+            try:
+                line = _read_line(self._terminal)
+            except KeyboardInterrupt:
+                self._terminal.err.print()
+                self._terminal.note("Ctrl-D leaves")
+                line = ""
+        return None if line is None else said(line)
+
+    def _take(self, line: str) -> None:
+        """One line: a command, or a turn. What goes wrong in it does not end the conversation."""
+        word, _, rest = line.partition(" ")
+        if word in self._commands:
+            self._commands[word][0](rest.strip())
+        elif word.startswith("/") and word[1:].isalpha():
+            self._terminal.error(f"there is no command {word}; /help lists them")
+        else:
+            try:
+                self._code = max(self._code, self._turn(line))
+            except ActumError as error:
+                self._trace.close()
+                self._terminal.error(str(error))
+                self._code = FAILED
+
+    def _turn(self, text: str) -> int:
+        result = self._runner.run(self._answer(text))
+        self._trace.close()
+        questions = [pending.id for pending in result.pending if pending.kind == "answer"]
+        self._question_id = questions[0] if questions else ""
+        if self._as_json:
+            self._terminal.json(run_as_json(result, self._agent.model.name))
+        elif self._question_id:
+            self._terminal.text(result.text)
+        if self._question_id:  # the next line is the answer
+            return DONE
+        return report(self._terminal, result, self._settings, quiet=self._as_json)
+
+    async def _answer(self, text: str) -> RunResult:
+        """The next turn; or, when the last one ended in a question, the answer to it."""
+        question_id, self._question_id = self._question_id, ""
+        if question_id:
+            return await self._agent.resume(self._trace.run_id, {question_id: text}, emit=self._trace.show)
+        return await self._agent.run(text, conversation=self._conversation, principal=who(), emit=self._trace.show)
+
+    def _welcome(self) -> None:
+        tools = self._runner.run(self._agent.list_tools())
+        name = self._agent.model.name
+        self._terminal.note(f"{name} · {len(tools)} tools · /help for help, Ctrl-D to leave")
+        if name == "embedded":
+            self._terminal.note(NO_LANGUAGE_MODEL)
+
+    def _tools(self, _: str) -> None:
+        show_tools(self._terminal, self._runner.run(self._agent.list_tools()))
+
+    def _switch_trace(self, word: str) -> None:
+        if word in ("on", "off"):
+            self._trace.verbose = word == "on"
+            self._terminal.note(f"every step is {'shown' if word == 'on' else 'kept to itself'} from here on")
+        elif not self._trace.run_id:
+            self._terminal.note("nothing was said yet")
+        else:
+            self._runner.run(show_recorded(self._terminal, self._journal, self._trace.run_id))
+
+    def _new(self, _: str) -> None:
+        self._conversation, self._question_id = new_id("conv"), ""
+        self._terminal.note(f"a new conversation: {self._conversation}")
+
+    def _help(self, _: str) -> None:
+        rows = [(word, line) for word, (_, line) in self._commands.items()]
+        keys = [("/quit", "leave; so does Ctrl-D"), ("Ctrl-C", "end this turn and keep the chat")]
+        self._terminal.table("", "", rows=[*rows, *keys])
+
+
+def _read_line(terminal: Terminal) -> str | None:
+    """A line of the person's, with the keys of an editor and the lines before it at hand where the system has them.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    if not terminal.live:  # input() would write its prompt into the pipe
+        return terminal.ask("> ")
+    prompt = "> "
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401, PLC0415  # it changes input() for the whole process: only a chat wants that
+
+        if terminal.out.color_system is not None:
+            prompt = "\x01\x1b[1;36m\x02> \x01\x1b[0m\x02"  # between \x01 and \x02 stands what has no width
+    try:
+        with interruptible():
+            return input(prompt)
+    except EOFError:
+        terminal.err.print()
+        return None

@@ -1,0 +1,188 @@
+"""`actum doctor`: what is there, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from .. import compose
+from ..compose import EMBEDDED, MEMORY, SETTINGS_FILE, Settings
+from ..core.errors import ActumError, ModelError
+from ..core.interfaces import Model, Request
+from ..core.message import UserMessage
+from ..core.tool import Tool
+from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
+from . import options
+from .options import DialectFlag, JournalFlag, JsonFlag, ModelFlag, ToolsFlag
+from .run import DONE, FAILED
+from .terminal import Terminal, duration, styled
+
+PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
+ENDPOINT_S_MAX = 60.0
+_DOOR = Tool(
+    name="open_door",
+    description="Opens the door with this number.",
+    parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
+)
+_QUESTION = "Open the door with the number 7. Use the tool."
+REAL_MODEL = "for a real one: --model ollama:qwen3, or ACTUM_BASE_URL, ACTUM_MODEL and ACTUM_API_KEY"
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """One thing that was looked at.
+
+    Attributes:
+        verdict: `ok`, `warn` for what works less well, `bad` for what will not work.
+        about: what was looked at.
+        found: what it is like.
+        advice: what to do; empty when there is nothing to do.
+    """
+
+    verdict: Literal["ok", "warn", "bad"]
+    about: str
+    found: str
+    advice: str = ""
+
+
+def doctor(
+    model: ModelFlag = "",
+    tools: ToolsFlag = None,
+    dialect: DialectFlag = "",
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Say what is set up here, and what is missing."""
+    terminal = Terminal()
+    findings: list[Finding] = []
+
+    def take(finding: Finding) -> None:
+        findings.append(finding)
+        if not as_json:
+            _show(terminal, finding)
+
+    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys):
+        take(look())
+    settings = _settings(take, lambda: options.read(model=model, tools=tools, dialect=dialect, journal=journal))
+    if settings is not None:
+        take(asyncio.run(_journal(settings)))
+        take(asyncio.run(_tools(settings)))
+        for finding in asyncio.run(_model(settings, terminal)):
+            take(finding)
+    if as_json:
+        terminal.json(findings)
+    return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
+
+
+def version_of(package: str) -> str:
+    """The installed version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
+
+
+def _python() -> Finding:
+    return Finding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+
+
+def _parts() -> Finding:
+    return Finding("ok", "actum", ", ".join([version_of("actum"), *(f"{part} {version_of(part)}" for part in PARTS)]))
+
+
+def _text() -> Finding:
+    encoding = (sys.stdout.encoding or "none").lower()
+    if "utf" in encoding:
+        return Finding("ok", "text", encoding)
+    return Finding("warn", "text", f"{encoding}: Chinese can not be shown", "set LANG=C.UTF-8 or PYTHONUTF8=1")
+
+
+def _screen(terminal: Terminal) -> Finding:
+    kind = f"{terminal.out.width} columns, colours: {terminal.out.color_system or 'none'}"
+    if terminal.person:
+        return Finding("ok", "terminal", kind)
+    advice = "what needs approval waits for `actum resume`, or give --yes"
+    return Finding("ok", "terminal", "nobody to ask, as stdin or stderr is no terminal", advice)
+
+
+def _keys() -> Finding:
+    variables = [URL_KEY_VARIABLE, *(provider.key_variable for provider in PROVIDERS.values())]
+    found = [variable for variable in variables if os.environ.get(variable)]
+    return Finding("ok", "keys", ", ".join(found) or "none is set")
+
+
+def _settings(take: Callable[[Finding], None], read: Callable[[], Settings]) -> Settings | None:
+    try:
+        settings = read()
+    except ActumError as error:
+        take(Finding("bad", "settings", str(error), f"mend {SETTINGS_FILE}"))
+        return None
+    set_here = [f"{name} by {source}" for name, source in settings.sources.items()]
+    take(Finding("ok", "settings", ", ".join(set_here) or "the defaults"))
+    return settings
+
+
+async def _journal(settings: Settings) -> Finding:
+    try:
+        async with options.journal(settings) as opened:
+            await opened.sync()
+            count = len(await opened.runs(limit=10_000))
+    except ActumError as error:
+        return Finding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
+    place = settings.journal if settings.journal == MEMORY else str(compose.journal_path(settings, os.environ))
+    return Finding("ok", "journal", f"{place}, {count} runs")
+
+
+async def _tools(settings: Settings) -> Finding:
+    try:
+        found = await compose.list_tools(compose.load_tools(settings.tools, Path.cwd()))
+    except ActumError as error:
+        return Finding("bad", "tools", str(error), "see `actum tools --help`")
+    return Finding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
+
+
+async def _model(settings: Settings, terminal: Terminal) -> list[Finding]:
+    """Whether the model is there, and whether it calls tools by itself."""
+    try:
+        model = compose.make_model(settings)
+    except ActumError as error:
+        return [Finding("bad", "model", str(error), "see `actum run --help` for how a model is named")]
+    if model.name == EMBEDDED:
+        return [Finding("warn", "model", "embedded: rules, no language model", REAL_MODEL)]
+    terminal.waiting.begin(f"asking {model.name}")
+    try:
+        async with asyncio.timeout(ENDPOINT_S_MAX):
+            return await _asked(model)
+    except TimeoutError:
+        return [Finding("bad", "model", f"{model.name}: no answer in {ENDPOINT_S_MAX:.0f} s", "is it still loading?")]
+    except ModelError as error:
+        return [Finding("bad", "model", str(error), "check the address, the model's name and the key")]
+    finally:
+        terminal.waiting.end()
+
+
+async def _asked(model: Model) -> list[Finding]:
+    """Ask it to use a tool."""
+    began = time.monotonic()
+    reply = await model.reply(Request(messages=[UserMessage.of(_QUESTION)], tools=(_DOOR,)))
+    found = Finding("ok", "model", f"{model.name} answers in {duration(time.monotonic() - began)}")
+    used = getattr(model, "dialect_used", "")
+    way = f" in the dialect {used}" if used else ""
+    if any(call.name == _DOOR.name and call.arguments == {"number": 7} for call in reply.calls):
+        return [found, Finding("ok", "calls", f"it calls tools{way}")]
+    advice = "try another --dialect (see `actum dialects`), or another model"
+    return [found, Finding("warn", "calls", f"it was asked to use a tool{way} and did not", advice)]
+
+
+def _show(terminal: Terminal, finding: Finding) -> None:
+    style = {"ok": "green", "warn": "yellow", "bad": "red"}[finding.verdict]
+    advice = f"  → {finding.advice}" if finding.advice else ""
+    terminal.line(finding.about, styled((f"{finding.verdict:<5}", style), finding.found, (advice, "dim")))

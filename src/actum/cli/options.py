@@ -1,0 +1,103 @@
+"""The flags that several commands share, and what they build: settings, a journal, an agent."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import compose
+from ..agents.agent import Agent
+from ..compose import Settings
+from ..core.errors import UnknownName
+from ..core.interfaces import Approver, Journal, Model
+from ..core.record import RunSummary
+
+ModelFlag = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="NAME",
+        help="openai:gpt-5, ollama:qwen3, http://host/v1#name, embedded, or file.py:name of your own. "
+        "Default: ACTUM_MODEL, then actum.toml, then embedded.",
+    ),
+]
+ToolsFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tools",
+        "-t",
+        metavar="WHERE",
+        help="everyday, file.py, file.py:name, module:name, or none; may be repeated. Default: everyday.",
+    ),
+]
+DialectFlag = Annotated[
+    str, typer.Option("--dialect", "-d", metavar="NAME", help="How the model says a call; see `actum dialects`.")
+]
+InstructionsFlag = Annotated[str, typer.Option("--instructions", "-i", metavar="TEXT", help="The system prompt.")]
+ConversationFlag = Annotated[
+    str, typer.Option("--conversation", "-c", metavar="ID", help="Go on with the conversation of this id.")
+]
+JournalFlag = Annotated[
+    str,
+    typer.Option("--journal", metavar="PATH", help="The record of runs; `memory` for none. Default: ACTUM_JOURNAL."),
+]
+VerboseFlag = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs, and nothing else.")]
+YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Approve every call that asks. Think first.")]
+
+
+def read(
+    *,
+    model: str = "",
+    tools: list[str] | None = None,
+    dialect: str = "",
+    instructions: str = "",
+    journal: str = "",
+) -> Settings:
+    """The settings of this command: flags over environment over `actum.toml`."""
+    said = {"model": model, "tools": tools, "dialect": dialect, "instructions": instructions, "journal": journal}
+    return compose.read_settings(Path.cwd(), os.environ, said)
+
+
+def open_journal(settings: Settings) -> Journal:
+    """The journal of this command. Whoever opens it closes it; see `journal`."""
+    return compose.open_journal(settings, os.environ)
+
+
+@contextlib.asynccontextmanager
+async def journal(settings: Settings) -> AsyncIterator[Journal]:
+    """The journal of this command, closed at the end whatever happens."""
+    opened = open_journal(settings)
+    try:
+        yield opened
+    finally:
+        await opened.close()
+
+
+def make_agent(settings: Settings, model: Model, journal: Journal, approver: Approver | None) -> Agent:
+    """The agent of this command, with the tools that were named."""
+    tools = compose.load_tools(settings.tools, Path.cwd())
+    return compose.make_agent(settings, model, tools, journal=journal, approver=approver)
+
+
+async def find_run(journal: Journal, wanted: str) -> RunSummary:
+    """The run that a person means: its id, the beginning of its id, or `last`.
+
+    Raises:
+        UnknownName: none, or more than one.
+    """
+    runs = await journal.runs(limit=1 if wanted == "last" else 1_000_000)
+    if wanted == "last" and runs:
+        return runs[0]
+    found = [run for run in runs if run.run_id == wanted] or [run for run in runs if run.run_id.startswith(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownName(f"{len(found)} runs begin with {wanted!r}: give more of the id")
+    raise UnknownName(f"there is no run {wanted!r} in this journal: `actum runs list` shows those there are")

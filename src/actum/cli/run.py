@@ -1,0 +1,200 @@
+"""`actum run` and `actum resume`: one question, answered; and a run that waited, gone on with."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shlex
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+import msgspec
+import typer
+
+from .. import compose
+from ..agents.agent import Agent, Emit
+from ..compose import DICTATED, EMBEDDED, EVERYDAY, Settings
+from ..core.errors import ModelError, ReplayDiverged, UsageError
+from ..core.event import Pending, RunResult
+from ..core.interfaces import Answer, Model
+from . import options
+from .approve import AtTerminal, show_pending
+from .options import (
+    ConversationFlag,
+    DialectFlag,
+    InstructionsFlag,
+    JournalFlag,
+    JsonFlag,
+    ModelFlag,
+    ToolsFlag,
+    VerboseFlag,
+    YesFlag,
+)
+from .terminal import Terminal, said, who
+from .trace import JsonTrace, Trace, run_as_json
+
+DONE, FAILED, MISUSED, PAUSED = 0, 1, 2, 3
+"""What every command ends with."""
+
+NO_LANGUAGE_MODEL = "The embedded model: rules, no language model. `actum doctor` says how to use a real one."
+
+Go = Callable[[Emit], Awaitable[RunResult]]
+
+
+def run(
+    question: Annotated[str, typer.Argument(help="What you want; - reads it from stdin.")],
+    model: ModelFlag = "",
+    tools: ToolsFlag = None,
+    dialect: DialectFlag = "",
+    conversation: ConversationFlag = "",
+    instructions: InstructionsFlag = "",
+    verbose: VerboseFlag = False,
+    as_json: JsonFlag = False,
+    yes: YesFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Answer a question with the help of tools."""
+    text = (sys.stdin.read() if question == "-" else said(question)).strip()
+    if not text:
+        raise UsageError('there is no question: actum run "What is 17 * 23?"')
+    settings = options.read(model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal)
+    terminal = Terminal()
+    if not settings.model and terminal.err.is_terminal and not as_json:
+        terminal.note(NO_LANGUAGE_MODEL)
+
+    async def command() -> int:
+        async with options.journal(settings) as opened:
+            agent = options.make_agent(settings, compose.make_model(settings), opened, AtTerminal(terminal, yes=yes))
+            view = _view(terminal, agent.model, verbose=verbose, as_json=as_json)
+            if isinstance(view, Trace):
+                view.question(text)
+
+            async def go(emit: Emit) -> RunResult:
+                return await agent.run(text, conversation=conversation, principal=who(), emit=emit)
+
+            return await carry_out(terminal, agent, settings, view, go, as_json=as_json)
+
+    return asyncio.run(command())
+
+
+def resume(
+    run_id: Annotated[str, typer.Argument(help="The run: its id, the beginning of it, or `last`.")],
+    approve: Annotated[list[str] | None, typer.Option(metavar="ASK_ID", help="Approve this call.")] = None,
+    deny: Annotated[list[str] | None, typer.Option(metavar="ASK_ID", help="Deny this call.")] = None,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why it is denied; the model is told.")] = "",
+    answer: Annotated[list[str] | None, typer.Option(metavar="ASK_ID=TEXT", help="Answer this question.")] = None,
+    accept: Annotated[bool, typer.Option(help="Go on although prompt or tools have changed.")] = False,
+    model: ModelFlag = "",
+    tools: ToolsFlag = None,
+    dialect: DialectFlag = "",
+    verbose: VerboseFlag = False,
+    as_json: JsonFlag = False,
+    yes: YesFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Go on with a run that waits for a person.
+
+    Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
+    it was started with.
+    """
+    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal)
+    terminal = Terminal()
+    answers = _answers(approve or [], deny or [], reason, answer or [])
+
+    async def command() -> int:
+        async with options.journal(settings) as opened:
+            found = await options.find_run(opened, run_id)
+            chosen = settings if model else _as_recorded(settings, found.model)
+            agent = options.make_agent(chosen, compose.make_model(chosen), opened, AtTerminal(terminal, yes=yes))
+            view = _view(terminal, agent.model, verbose=verbose, as_json=as_json)
+            if isinstance(view, Trace):
+                view.question(found.question)
+
+            async def go(emit: Emit) -> RunResult:
+                return await agent.resume(found.run_id, answers, accept=accept, emit=emit)
+
+            try:
+                return await carry_out(terminal, agent, chosen, view, go, as_json=as_json)
+            except ReplayDiverged as error:
+                raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
+
+    return asyncio.run(command())
+
+
+async def carry_out(
+    terminal: Terminal, agent: Agent, settings: Settings, view: Trace | JsonTrace, go: Go, *, as_json: bool
+) -> int:
+    """Run to the end or the next pause, show it, and say how the command ends."""
+    try:
+        result = await go(view.show)
+    except ModelError as error:
+        hint = f" (on record as {view.run_id}: actum resume {view.run_id} tries again)" if view.run_id else ""
+        raise type(error)(f"{error}{hint}", status=error.status, retry_after=error.retry_after) from error
+    finally:
+        if isinstance(view, Trace):
+            view.close()
+    if as_json and isinstance(view, Trace):
+        terminal.json(run_as_json(result, agent.model.name))
+    return report(terminal, result, settings, quiet=as_json)
+
+
+def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: bool = False) -> int:
+    """Tell on stderr why a run has no answer, if it has none, and how to go on. The exit code."""
+    if result.status == "done":
+        return DONE
+    if result.status == "stopped":
+        if not quiet:
+            terminal.error(f"{result.text} ({result.stop_reason}; actum runs show {result.run_id})")
+        return FAILED
+    if not quiet:
+        for pending in () if terminal.person else result.pending:  # a person has just seen it
+            show_pending(terminal, pending, None)
+        terminal.note("The run waits. To go on:")
+        for pending in result.pending:
+            terminal.err.print(f"  {_how_to_go_on(result.run_id, pending, settings)}", soft_wrap=True)
+    return PAUSED
+
+
+def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
+    """The command that answers what is pending, with the flags that the run was started with."""
+    words = ["actum", "resume", run_id]
+    words += ["--approve", pending.id] if pending.kind == "approval" else ["--answer", f"{pending.id}=..."]
+    words += [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
+    words += ["--journal", settings.journal] if settings.journal else []
+    words += ["--model", settings.model] if settings.model not in ("", EMBEDDED, DICTATED) else []
+    words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
+    return shlex.join(words)
+
+
+def _as_recorded(settings: Settings, recorded: str) -> Settings:
+    """The settings with the model that the run was started with: the one that is set, where it is that one."""
+    if recorded != DICTATED and settings.model:
+        with contextlib.suppress(UsageError):
+            if compose.make_model(settings).name == recorded:
+                return settings
+    chosen = msgspec.structs.replace(settings, model=recorded, base_url="")
+    try:
+        compose.make_model(chosen)
+    except UsageError as error:
+        raise type(error)(f"{error}. The run was started with {recorded!r}: name that model with --model") from None
+    return chosen
+
+
+def _answers(approve: list[str], deny: list[str], reason: str, answer: list[str]) -> dict[str, Answer | str]:
+    """What the flags answer, by the id of what was asked."""
+    found: dict[str, Answer | str] = {ask_id: Answer("approve", by=who()) for ask_id in approve}
+    found |= {ask_id: Answer("deny", said(reason), who()) for ask_id in deny}
+    for item in answer:
+        ask_id, sign, text = said(item).partition("=")
+        if not sign or not text.strip():
+            raise UsageError(f"--answer {item!r}: write --answer ASK_ID=TEXT")
+        found[ask_id] = Answer("answer", text.strip(), who())
+    return found
+
+
+def _view(terminal: Terminal, model: Model, *, verbose: bool, as_json: bool) -> Trace | JsonTrace:
+    if as_json and verbose:
+        return JsonTrace(terminal)
+    streaming = terminal.live and not (verbose or as_json)
+    return Trace(terminal, verbose=verbose, streaming=streaming, quiet=as_json, model=model)

@@ -1,0 +1,267 @@
+"""The terminal: its two streams, what they can show, and whether a person sits there.
+
+What a program wants goes to stdout, what only a person wants to stderr. A stream that is no terminal gets plain lines,
+never cut and never wrapped. Text that came from a model, a tool or a journal passes through `clean` before it is shown:
+it may not move the cursor, and it may not hide what it says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import contextlib
+import getpass
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+import msgspec
+from rich.console import Console, RenderableType
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+GUTTER = 10
+"""Columns before the text of a labelled line: eight for the label, two to part them."""
+
+WIDE = 1_000_000
+"""Columns of what is no terminal."""
+
+SPINNER_DELAY_S = 0.6
+
+_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Control characters but for tab and line feed, and those that turn the direction of writing."""
+
+_ASCII = str.maketrans({"…": "...", "·": "-", "→": "->", "“": '"', "”": '"', "✓": "+", "✗": "x", "—": "-", "×": "x"})
+
+
+def clean(text: str) -> str:
+    r"""The text with everything invisible made visible.
+
+    >>> clean("a\x1b[2Jb")
+    'a\\x1b[2Jb'
+    """
+    return _INVISIBLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text.replace("\r\n", "\n"))
+
+
+def styled(*pieces: str | tuple[str, str] | Text) -> Text:
+    """A text of cleaned pieces, each plain or with a style of its own."""
+    whole = Text()
+    for piece in pieces:
+        if isinstance(piece, Text):
+            whole.append(piece)
+        elif isinstance(piece, str):
+            whole.append(clean(piece))
+        else:
+            whole.append(clean(piece[0]), piece[1])
+    return whole
+
+
+def shorten(text: str, characters: int, lines: int = 6) -> str:
+    """The beginning of a text, with a word on how much more there is."""
+    kept = "\n".join(text.split("\n")[:lines])[:characters]
+    return text if kept == text else f"{kept.rstrip()} … ({len(text):,} characters)"
+
+
+def duration(seconds: float) -> str:
+    """A time span as people say it.
+
+    >>> duration(0.0004), duration(0.0123), duration(3.21), duration(200)
+    ('<1 ms', '12 ms', '3.2 s', '3 min 20 s')
+    """
+    if seconds < 0.0095:
+        return "<1 ms" if seconds < 0.001 else f"{seconds * 1000:.0f} ms"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+class Terminal:
+    """Both streams, as they are now.
+
+    Attributes:
+        out, err: where to print.
+        person: somebody can be asked: what is typed comes from a keyboard and what is asked is seen.
+        live: stdout is a terminal, so that an answer may appear piece by piece.
+    """
+
+    def __init__(self) -> None:
+        self.out = _console(sys.stdout)
+        self.err = _console(sys.stderr)
+        self.person = sys.stdin.isatty() and sys.stderr.isatty()
+        self.live = sys.stdout.isatty()
+        self.waiting = Waiting(self.err if sys.stderr.isatty() else None)
+
+    def line(self, label: str, text: str | Text, style: str = "", *, console: Console | None = None) -> None:
+        """A line with a label in the gutter; what does not fit is folded under itself, on a terminal."""
+        console = console or self.out
+        body = text if isinstance(text, Text) else styled((text, style))
+        if console.is_terminal:
+            pieces = list(body.wrap(console, max(20, console.width - GUTTER - 1), overflow="fold"))
+        else:
+            pieces = list(body.split("\n", allow_blank=True))
+        for number, piece in enumerate(pieces or [Text()]):
+            whole = styled((f"{label if number == 0 else '':>{GUTTER - 2}}  ", style or "dim"), piece)
+            whole.rstrip()
+            console.print(whole, soft_wrap=True)
+
+    def text(self, *pieces: str | tuple[str, str] | Text) -> None:
+        """A text on stdout, left to the terminal to fold, so that it can be copied whole."""
+        self.out.print(styled(*pieces), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """A remark for a person, on stderr."""
+        self.err.print(styled((text, "dim")))
+
+    def error(self, text: str) -> None:
+        """What went wrong and what to do, on stderr."""
+        self.err.print(styled(("actum: ", "bold red"), text))
+
+    def table(self, *columns: str, rows: Sequence[tuple[str, ...]]) -> None:
+        """A table on stdout; where there is no terminal, with every cell whole."""
+        table = Table(box=None, pad_edge=False, header_style="dim", show_header=any(columns))
+        for place, column in enumerate(columns):
+            table.add_column(column, no_wrap=place < len(columns) - 1, overflow="fold")
+        for row in rows:
+            table.add_row(*(styled(cell.replace("\n", " ")) for cell in row))
+        self.show(table)
+
+    def show(self, thing: RenderableType) -> None:
+        """A table or a tree on stdout: fitted to the terminal; elsewhere whole, without blanks at the end of lines."""
+        if self.out.is_terminal:
+            self.out.print(thing)
+            return
+        wide = Console(file=sys.stdout, width=WIDE, color_system=None)
+        with wide.capture() as capture:
+            wide.print(thing)
+        for line in capture.get().splitlines():
+            self.out.print(Text(line.rstrip()), soft_wrap=True)
+
+    def json(self, value: object) -> None:
+        """One JSON value in one line of stdout; in ASCII where the stream knows no more than that."""
+        plain = not _speaks_unicode(sys.stdout)
+        sys.stdout.write(json.dumps(msgspec.to_builtins(value), ensure_ascii=plain, default=str) + "\n")
+        sys.stdout.flush()
+
+    def ask(self, prompt: str) -> str | None:
+        """What the person types; None at the end of input (Ctrl-D).
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C.
+        """
+        self.waiting.end()
+        sys.stdout.flush()
+        try:
+            with interruptible():
+                sys.stderr.write(prompt)
+                sys.stderr.flush()
+                line = sys.stdin.readline()
+        except KeyboardInterrupt:
+            sys.stderr.write("\n")
+            raise
+        if not line.endswith("\n"):
+            sys.stderr.write("\n")
+        return line.rstrip("\n") if line else None
+
+
+class Waiting:
+    """A spinner with a clock for what takes long. Shown only to a person, and only after a moment.
+
+    Args:
+        console: where; None to show nothing.
+    """
+
+    def __init__(self, console: Console | None) -> None:
+        self._console = console
+        self._timer: asyncio.TimerHandle | None = None
+        self._shown: Progress | None = None
+
+    def begin(self, what: str) -> None:
+        """Wait for something, in a running event loop."""
+        self.end()
+        if self._console is not None and not self._console.is_dumb_terminal:
+            self._timer = asyncio.get_running_loop().call_later(SPINNER_DELAY_S, self._show, what)
+
+    def end(self) -> None:
+        """It is there, or something else is to be shown."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._shown is not None:
+            self._shown.stop()
+            self._shown = None
+
+    def _show(self, what: str) -> None:
+        assert self._console is not None
+        unicode = "utf" in self._console.encoding.lower()
+        self._shown = Progress(
+            SpinnerColumn("dots" if unicode else "line"),
+            TextColumn("{task.description}", style="dim", markup=False),
+            TimeElapsedColumn(),
+            console=self._console,
+            transient=True,
+        )
+        self._shown.add_task(clean(what), total=None)
+        self._shown.start()
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C ends a blocking read inside of this, though an event loop has taken the signal for itself."""
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def who() -> str:
+    """The name of the person at the keyboard, for the record."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "user"
+
+
+def said(text: str) -> str:
+    """Words from the command line as Unicode: bytes that are none are replaced."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def plain_characters() -> None:
+    """Let streams that do not speak Unicode show what they can, instead of failing at the first dash."""
+    codecs.register_error("actum", _replace)
+    for stream in (sys.stdout, sys.stderr):
+        if not _speaks_unicode(stream) and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="actum")
+
+
+def _replace(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    bad = error.object[error.start : error.end].translate(_ASCII)
+    return bad.encode("ascii", "backslashreplace").decode(), error.end
+
+
+def _speaks_unicode(stream: TextIO) -> bool:
+    return "utf" in (stream.encoding or "").lower()
+
+
+def _console(stream: TextIO) -> Console:
+    console = Console(
+        file=stream,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+    )
+    console.soft_wrap = not console.is_terminal
+    return console

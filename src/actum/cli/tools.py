@@ -1,0 +1,141 @@
+"""`actum tools`: the tools that a run would have, as a model is told of them."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from .. import compose
+from ..agents.agent import Toolish
+from ..core.json import Json, JsonObject
+from ..core.signature import ToolWarning
+from ..core.tool import Tool
+from ..toolsets.function import FunctionTool
+from . import options
+from .call import find_tool
+from .dialects import as_told
+from .options import JsonFlag, ToolsFlag
+from .run import DONE, FAILED
+from .terminal import Terminal, styled
+
+app = typer.Typer(help="List tools, show one, print its schema, check them.", invoke_without_command=True)
+
+ToolName = Annotated[str, typer.Argument(help="The tool's name.")]
+
+
+@app.callback()
+def tools(context: typer.Context) -> None:
+    """Without a word more, the list."""
+    if context.invoked_subcommand is None:
+        list_tools()
+
+
+@app.command("list")
+def list_tools(tools: ToolsFlag = None, as_json: JsonFlag = False) -> None:
+    """List the tools, with what using them does."""
+    terminal = Terminal()
+    found = asyncio.run(compose.list_tools(_loaded(tools)))
+    if as_json:
+        terminal.json(found)
+    else:
+        show_tools(terminal, found)
+
+
+@app.command("show")
+def show_tool(name: ToolName, tools: ToolsFlag = None, as_json: JsonFlag = False) -> None:
+    """Show one tool: what it does, what it takes, what using it does."""
+    terminal = Terminal()
+    tool = find_tool(asyncio.run(compose.list_tools(_loaded(tools))), name)
+    if as_json:
+        terminal.json(tool)
+        return
+    terminal.line("tool", styled((tool.name, "bold yellow")), "yellow")
+    terminal.line("does", tool.description or "(nothing is said)")
+    terminal.line("effects", effects(tool))
+    required = tool.required()
+    for parameter, schema in tool.property_schemas().items():
+        optional = "" if parameter in required else "  optional"
+        described = f"  {schema.get('description', '')}".rstrip()
+        terminal.line(
+            "takes", styled((parameter, "bold"), (f"  {kind_of(schema)}", "cyan"), (optional, "dim"), described)
+        )
+
+
+@app.command("schema")
+def show_schema(
+    name: ToolName,
+    dialect: Annotated[str, typer.Option("--dialect", "-d", metavar="NAME", help="As this dialect says it.")] = "",
+    tools: ToolsFlag = None,
+) -> None:
+    """Print a tool's JSON Schema, or what a model is told of it in a dialect."""
+    terminal = Terminal()
+    tool = find_tool(asyncio.run(compose.list_tools(_loaded(tools))), name)
+    told: Json = tool.parameters if not dialect else as_told(tool, dialect)
+    if isinstance(told, str):
+        terminal.text(told)
+    else:
+        print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
+
+
+@app.command("lint")
+def lint(tools: ToolsFlag = None, as_json: JsonFlag = False) -> int:
+    """Say what the tools' descriptions lack. Exit code 1 when something is."""
+    terminal = Terminal()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ToolWarning)  # what they would say is said below
+        loaded = _loaded(tools)
+    asyncio.run(compose.list_tools(loaded))
+    found = [(item.name, warning) for item in loaded if isinstance(item, FunctionTool) for warning in item.warnings]
+    if as_json:
+        terminal.json([{"tool": name, "warning": warning} for name, warning in found])
+    for name, warning in [] if as_json else found:
+        terminal.line("lint", styled((f"{name}  ", "bold yellow"), str(warning)), "yellow")
+    if not found and not as_json:
+        terminal.note("Nothing is missing.")
+    return FAILED if found else DONE
+
+
+def show_tools(terminal: Terminal, tools: Sequence[Tool]) -> None:
+    """A table of tools."""
+    rows = [(tool.name, effects(tool), tool.description.split("\n")[0]) for tool in tools]
+    terminal.table("tool", "effects", "what it does", rows=rows)
+
+
+def effects(tool: Tool) -> str:
+    """What using a tool does, in a word or two."""
+    if tool.effects is None:
+        return "undeclared"
+    return ", ".join(sorted(tool.effects)) or "none"
+
+
+def kind_of(schema: JsonObject) -> str:
+    """The type of a parameter as people say it: `integer`, `text or null`, `one of "a", "b"`."""
+    match schema:
+        case {"enum": list(values)}:
+            return "one of " + ", ".join(msgspec.json.encode(value).decode() for value in values[:12])
+        case {"const": value}:
+            return msgspec.json.encode(value).decode()
+        case {"anyOf": list(choices)} | {"oneOf": list(choices)}:
+            return " or ".join(dict.fromkeys(kind_of(choice) for choice in choices if isinstance(choice, dict)))
+        case {"type": "array", "items": dict(items)}:
+            return f"list of {kind_of(items)}"
+        case {"type": str(kind), "format": str(form)}:
+            return f"{kind} ({form})"
+        case {"type": str(kind)}:
+            return kind
+        case {"type": list(kinds)}:
+            return " or ".join(map(str, kinds))
+        case {"$ref": str(reference)}:
+            return reference.rpartition("/")[2]
+        case _:
+            return "anything"
+
+
+def _loaded(tools: list[str] | None) -> list[Toolish]:
+    return compose.load_tools(options.read(tools=tools).tools, Path.cwd())

@@ -1,0 +1,393 @@
+"""Builds objects out of settings: a model, tools, a journal, an agent. The one place that knows every class.
+
+Settings are words: from `actum.toml` in the working directory, then the environment (`ACTUM_MODEL`, `ACTUM_BASE_URL`,
+`ACTUM_JOURNAL`), then what the caller says; the later wins. `ACTUM_API_KEY` is no setting: it is read where a model is
+opened and stands in no object that is printed.
+
+Tools and models may be named by a Python file or module of the user's own. Naming one runs it, as `python file.py`
+does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import sys
+import tomllib
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TypeGuard
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from .agents.agent import Agent, Toolish
+from .call.authorize import CAREFUL
+from .call.journal import MemoryJournal
+from .core.call import ToolCall
+from .core.errors import ActumError, JournalError, UnknownName, UsageError
+from .core.event import CallSaid, Delta, TextDelta
+from .core.interfaces import Approver, Journal, Model, Request, Toolset
+from .core.message import Reply, ToolMessage
+from .core.tool import Tool
+from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
+from .storage.sqlite import SQLiteJournal
+from .toolsets.everyday import everyday_tools
+from .toolsets.function import FunctionTool
+
+EMBEDDED = "embedded"
+EVERYDAY = "everyday"
+DICTATED = "dictated"
+MEMORY = "memory"
+SETTINGS_FILE = "actum.toml"
+ENVIRONMENT = {"ACTUM_MODEL": "model", "ACTUM_BASE_URL": "base_url", "ACTUM_JOURNAL": "journal"}
+"""Which variable is which setting."""
+
+
+class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What can be set.
+
+    Attributes:
+        model: a model's name, an address with `#name`, or `file.py:name` of a `Model` object; empty for the embedded
+            one.
+        base_url: the OpenAI-compatible endpoint at which `model` is a name.
+        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools.
+        dialect: how the model says a call.
+        instructions: the system prompt.
+        journal: the journal's file; `memory` for none; empty for the person's own.
+    """
+
+    model: str = ""
+    base_url: str = ""
+    tools: tuple[str, ...] = (EVERYDAY,)
+    dialect: str = "auto"
+    instructions: str = ""
+    journal: str = ""
+
+
+class Settings(Words, frozen=True, kw_only=True):
+    """What a person set, as words.
+
+    Attributes:
+        sources: where a setting comes from: `actum.toml`, a variable, or `flag`; only those that were set are in it.
+    """
+
+    sources: dict[str, str] = {}
+
+
+def read_settings(
+    folder: Path, environment: Mapping[str, str], said: Mapping[str, str | Sequence[str] | None]
+) -> Settings:
+    """The settings that hold: the file's, under the environment's, under what was said.
+
+    Args:
+        folder: where `actum.toml` may lie.
+        environment: the process's variables.
+        said: what the caller set; None and the empty count as not set.
+
+    Raises:
+        UsageError: the file is no TOML, or sets what is no setting.
+    """
+    path = folder / SETTINGS_FILE
+    try:
+        found: dict[str, object] = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} can not be read: {error}") from None
+    sources = dict.fromkeys(found, SETTINGS_FILE)
+    for variable, name in ENVIRONMENT.items():
+        if environment.get(variable):
+            found[name], sources[name] = environment[variable], variable
+    for name, value in said.items():
+        if value:
+            found[name], sources[name] = value, "flag"
+    try:
+        words = msgspec.convert(found, Words)
+    except msgspec.ValidationError as error:
+        known = ", ".join(Words.__struct_fields__)
+        raise UsageError(f"{path}: {error}. The settings are: {known}") from None
+    return Settings(**msgspec.structs.asdict(words), sources=sources)
+
+
+def journal_path(settings: Settings, environment: Mapping[str, str]) -> Path:
+    """The journal's file: the one that was set, else the person's own, in the state folder of the XDG specification.
+
+    Raises:
+        JournalError: there is no home folder.
+    """
+    if settings.journal:
+        return Path(settings.journal).expanduser()
+    state = environment.get("XDG_STATE_HOME", "")
+    try:
+        home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
+    except RuntimeError:
+        raise JournalError("there is no home folder to keep the journal in") from None
+    return home / "actum" / "journal.db"
+
+
+def open_journal(settings: Settings, environment: Mapping[str, str]) -> Journal:
+    """The journal that the settings name; the person's own is for their eyes alone.
+
+    Raises:
+        JournalError: the file can not be opened or is no journal.
+    """
+    if settings.journal == MEMORY:
+        return MemoryJournal()
+    path = journal_path(settings, environment)
+    if not settings.journal:
+        with contextlib.suppress(OSError):  # the journal says better what is wrong
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return SQLiteJournal(path)
+
+
+def make_model(settings: Settings) -> Model:
+    """The model that the settings name: the user's own object, an endpoint, or the embedded model.
+
+    Raises:
+        UnknownName: there is no such model or dialect; the message says what there is.
+        UsageError: a key is missing or would go where nobody sent it, or an address stands without a model.
+    """
+    name = _full_name(settings)
+    if name == DICTATED:
+        return Dictated()
+    if "://" in name:
+        _keep_the_key(settings, name)
+        return open_model(name, dialect=settings.dialect)
+    place, _, _ = name.rpartition(":")
+    own = _names_one(name) and place not in PROVIDERS and (place.endswith(".py") or _is_module(place))
+    return open_model(_own_model(name) if own else name, dialect=settings.dialect)
+
+
+def _full_name(settings: Settings) -> str:
+    """The model's name, put behind the address that was set where it names no place itself."""
+    name, url = settings.model, settings.base_url
+    prefix, colon, _ = name.partition(":")
+    placed = name in (EMBEDDED, DICTATED) or "://" in name or ".py:" in name or (colon and prefix in PROVIDERS)
+    if not url or placed:
+        return name or EMBEDDED
+    if not name and "#" not in url:
+        raise UsageError("base_url is set and no model: set ACTUM_MODEL to its name there, or give --model NAME")
+    return f"{url}#{name}" if name else url
+
+
+def _keep_the_key(settings: Settings, name: str) -> None:
+    """A file in the working directory, which may be anybody's, does not decide where a person's key is sent.
+
+    Raises:
+        UsageError: it would.
+    """
+    source = settings.sources.get("model" if "://" in settings.model else "base_url")
+    if source != SETTINGS_FILE or not os.environ.get(URL_KEY_VARIABLE):
+        return
+    if urlsplit(name).hostname not in ("127.0.0.1", "::1", "localhost"):
+        raise UsageError(
+            f"{SETTINGS_FILE} names the address {name}, and {URL_KEY_VARIABLE} would be sent there: "
+            "set ACTUM_BASE_URL to that address if you mean it, or unset the key"
+        )
+
+
+def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
+    """The tools behind these names.
+
+    Args:
+        names: `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
+            decorated), `file.py:name`, `module` or `module:name`.
+        folder: where the everyday tools may look at files.
+
+    Raises:
+        UsageError: there is no such file, module or name, or it could not be loaded.
+    """
+    found: list[Toolish] = []
+    for name in names:
+        if name == EVERYDAY:
+            found += everyday_tools(folder)
+        elif name != "none":
+            found += _tools_in(name)
+    return found
+
+
+def make_agent(
+    settings: Settings,
+    model: Model,
+    tools: Sequence[Toolish],
+    *,
+    journal: Journal,
+    approver: Approver | None,
+    name: str = "agent",
+) -> Agent:
+    """An agent around a model of `make_model`, and tools of `load_tools`.
+
+    It asks before every declared side effect: whoever types a command has not read the tools' code.
+    """
+    return Agent(
+        model,
+        tools,
+        instructions=settings.instructions,
+        name=name,
+        policy=CAREFUL,
+        journal=journal,
+        approver=approver,
+    )
+
+
+async def list_tools(tools: Sequence[Toolish]) -> Sequence[Tool]:
+    """The definitions of these tools, as an agent would show them to its model.
+
+    Raises:
+        BadTool: two of one name, or a bad schema.
+    """
+    return await Agent(Dictated(), tools).list_tools()
+
+
+class Dictated:
+    """A `Model` whose words come from a person: it says one call, and then what came of it.
+
+    So a call that is typed by hand takes the same path as every other, can wait for approval, be resumed, and be shown.
+
+    Args:
+        call: what is to be said; None to go on with a run in which it was said already.
+    """
+
+    name = DICTATED
+
+    def __init__(self, call: ToolCall | None = None) -> None:
+        self._call = call
+
+    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
+        last = request.messages[-1]
+        if isinstance(last, ToolMessage) or self._call is None:
+            reply = Reply.of(last.result.text if isinstance(last, ToolMessage) else "")
+            delta: Delta = TextDelta(reply.text)
+        else:
+            reply = Reply.of(calls=[self._call])
+            delta = CallSaid(0, self._call)
+        if emit is not None:
+            emit(delta)
+        return reply
+
+
+def _own_model(spec: str) -> Model:
+    found = _named(spec)
+    if isinstance(found, type) or not isinstance(found, Model):
+        raise UsageError(f"{spec} is {_what(found)}; a Model is an object with a name and an async method reply()")
+    return found
+
+
+def _tools_in(spec: str) -> list[Toolish]:
+    """The tools that a file, a module, or one name of it holds."""
+    if not _names_one(spec):
+        return _all_tools(_module(spec), spec)
+    found = _named(spec)
+    tools: list[Toolish] = []
+    for item in found if isinstance(found, list | tuple) else [found]:
+        if not _is_toolish(item):
+            raise UsageError(
+                f"{spec} is {_what(item)}; needed is a function, a tool, a toolset, an agent, or a list of them"
+            )
+        tools.append(FunctionTool(item) if inspect.isfunction(item) else item)
+    return tools
+
+
+def _all_tools(module: ModuleType, spec: str) -> list[Toolish]:
+    """The decorated functions of a module; all its own public functions where none is decorated."""
+    public = [thing for name, thing in vars(module).items() if not name.startswith("_")]
+    decorated: list[Toolish] = [thing for thing in public if isinstance(thing, FunctionTool)]
+    plain = [thing for thing in public if inspect.isfunction(thing) and thing.__module__ == module.__name__]
+    if not decorated and not plain:
+        raise UsageError(f"{spec} holds no tools: write a function in it, with @tool above it")
+    return decorated or [FunctionTool(function) for function in plain]
+
+
+def _is_toolish(thing: object) -> TypeGuard[Toolish]:
+    if isinstance(thing, type):
+        return False
+    return callable(thing) or isinstance(thing, Tool | FunctionTool | Toolset) or hasattr(thing, "as_tool")
+
+
+def _what(thing: object) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
+
+
+def _names_one(spec: str) -> bool:
+    """Whether this is `place:name`, and not a place alone."""
+    place, colon, name = spec.rpartition(":")
+    return bool(colon) and bool(place) and name.isidentifier()
+
+
+def _named(spec: str) -> object:
+    """The object that `file.py:name` or `module:name` means."""
+    place, _, name = spec.rpartition(":")
+    module = _module(place)
+    if not hasattr(module, name):
+        known = ", ".join(known for known in vars(module) if not known.startswith("_"))
+        raise UnknownName(f"{place} has no {name!r}; it has: {known[:200] or 'nothing'}")
+    found: object = getattr(module, name)
+    return found
+
+
+def _is_module(name: str) -> bool:
+    """Whether there is a module of this name; looked for in the working directory too, without running the module."""
+    _look_in(Path.cwd())
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _module(place: str) -> ModuleType:
+    """Load a file or import a module: run it, as `python` would.
+
+    Raises:
+        UsageError: it is not there, or fails while it is loaded; the message says in which line.
+    """
+    path = Path(place).expanduser()
+    if place.endswith(".py") and not path.is_file():
+        raise UnknownName(f"there is no file {place}")
+    if not place.endswith(".py") and not _is_module(place):
+        raise UnknownName(f"there is no module {place!r} (a file is named with its .py)")
+    try:
+        return _from_file(path) if place.endswith(".py") else importlib.import_module(place)
+    except SyntaxError as error:
+        raise UsageError(f"{error.filename or place}, line {error.lineno}: {error.msg}") from error
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{place} failed while it was loaded: {_told(error, path)}") from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    """The module that a file makes, loaded once a process, whatever folder it lies in."""
+    path = path.resolve()
+    name = f"{path.stem}_{hashlib.sha256(bytes(path)).hexdigest()[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    _look_in(path.parent)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _look_in(folder: Path) -> None:
+    """Let what is loaded import what lies beside it; last, so that a file called `random.py` disturbs nobody else."""
+    if str(folder) not in sys.path:
+        sys.path.append(str(folder))
+
+
+def _told(error: BaseException, path: Path) -> str:
+    """An exception of the user's own code in a line, with the last line of their file that it passed through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path.resolve()]
+    where = f" (line {lines[-1]})" if lines else ""
+    kind = "" if isinstance(error, ActumError) else f"{type(error).__name__}: "
+    return f"{kind}{error}{where}"

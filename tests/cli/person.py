@@ -1,0 +1,83 @@
+"""Somebody at a real terminal: a process behind a pseudo-terminal, keys that are pressed, a screen that is read."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+START = "from actum.cli.app import main; main()"
+ON_A_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); " + START
+
+
+class Person:
+    """Somebody at a real terminal, in front of a process of its own.
+
+    Attributes:
+        raw: all that came to the screen, colours and all.
+    """
+
+    def __init__(self, words: tuple[str, ...], folder: Path) -> None:
+        self.raw = ""
+        self._seen = ""
+        self._master, slave = pty.openpty()
+        environment = {**os.environ, "HOME": str(folder), "TERM": "xterm", "PYTHONPATH": os.pathsep.join(sys.path)}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", ON_A_TERMINAL, *words],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            cwd=folder,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def sees(self, text: str, timeout_s: float = 30.0) -> str:
+        """Read until the text is on the screen, after what was seen before; what was read, without colours."""
+        until = time.monotonic() + timeout_s
+        while text not in self._seen:
+            assert time.monotonic() < until, f"{text!r} did not come; there was:\n{self._seen}"
+            if not self._read():
+                break
+        before, found, self._seen = self._seen.partition(text)
+        assert found, f"{text!r} did not come before the end; there was:\n{before}"
+        return before + found
+
+    def types(self, text: str) -> Self:
+        """Press keys: `\\n` is Enter, `\\x03` Ctrl-C, `\\x04` Ctrl-D."""
+        os.write(self._master, text.encode())
+        return self
+
+    def ends(self, timeout_s: float = 30.0) -> tuple[int, str]:
+        """Wait for the end: the exit code, and what was shown until then."""
+        until = time.monotonic() + timeout_s
+        while self._read():
+            assert time.monotonic() < until, f"it does not end; there was:\n{self._seen}"
+        return self._process.wait(30), self._seen
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        os.close(self._master)
+
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._master], [], [], 0.5)
+        if not ready:
+            return self._process.poll() is None
+        try:
+            chunk = os.read(self._master, 65536)
+        except OSError:  # Linux says so when the other side is closed
+            return False
+        text = chunk.decode("utf-8", "replace")
+        self.raw += text
+        self._seen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r\n", "\n")
+        return bool(chunk)

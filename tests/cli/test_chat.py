@@ -1,0 +1,74 @@
+"""`actum chat` out of a pipe: each line is a turn. At a terminal it is tried in `test_at_a_terminal.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from typer.testing import Result
+
+Run = Callable[..., Result]
+MINE = ("--tools", "tools.py", "--model")
+
+
+def test_each_line_is_a_turn_and_the_history_is_kept(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:counting", input="one\n\ntwo\nthree\n")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "1\n2\n3\n", "")
+
+
+def test_a_new_conversation_knows_nothing_of_the_old_one(run: Run) -> None:
+    assert run("chat", *MINE, "models.py:counting", input="one\ntwo\n/new\nthree\n").stdout == "1\n2\n1\n"
+
+
+def test_a_conversation_goes_on_after_the_end_of_the_process(run: Run) -> None:
+    run("chat", "--conversation", "talk", *MINE, "models.py:counting", input="one\ntwo\n")
+    assert run("chat", "--conversation", "talk", *MINE, "models.py:counting", input="three\n").stdout == "3\n"
+
+
+def test_tools_are_listed(run: Run) -> None:
+    assert "Add two numbers." in run("chat", *MINE, "models.py:nothing", input="/tools\n").stdout
+
+
+def test_the_last_turn_is_shown_as_a_tree(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:add", input="2 and 3?\n/trace\n")
+    assert "── add  a=2  b=3" in result.stdout
+    assert "chain whole" in result.stdout
+
+
+def test_the_trace_is_turned_on_and_off(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:add", input="one\n/trace on\ntwo\n/trace off\nthree\n")
+    assert result.stdout.count("    call  add  a=2  b=3") == 1
+
+
+def test_quit_leaves_before_the_end(run: Run) -> None:
+    assert run("chat", *MINE, "models.py:counting", input="one\n/quit\ntwo\n").stdout == "1\n"
+
+
+def test_an_unknown_command_is_said_and_a_path_is_no_command(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:nothing", input="/nope\n/etc/hosts says?\n")
+    assert "there is no command /nope" in result.stderr
+    assert result.stdout == "You said: /etc/hosts says?\n"
+
+
+def test_a_turn_that_fails_does_not_end_the_chat(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:away", input="one\ntwo\n")
+    assert result.exit_code == 1
+    assert result.stderr.count("the endpoint does not answer") == 2
+
+
+def test_a_question_back_is_answered_by_the_next_line(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:forgets", input="add 2\nthree\n")
+    assert "b" in result.stdout.splitlines()[0]
+    assert result.stdout.splitlines()[1] == "Thank you for three."
+    assert result.exit_code == 0
+
+
+def test_a_call_that_needs_approval_waits_and_the_chat_goes_on(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:keep", input="keep milk\n")
+    assert result.exit_code == 3
+    assert "actum resume run_" in result.stderr
+
+
+def test_with_json_every_turn_is_one_object(run: Run) -> None:
+    result = run("chat", "--json", *MINE, "models.py:add", input="one\ntwo\n")
+    assert [json.loads(line)["text"] for line in result.stdout.splitlines()] == ["add: 5", "add: 5"]

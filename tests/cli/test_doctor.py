@@ -1,0 +1,63 @@
+"""`actum doctor`: what it finds, and that it says what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+Run = Callable[..., Result]
+
+
+def findings(result: Result) -> dict[str, dict[str, str]]:
+    return {finding["about"]: finding for finding in json.loads(result.stdout)}
+
+
+def test_on_a_bare_machine_all_is_well_but_for_the_model(run: Run) -> None:
+    result = run("doctor", "--json")
+    found = findings(result)
+    assert result.exit_code == 0
+    assert {about for about, finding in found.items() if finding["verdict"] != "ok"} == {"model"}
+    assert "--model" in found["model"]["advice"]
+
+
+def test_every_line_has_its_verdict(run: Run) -> None:
+    told = run("doctor").stdout
+    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 9
+
+
+def test_of_keys_it_tells_the_names_and_never_the_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
+    result = run("doctor")
+    assert "OPENAI_API_KEY" in result.stdout
+    assert "secret" not in result.stdout + result.stderr
+
+
+def test_a_journal_that_can_not_be_used_is_bad_and_comes_with_advice(run: Run, home: Path) -> None:
+    (home / "file").write_text("")
+    result = run("doctor", "--json", "--journal", "file/journal.db")
+    assert result.exit_code == 1
+    assert findings(result)["journal"]["verdict"] == "bad"
+    assert "ACTUM_JOURNAL" in findings(result)["journal"]["advice"]
+
+
+def test_settings_that_are_none_are_bad(run: Run, home: Path) -> None:
+    (home / "actum.toml").write_text("modle = 'x'\n")
+    assert "unknown field `modle`" in findings(run("doctor", "--json"))["settings"]["found"]
+
+
+def test_tools_that_can_not_be_loaded_are_bad(run: Run) -> None:
+    assert findings(run("doctor", "--json", "--tools", "gone.py"))["tools"]["verdict"] == "bad"
+
+
+def test_a_model_is_asked_to_use_a_tool(run: Run, home: Path) -> None:
+    (home / "door.py").write_text(
+        "from actum import ToolCall\nfrom actum.testing import ScriptedModel\n"
+        "model = ScriptedModel(lambda request: ToolCall(id='1', name='open_door', arguments={'number': 7}))\n"
+    )
+    assert findings(run("doctor", "--json", "--model", "door.py:model"))["calls"]["verdict"] == "ok"
+    assert findings(run("doctor", "--json", "--model", "models.py:nothing"))["calls"]["verdict"] == "warn"
+    assert findings(run("doctor", "--json", "--model", "models.py:away"))["model"]["verdict"] == "bad"

@@ -1,0 +1,103 @@
+"""`actum runs`: the record, read by a person and by a program."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+from typer.testing import Result
+
+Run = Callable[..., Result]
+MINE = ("--tools", "tools.py", "--journal", "runs.db", "--model")
+RECORD = ("--journal", "runs.db")
+
+
+def test_an_empty_record_says_how_to_begin(run: Run) -> None:
+    result = run("runs", "list")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "actum run" in result.stderr
+
+
+def test_runs_are_listed_newest_first_and_whole(run: Run) -> None:
+    run("run", "x" * 300, *MINE, "models.py:nothing")
+    run("run", "2 and 3?", *MINE, "models.py:add")
+    head, last, first = run("runs", "list", *RECORD).stdout.splitlines()
+    assert head.split() == ["when", "status", "run", "model", "question"]
+    assert last.endswith("calling-add  2 and 3?")
+    assert first.endswith("x" * 300)
+    assert len(run("runs", "list", "-n", "1", *RECORD).stdout.splitlines()) == 2
+
+
+def test_a_list_for_programs_is_json(run: Run) -> None:
+    run("run", "2 and 3?", *MINE, "models.py:add")
+    (told,) = json.loads(run("runs", "list", "--json", *RECORD).stdout)
+    assert (told["status"], told["model"], told["question"]) == ("done", "calling-add", "2 and 3?")
+
+
+def test_a_run_is_a_tree_of_what_was_said_called_and_answered(run: Run) -> None:
+    run("run", "find Ann", *MINE, "models.py:find")
+    tree = run("runs", "show", "last", *RECORD).stdout
+    for part in (
+        "── question  find Ann",
+        "── model 1 call",
+        '── find  name="Ann"',
+        "── default: only reads",
+        "── tool_error: Nobody is called Ann.",
+        "── answer  find: Nobody is called Ann.",
+        "records, chain whole",
+    ):
+        assert part in tree
+
+
+def test_waiting_for_a_person_stands_in_the_tree(run: Run) -> None:
+    run("run", "keep milk", *MINE, "models.py:keep")
+    tree = run("runs", "show", *RECORD).stdout
+    assert "── asked for approval  This changes something outside the conversation.  ask_" in tree
+    assert tree.splitlines()[0].split()[1] == "paused"
+    run("resume", "last", "--yes", *MINE, "models.py:keep")
+    assert "── approved  by --yes  after " in run("runs", "show", *RECORD).stdout
+
+
+def test_a_repair_stands_in_the_tree(run: Run) -> None:
+    run("run", "2 and 3?", *MINE, "models.py:mended")
+    tree = run("runs", "show", *RECORD).stdout
+    assert '── add  a="2"  b=3' in tree
+    assert "── repaired  a: " in tree
+
+
+def test_a_run_is_found_by_the_beginning_of_its_id(run: Run) -> None:
+    run("run", "2 and 3?", *MINE, "models.py:add")
+    (told,) = json.loads(run("runs", "list", "--json", *RECORD).stdout)
+    shown = json.loads(run("runs", "show", told["run_id"][:9], "--json", *RECORD).stdout)
+    assert [entry["type"] for entry in shown["entries"]] == [
+        *("started", "replied", "intended", "settled", "replied", "ended")
+    ]
+    assert shown["problems"] == []
+
+
+def test_the_beginning_of_several_ids_is_not_enough(run: Run) -> None:
+    run("run", "one", *MINE, "models.py:nothing")
+    run("run", "two", *MINE, "models.py:nothing")
+    result = run("runs", "show", "run_", *RECORD)
+    assert result.exit_code == 2
+    assert "2 runs begin with 'run_'" in result.stderr
+
+
+def test_a_record_that_was_changed_is_said_to_be(run: Run, home: Path) -> None:
+    run("run", "2 and 3?", *MINE, "models.py:add")
+    with sqlite3.connect(home / "runs.db") as database:
+        database.execute("UPDATE entries SET payload = CAST(replace(payload, '3?', '4?') AS BLOB) WHERE number = 0")
+    database.close()
+    assert "entry 0: its payload was changed" in run("runs", "show", *RECORD).stdout
+
+
+def test_a_record_of_which_a_payload_was_deleted_is_still_shown(run: Run, home: Path) -> None:
+    run("run", "2 and 3?", *MINE, "models.py:add")
+    with sqlite3.connect(home / "runs.db") as database:
+        database.execute("UPDATE entries SET payload = x'' WHERE number = 1")
+    database.close()
+    result = run("runs", "show", *RECORD)
+    assert (result.exit_code, "record 1 was deleted" in result.stdout) == (0, True)
+    assert run("runs", "show", "--json", *RECORD).exit_code == 0

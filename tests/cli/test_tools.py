@@ -1,0 +1,77 @@
+"""`actum tools` and `actum dialects`: what a model is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from typer.testing import Result
+
+from actum.cli.dialects import AUTO, LINES
+from actum.dialects import names
+
+Run = Callable[..., Result]
+MINE = ("--tools", "tools.py")
+
+
+def test_the_everyday_tools_are_there_by_default(run: Run) -> None:
+    listed = run("tools", "list").stdout
+    assert listed.splitlines()[0].split() == ["tool", "effects", "what", "it", "does"]
+    assert {"calculate", "time_in", "convert_units", "write_note"} <= {line.split()[0] for line in listed.splitlines()}
+
+
+def test_a_list_says_what_using_a_tool_does(run: Run) -> None:
+    effects = {line.split()[0]: line.split()[1] for line in run("tools", "list", *MINE).stdout.splitlines()}
+    assert (effects["add"], effects["keep"]) == ("read", "write")
+
+
+def test_several_places_make_one_list(run: Run) -> None:
+    tools = json.loads(run("tools", "list", "--json", *MINE, "--tools", "everyday").stdout)
+    assert {"add", "calculate"} <= {tool["name"] for tool in tools}
+
+
+def test_no_tools_is_an_empty_list(run: Run) -> None:
+    assert json.loads(run("tools", "list", "--json", "--tools", "none").stdout) == []
+
+
+def test_a_tool_is_shown_with_its_parameters(run: Run) -> None:
+    shown = run("tools", "show", "add", *MINE).stdout
+    assert "   takes  a  integer  the first." in shown
+
+
+def test_its_schema_is_json(run: Run) -> None:
+    schema = json.loads(run("tools", "schema", "add", *MINE).stdout)
+    assert (schema["type"], schema["required"]) == ("object", ["a", "b"])
+
+
+def test_its_schema_in_a_native_dialect_is_what_goes_over_the_wire(run: Run) -> None:
+    told = json.loads(run("tools", "schema", "add", "-d", "openai_chat", *MINE).stdout)
+    assert told["tools"][0]["function"]["name"] == "add"
+    old = json.loads(run("tools", "schema", "add", "-d", "openai_functions", *MINE).stdout)
+    assert old["functions"][0]["name"] == "add"
+
+
+def test_its_schema_in_a_dialect_of_text_is_the_prompt(run: Run) -> None:
+    assert "Action Input:" in run("tools", "schema", "add", "-d", "react", *MINE).stdout
+    assert '"tool"' in run("tools", "schema", "add", "-d", "prompt_json", *MINE).stdout
+
+
+def test_lint_says_what_a_description_lacks_and_fails(run: Run, home: Path) -> None:
+    (home / "poor.py").write_text("def f(a: int) -> int:\n    return a\n")
+    result = run("tools", "lint", "--tools", "poor.py")
+    assert result.exit_code == 1
+    assert "    lint  f  " in result.stdout
+    assert json.loads(run("tools", "lint", "--json", "--tools", "poor.py").stdout)[0]["tool"] == "f"
+
+
+def test_lint_finds_nothing_in_what_ships(run: Run) -> None:
+    result = run("tools", "lint", *MINE)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert run("tools", "lint").exit_code == 0
+
+
+def test_every_dialect_has_its_line(run: Run) -> None:
+    assert set(LINES) == {AUTO, *names()}
+    assert [item["name"] for item in json.loads(run("dialects", "--json").stdout)] == [AUTO, *names()]
+    assert "Observation" in run("dialects").stdout

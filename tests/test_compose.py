@@ -1,0 +1,137 @@
+"""Settings become objects, and the later word wins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from actum.compose import Dictated, Settings, journal_path, list_tools, load_tools, make_model, read_settings
+from actum.core.call import ToolCall, ToolResult
+from actum.core.errors import UnknownName, UsageError
+from actum.core.interfaces import Model, Request
+from actum.core.message import Reply, ToolMessage, UserMessage
+
+
+def test_without_a_word_the_defaults_hold(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, {}, {})
+    assert settings == Settings()
+    assert make_model(settings).name == "embedded"
+
+
+def test_flags_go_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "actum.toml").write_text(
+        'model = "a"\nbase_url = "http://file/v1"\ntools = ["x.py"]\ndialect = "react"\n'
+    )
+    assert read_settings(tmp_path, {}, {}).model == "a"
+    environment = {"ACTUM_MODEL": "b", "ACTUM_BASE_URL": "", "HOME": "/"}
+    assert read_settings(tmp_path, environment, {}).model == "b"
+    settings = read_settings(tmp_path, environment, {"model": "c", "tools": None, "dialect": ""})
+    assert (settings.model, settings.base_url, settings.tools) == ("c", "http://file/v1", ("x.py",))
+    assert settings.sources == {
+        "model": "flag",
+        "base_url": "actum.toml",
+        "tools": "actum.toml",
+        "dialect": "actum.toml",
+    }
+
+
+def test_a_file_in_the_folder_does_not_decide_where_the_key_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACTUM_API_KEY", "k")
+    for text in ('base_url = "http://evil.example/v1"\nmodel = "m"\n', 'model = "http://evil.example/v1#m"\n'):
+        (tmp_path / "actum.toml").write_text(text)
+        with pytest.raises(UsageError, match="ACTUM_API_KEY would be sent there"):
+            make_model(read_settings(tmp_path, {}, {}))
+        assert make_model(read_settings(tmp_path, {}, {"model": "embedded"})).name == "embedded"
+    meant = {"ACTUM_BASE_URL": "http://evil.example/v1", "ACTUM_MODEL": "m"}
+    assert make_model(read_settings(tmp_path, meant, {})).name == "m@evil.example"
+    (tmp_path / "actum.toml").write_text('model = "http://127.0.0.1:8000/v1#m"\n')
+    assert make_model(read_settings(tmp_path, {}, {})).name == "m@127.0.0.1:8000"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("model = ", "can not be read"),
+        ("modle = 'x'", "unknown field `modle`. The settings are: model"),
+        ("model = 7", "Expected `str`, got `int` - at `$.model`"),
+        ("tools = 'everyday'", "Expected `array`, got `str` - at `$.tools`"),
+    ],
+)
+def test_a_file_that_sets_nonsense_is_told_where(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "actum.toml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_settings(tmp_path, {}, {})
+    assert told in str(caught.value)
+    assert "actum.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "base_url", "name"),
+    [
+        ("", "", "embedded"),
+        ("qwen3", "http://host:1/v1", "qwen3@host:1"),
+        ("qwen3:8b", "http://host:1/v1", "qwen3:8b@host:1"),
+        ("", "http://host:1/v1#tiny", "tiny@host:1"),
+        ("http://other:2/v1#big", "http://host:1/v1", "big@other:2"),
+        ("ollama:qwen3", "http://host:1/v1", "ollama:qwen3"),
+        ("embedded", "http://host:1/v1", "embedded"),
+    ],
+)
+def test_a_model_is_placed_at_the_address_unless_it_names_its_place(model: str, base_url: str, name: str) -> None:
+    assert make_model(Settings(model=model, base_url=base_url)).name == name
+
+
+def test_a_model_of_ones_own_is_named_by_file_or_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_own_model.py").write_text(
+        "from actum.testing import ScriptedModel\nmodel = ScriptedModel([], name='mine')\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert make_model(Settings(model="my_own_model.py:model")).name == "mine"
+    assert make_model(Settings(model="my_own_model:model")).name == "mine"
+    with pytest.raises(UnknownName, match="there is no model called 'no_such_module:model'"):
+        make_model(Settings(model="no_such_module:model"))
+
+
+async def test_tools_are_named_by_file_by_name_and_by_module(tmp_path: Path) -> None:
+    (tmp_path / "some.py").write_text(
+        "from actum import Tool, tool\n"
+        "@tool\ndef a() -> int:\n    'One.'\n    return 1\n"
+        "@tool\ndef b() -> int:\n    'Two.'\n    return 2\n"
+        "def plain() -> int:\n    'Three.'\n    return 3\n"
+        "several = [a, plain]\n"
+        "bare = Tool(name='bare', description='Four.')\n"
+    )
+    file = str(tmp_path / "some.py")
+
+    async def names(*specs: str) -> list[str]:
+        return [tool.name for tool in await list_tools(load_tools(specs, tmp_path))]
+
+    assert await names(file) == ["a", "b"]
+    assert await names(f"{file}:plain") == ["plain"]
+    assert await names(f"{file}:several") == ["a", "plain"]
+    assert await names(f"{file}:bare", f"{file}:b") == ["b", "bare"]
+    assert await names("actum.cli.parcel:parcel") == ["parcel"]
+    assert await names("none") == []
+    with pytest.raises(UnknownName, match="has no 'c'; it has: "):
+        await names(f"{file}:c")
+
+
+def test_the_journal_lies_where_the_xdg_specification_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert journal_path(Settings(), {}) == Path("/home/ann/.local/state/actum/journal.db")
+    assert journal_path(Settings(), {"XDG_STATE_HOME": "/state"}) == Path("/state/actum/journal.db")
+    assert journal_path(Settings(), {"XDG_STATE_HOME": "relative"}) == Path("/home/ann/.local/state/actum/journal.db")
+    assert journal_path(Settings(journal="~/x.db"), {}) == Path("/home/ann/x.db")
+
+
+async def test_a_dictated_call_is_said_once_and_then_its_result() -> None:
+    call = ToolCall(id="1", name="add", arguments={"a": 1})
+    model: Model = Dictated(call)
+    user = UserMessage.of("call add")
+    assert await model.reply(Request(messages=[user])) == Reply.of(calls=[call])
+    result = ToolMessage("add", ToolResult("1", structured=5))
+    assert (await model.reply(Request(messages=[user, Reply.of(calls=[call]), result]))).text == "5"
