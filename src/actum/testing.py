@@ -7,8 +7,8 @@ assert Agent(model, tools=[add]).run_sync("2 + 3?").text == "It is 5."
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 
 import msgspec
 
@@ -38,6 +38,7 @@ class ScriptedModel:
         ScriptExhausted: by `reply`, beyond the end of the script.
 
     >>> import asyncio
+import contextlib
     >>> asyncio.run(ScriptedModel(["Hi."]).reply(Request(messages=[]))).text
     'Hi.'
     """
@@ -167,7 +168,7 @@ class FakeClock:
         self._sleepers.append((self._now + seconds, future))
         await future
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+    def timeout(self, seconds: float | None) -> asyncio.Timeout:
         timeout = asyncio.timeout(None)
         if seconds is not None:
             self._timeouts.append((self._now + seconds, timeout))
@@ -180,7 +181,8 @@ class FakeClock:
             if due <= self._now and not future.done():
                 future.set_result(None)
         for due, timeout in self._timeouts:
-            if due <= self._now and not timeout.expired():
-                timeout.reschedule(asyncio.get_running_loop().time())
+            if due <= self._now:
+                with contextlib.suppress(RuntimeError):  # its block was left before its time was over
+                    timeout.reschedule(asyncio.get_running_loop().time())
         self._sleepers = [item for item in self._sleepers if item[0] > self._now]
         self._timeouts = [item for item in self._timeouts if item[0] > self._now]

@@ -196,7 +196,7 @@ async def test_a_person_at_hand_is_asked_while_the_run_waits_and_it_does_not_cou
 
     approver = Slow(Answer("deny", "Too much."))
     model = ScriptedModel([[call("pay", to="bob", amount=500)], "I did not pay."])
-    agent = Agent(model, [pay], approver=approver, clock=clock, limits=Limits(tokens=100))
+    agent = Agent(model, [pay], approver=approver, clock=clock, limits=Limits(seconds=10))
     result = await agent.run("go")
     assert result.text == "I did not pay."
     (said,) = result.calls

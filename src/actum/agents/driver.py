@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +25,12 @@ from ..core.record import Asked, Ended, ToolsChanged, new_id
 from ..core.record import Replied as RepliedRecord
 from .turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Outcome, Replied, Turn
 from .wording import Wording
+
+T = TypeVar("T")
+
+
+class _OutOfTime(Exception):
+    """The run has taken as long as it may."""
 
 
 class Driver(Struct, kw_only=True, dict=True):
@@ -69,14 +75,9 @@ class Driver(Struct, kw_only=True, dict=True):
             ModelError: the model gave no answer; the run stands in the journal as failed and can be resumed.
             ReplayDiverged: the recorded run does not fit; nothing was done.
         """
-        remaining = None if self.seconds is None else max(0.0, self.seconds - self.scope.elapsed())
-        limit = self.scope.clock.timeout(remaining)
         try:
-            async with limit:
-                finish = await self._go_on()
-        except TimeoutError:
-            if remaining is None:
-                raise
+            finish = await self._go_on()
+        except _OutOfTime:
             finish = Finish(status="stopped", text=self.wording.stopped("seconds"), stop_reason="seconds")
         except (ReplayDiverged, JournalError):
             raise
@@ -117,7 +118,8 @@ class Driver(Struct, kw_only=True, dict=True):
         await self._notice_tools()
         scope = self.scope
         began = scope.clock.now()
-        reply = await self.model.reply(Request(messages=self.transcript, tools=self.path.catalog.tools), scope.emit)
+        request = Request(messages=self.transcript, tools=self.path.catalog.tools)
+        reply = await self._in_time(self.model.reply(request, scope.emit))
         seconds = scope.clock.now() - began
         record = RepliedRecord(self._intention(self._tools), reply, seconds, scope.elapsed())
         self._reply_number = scope.journal.append(scope.run_id, record)
@@ -152,12 +154,14 @@ class Driver(Struct, kw_only=True, dict=True):
         self.scope.journal.append(self.scope.run_id, ToolsChanged(catalog.digest))
 
     async def _call_tools(self, intention: CallTools) -> Called:
-        results = await self.path.perform_all(intention.calls, self._reply_number, intention.refusals)
+        performing = self.path.perform_all(intention.calls, self._reply_number, intention.refusals)
+        results = await self._in_time(performing)
         for index, result in enumerate(results):
             if isinstance(result, Pending):
                 answer = await self._answer(result)
                 if answer is not None:
-                    results[index] = await self.path.perform(intention.calls[index], Place(self._reply_number, index))
+                    place = Place(self._reply_number, index)
+                    results[index] = await self._in_time(self.path.perform(intention.calls[index], place))
         self._calls += [
             (call, result)
             for call, result in zip(intention.calls, results, strict=True)
@@ -187,6 +191,19 @@ class Driver(Struct, kw_only=True, dict=True):
         pending = Pending(asked.id, asked.kind, asked.message)
         answer = await self._answer(pending)
         return pending if answer is None else Answered(answer.text)
+
+    async def _in_time(self, work: Awaitable[T]) -> T:
+        """Wait for work, for as long as the run may still take. Nobody who is asked is hurried by it."""
+        if self.seconds is None:
+            return await work
+        limit = self.scope.clock.timeout(max(0.0, self.seconds - self.scope.elapsed()))
+        try:
+            async with limit:
+                return await work
+        except TimeoutError:
+            if limit.expired():
+                raise _OutOfTime from None
+            raise
 
     async def _answer(self, pending: Pending) -> Answer | None:
         """Ask whoever is there. The time a person takes is not the run's."""

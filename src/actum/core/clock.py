@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AbstractAsyncContextManager
 
 
 class SystemClock:
@@ -13,5 +12,5 @@ class SystemClock:
     now = staticmethod(time.time)
     sleep = staticmethod(asyncio.sleep)
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+    def timeout(self, seconds: float | None) -> asyncio.Timeout:
         return asyncio.timeout(seconds)

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -231,5 +231,5 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None:
         """Wait."""
 
-    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+    def timeout(self, seconds: float | None) -> asyncio.Timeout:
         """A block that is ended with `TimeoutError` after so many seconds; None for never."""
