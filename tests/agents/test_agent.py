@@ -252,7 +252,7 @@ async def test_a_recorded_run_does_not_go_on_with_other_words_or_tools_unless_to
     changed = Agent(ScriptedModel(["done"]), [pay, toolset], journal=journal)
     with pytest.raises(UsageError, match="tools are not those"):
         await changed.resume("r", answers)
-    result = await changed.resume("r", accept=True)
+    result = await changed.resume("r", answers, accept=True)
     assert result.status == "done"
 
 

@@ -152,7 +152,7 @@ async def main():
     journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
     for n in range(20):
         journal.append("r", Replied(str(n), Reply.of("x")))
-    await journal.sync()
+    await journal.sync("r")
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())
 """
@@ -174,7 +174,7 @@ async def test_many_writers_share_their_commits(tmp_path: Path) -> None:
 
     async def write(run: str) -> None:
         journal.append(run, started())
-        await journal.sync()
+        await journal.sync("r")
 
     await asyncio.gather(*(write(f"r{n}") for n in range(64)))
     assert len(await journal.runs(limit=100)) == 64

@@ -9,10 +9,13 @@ The agent is configuration. A run's state is its journal; see `driver.py` for ho
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
+from msgspec import Struct
 
 from ..call.authorize import DEFAULT
 from ..call.journal import MemoryJournal
@@ -25,16 +28,16 @@ from ..core.call import MediaPart
 from ..core.clock import SystemClock
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
-from ..core.interfaces import Answer, Approver, Clock, Journal, Model, Policy, Toolset
-from ..core.json import JsonObject
+from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Policy, Toolset
+from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
 from ..core.record import Answered, Asked, Started, new_id
 from ..core.tool import Tool
 from ..models.catalog import open_model
 from ..toolsets.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
-from .conversation import history
-from .driver import Driver
+from .conversation import history, sound
+from .driver import Driver, fit
 from .output import plain, typed
 from .turn import turn
 from .wording import Wording
@@ -153,16 +156,24 @@ class Agent:
             ModelError: the model gave no answer.
             UsageError: a run of this id exists.
         """
-        if run_id is not None and await self.journal.read(run_id):
-            raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-        previous = await self.journal.runs(conversation=conversation, limit=1) if conversation else []
-        started = await self._started(
-            _with_attachments(UserMessage.of(question), attachments),
-            principal=principal,
-            conversation=conversation,
-            previous=previous[0].run_id if previous else "",
-        )
-        return await self._begin(run_id or new_id("run"), started, context, emit)
+        run_id = new_id("run") if run_id is None else _checked_id(run_id)
+        with self.journal.claim(run_id):
+            if await self.journal.read(run_id):
+                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+            before = await self._before(conversation)
+            started = Started(
+                agent=self.name,
+                model=self.model.name,
+                said=(_with_attachments(UserMessage.of(question), attachments, before.handles()),),
+                instructions=self._render_instructions(UserMessage.of(question).text),
+                tools=(await self._listed()).digest,
+                limits=self._limits_recorded,
+                principal=whole_text(principal),
+                conversation=whole_text(conversation),
+                previous=before.run_id,
+                seen=before.seen,
+            )
+            return await self._begin(run_id, started, context, emit)
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
         """`run` for programs without an event loop; the options are the same.
@@ -187,9 +198,10 @@ class Agent:
                 yield event
             await task
         finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait([task])
+            task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled():
+                task.exception()  # whoever left does not want to hear of it
 
     async def resume(
         self,
@@ -213,51 +225,58 @@ class Agent:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
         """
-        entries = await self.journal.read(run_id)
-        if not entries:
-            raise UnknownName(f"there is no run {run_id!r} in this journal")
-        recording = Recording(entries)
-        waiting = {asked.id: asked for asked in recording.waiting()}
-        for ask_id, answer in (answers or {}).items():
-            if ask_id not in waiting:
-                raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
-            record = _answered(waiting[ask_id], answer, recording.elapsed)
-            self.journal.append(run_id, record)
-            recording.answers[ask_id] = record
-        return await self._carry_out(run_id, recording, context, emit, accept)
+        with self.journal.claim(run_id):
+            entries = sound(run_id, await self.journal.read(run_id))
+            if not entries:
+                raise UnknownName(f"there is no run {run_id!r} in this journal")
+            recording = Recording(entries)
+            answered = _answered(recording, answers or {})
+            await self._compare(run_id, recording, accept)
+            for record in answered:
+                self.journal.append(run_id, record)
+                recording.answers[record.id] = record
+            return await self._carry_out(run_id, recording, context, emit, accept)
 
     def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
         """This agent as a tool for another one."""
         text = description or f"Hand a task to the agent {self.name!r} and get its answer."
         return AgentTool(self, name or self.name, text)
 
-    async def run_child(self, task: str, run_id: str, parent: str, principal: str, deps: object) -> RunResult:
-        """Start the run of this id on behalf of another run, or go on with it; see `agent_tool`."""
-        if await self.journal.read(run_id):
-            return await self.resume(run_id, context=deps)
-        started = await self._started(UserMessage.of(task), principal=principal, parent=parent)
-        return await self._begin(run_id, started, deps, None)
+    async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
+        """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
+        entries = await self.journal.read(run_id)
+        if entries:
+            waiting = {asked.id for asked in Recording(entries).waiting()}
+            answers = {
+                ask_id: Answer(answer.verdict, answer.text, answer.by)
+                for ask_id, answer in context.answers.items()
+                if ask_id in waiting
+            }
+            return await self.resume(run_id, answers, context=context.deps)
+        started = Started(
+            agent=self.name,
+            model=self.model.name,
+            said=(UserMessage.of(task),),
+            instructions=self._render_instructions(task),
+            tools=(await self._listed()).digest,
+            limits=self._limits_recorded,
+            principal=context.principal,
+            parent=context.run_id,
+        )
+        with self.journal.claim(run_id):
+            return await self._begin(run_id, started, context.deps, None)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
         return (await self._listed()).tools
 
-    async def _started(
-        self, said: UserMessage, *, principal: str, conversation: str = "", previous: str = "", parent: str = ""
-    ) -> Started:
-        """The record that a run of this agent begins with."""
-        return Started(
-            agent=self.name,
-            model=self.model.name,
-            said=(said,),
-            instructions=self._render_instructions(said.text),
-            tools=(await self._listed()).digest,
-            limits=self._limits_recorded,
-            principal=principal,
-            conversation=conversation,
-            previous=previous,
-            parent=parent,
-        )
+    async def _before(self, conversation: str) -> _Before:
+        """What was said in a conversation until now."""
+        latest = await self.journal.runs(conversation=conversation, limit=1) if conversation else []
+        if not latest:
+            return _Before()
+        seen = len(await self.journal.read(latest[0].run_id))
+        return _Before(latest[0].run_id, seen, await history(self.journal, latest[0].run_id, seen))
 
     async def _begin(self, run_id: str, started: Started, context: object, emit: Emit | None) -> RunResult:
         catalog = await self._listed()
@@ -271,10 +290,8 @@ class Agent:
         self, run_id: str, recording: Recording, context: object, emit: Emit | None, accept: bool
     ) -> RunResult:
         started = recording.beginning()
-        self._compare(run_id, started, accept)
-        said = [message for message in started.said if isinstance(message, UserMessage)]
-        wording = Wording.for_text(said[0].text if said else "")
-        media = [part for message in said for part in message.content if isinstance(part, MediaPart)]
+        messages = [*await history(self.journal, started.previous, started.seen), *started.said]
+        wording = Wording.for_text(_question(started))
         scope = Scope(
             run_id=run_id,
             journal=self.journal,
@@ -282,7 +299,7 @@ class Agent:
             recording=recording,
             began=self.clock.now() - recording.elapsed,
             deps=context,
-            attachments={part.handle: part for part in media},
+            attachments={part.handle: part for part in _media(messages)},
             emit=emit,
         )
         terms = Terms(
@@ -295,7 +312,7 @@ class Agent:
         catalog = await self._listed()
         path = CallPath(scope, catalog, terms, self.limits)
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
-        transcript = Transcript([*opening, *await history(self.journal, started.previous), *started.said])
+        transcript = Transcript([*opening, *messages])
         driver = Driver(
             scope=scope,
             model=self.model,
@@ -312,15 +329,21 @@ class Agent:
             emit(RunStarted(run_id))
         return await driver.drive()
 
-    def _compare(self, run_id: str, started: Started, accept: bool) -> None:
-        """Before a recorded run goes on: it was started with the instructions that this agent has."""
-        question = next((message.text for message in started.said if isinstance(message, UserMessage)), "")
-        if accept or not isinstance(self._instructions, str):
-            return
-        if self._render_instructions(question) != started.instructions:
+    async def _compare(self, run_id: str, recording: Recording, accept: bool) -> None:
+        """Before a recorded run goes on: it was started with the instructions and tools that this agent has."""
+        started = recording.beginning()
+        same = not isinstance(self._instructions, str) or (
+            self._render_instructions(_question(started)) == started.instructions
+        )
+        if not same and not accept:
             raise ReplayDiverged(
                 f"run {run_id}: the agent's instructions are not those it was started with. "
                 "Resume with the same, or pass accept=True to go on with the recorded ones."
+            )
+        if (await self._listed()).digest != recording.tools and not accept:
+            raise ReplayDiverged(
+                f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
+                "or pass accept=True."
             )
 
     async def _listed(self) -> Catalog:
@@ -369,30 +392,78 @@ def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
     return toolsets, bare
 
 
-def _with_attachments(message: UserMessage, attachments: Sequence[MediaPart]) -> UserMessage:
-    """The message with its media named `att_1`, `att_2`, ... where they have no handle yet."""
+class _Before(Struct, frozen=True):
+    """What was said in a conversation before a run.
+
+    Attributes:
+        run_id: the latest run.
+        seen: how many entries it has.
+        messages: all that was said.
+    """
+
+    run_id: str = ""
+    seen: int = 0
+    messages: Sequence[Message] = ()
+
+    def handles(self) -> set[str]:
+        """The handles of attachments that are taken."""
+        return {part.handle for part in _media(self.messages)}
+
+
+def _media(messages: Sequence[Message]) -> list[MediaPart]:
+    """What users attached."""
+    said = [message for message in messages if isinstance(message, UserMessage)]
+    return [part for message in said for part in message.content if isinstance(part, MediaPart)]
+
+
+def _question(started: Started) -> str:
+    """The user's words that a run began with."""
+    return next((message.text for message in started.said if isinstance(message, UserMessage)), "")
+
+
+def _with_attachments(message: UserMessage, attachments: Sequence[MediaPart], taken: set[str]) -> UserMessage:
+    """The message with its media named `att_1`, `att_2`, ..., past the handles that are taken."""
     content = [*message.content, *attachments]
-    count = 0
+    taken = taken | {part.handle for part in content if isinstance(part, MediaPart)}
+    free = (handle for number in count(1) if (handle := f"att_{number}") not in taken)
     for place, part in enumerate(content):
-        if isinstance(part, MediaPart):
-            count += 1
-            content[place] = part if part.handle else msgspec.structs.replace(part, handle=f"att_{count}")
+        if isinstance(part, MediaPart) and not part.handle:
+            content[place] = msgspec.structs.replace(part, handle=next(free))
     return UserMessage(tuple(content))
 
 
-def _answered(asked: Asked, answer: Answer | str, elapsed: float) -> Answered:
-    """The record of an answer.
+def _checked_id(run_id: str) -> str:
+    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
+        raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
+    return run_id
+
+
+_RUN_ID = re.compile(r"[\w.:-]{1,128}")
+
+
+def _answered(recording: Recording, answers: Mapping[str, Answer | str]) -> list[Answered]:
+    """The records of answers, all looked at before one is taken.
 
     Raises:
-        UsageError: the answer does not fit what was asked.
+        UnknownName: nothing waits under an id.
+        UsageError: an answer does not fit what was asked.
     """
-    if isinstance(answer, str):
-        if asked.kind != "approval":
-            answer = Answer("answer", answer)
-        elif answer in ("approve", "deny"):
-            answer = Answer("approve" if answer == "approve" else "deny")
-    fits = isinstance(answer, Answer) and (answer.verdict == "answer") == (asked.kind != "approval")
-    if not fits or not isinstance(answer, Answer):
-        expected = "'approve' or 'deny'" if asked.kind == "approval" else "a text"
-        raise UsageError(f"{asked.id} waits for {expected}, not {answer!r}")
-    return Answered(asked.id, answer.verdict, answer.text, answer.by, elapsed)
+    waiting = {asked.id: asked for asked in recording.waiting()}
+    records = []
+    for ask_id, given in answers.items():
+        if ask_id not in waiting:
+            raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
+        answer = _as_answer(waiting[ask_id], given)
+        fit(waiting[ask_id].kind, answer)
+        records.append(Answered(ask_id, answer.verdict, whole_text(answer.text), answer.by, recording.elapsed))
+    return records
+
+
+def _as_answer(asked: Asked, given: Answer | str) -> Answer:
+    if isinstance(given, Answer):
+        return given
+    if asked.kind != "approval":
+        return Answer("answer", given)
+    if given not in ("approve", "deny"):
+        raise UsageError(f"{asked.id} waits for 'approve' or 'deny', not {given!r}")
+    return Answer("approve" if given == "approve" else "deny")

@@ -12,7 +12,7 @@ from typing import Protocol
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import ToolError
 from ..core.event import RunResult
-from ..core.interfaces import Context
+from ..core.interfaces import Context, Waiting
 from ..core.json import JsonObject
 from ..core.tool import Tool
 
@@ -20,8 +20,8 @@ from ..core.tool import Tool
 class Runner(Protocol):
     """What an agent must be able to do to be a tool."""
 
-    async def run_child(self, task: str, run_id: str, parent: str, principal: str, deps: object) -> RunResult:
-        """Start the run of this id, or go on with it."""
+    async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
+        """Start the run of this id on behalf of a call, or go on with it with what was answered since."""
 
 
 class AgentTool:
@@ -57,12 +57,13 @@ class AgentTool:
         """Run the agent.
 
         Raises:
+            Waiting: it waits for a person.
             ToolError: it did not come to an end; the message says why.
         """
         run_id = f"run_{context.key[:20]}"
-        result = await self._agent.run_child(
-            str(call.arguments["task"]), run_id, context.run_id, context.principal, context.deps
-        )
+        result = await self._agent.run_child(str(call.arguments["task"]), run_id, context)
+        if result.status == "paused":
+            raise Waiting(result.pending[0], run_id)
         if result.status != "done":
             raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
         return ToolResult(call.id, (TextPart(result.text),))

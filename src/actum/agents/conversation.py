@@ -7,24 +7,42 @@ from __future__ import annotations
 
 from ..call.recording import Place, Recording
 from ..core.call import Failure, ToolResult
+from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
+from ..core.record import Entry, verify
 
-_NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
+NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
 
 
-async def history(journal: Journal, run_id: str) -> list[Message]:
-    """Every message up to the end of this run, those of the runs before it first; instructions left out.
+async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
+    """Every message up to this run, those of the runs before it first; instructions left out.
 
     Args:
         run_id: the last run of the conversation; empty for none.
+        seen: how many of its entries count. A run that was paused may have gone on since.
+
+    Raises:
+        JournalError: a run is not there, or not as it was written.
     """
     runs: list[Recording] = []
     while run_id:
-        recording = Recording(await journal.read(run_id))
+        recording = Recording(sound(run_id, await journal.read(run_id))[:seen])
         runs.append(recording)
-        run_id = recording.beginning().previous
+        run_id, seen = recording.beginning().previous, recording.beginning().seen
     return [message for recording in reversed(runs) for message in said_in(recording)]
+
+
+def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
+    """The entries of a run, if they are as they were written.
+
+    Raises:
+        JournalError: one was changed or is missing; what was changed is not acted upon.
+    """
+    problems = verify(entries)
+    if problems:
+        raise JournalError(f"run {run_id} can not be gone on with: {problems[0]}")
+    return entries
 
 
 def said_in(recording: Recording) -> list[Message]:
@@ -37,7 +55,7 @@ def said_in(recording: Recording) -> list[Message]:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
             outcome = recording.outcome(Place(number, index))
-            result = outcome[0] if outcome is not None else ToolResult(call.id, error=_NOT_MADE)
+            result = outcome[0] if outcome is not None else ToolResult(call.id, error=NOT_MADE)
             messages.append(ToolMessage(call.name, result))
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)

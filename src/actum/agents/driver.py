@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -16,17 +16,30 @@ from ..call.path import CallPath, Scope
 from ..call.recording import Place
 from ..call.resolve import Catalog
 from ..core.call import ToolCall, ToolResult
-from ..core.errors import ActumError, JournalError, ReplayDiverged
+from ..core.errors import ActumError, JournalError, ReplayDiverged, UsageError
 from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
 from ..core.interfaces import Answer, Approver, Model, Request
-from ..core.message import Message, Transcript, Usage
+from ..core.message import Message, ToolMessage, Transcript, Usage
 from ..core.record import Answered as AnsweredRecord
 from ..core.record import Asked, Ended, ToolsChanged, new_id
 from ..core.record import Replied as RepliedRecord
+from .conversation import NOT_MADE
 from .turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Outcome, Replied, Turn
 from .wording import Wording
 
 T = TypeVar("T")
+
+
+def fit(kind: str, answer: Answer) -> None:
+    """An answer is of the kind that was asked for.
+
+    Raises:
+        UsageError: it is not.
+    """
+    approves = answer.verdict in ("approve", "deny")
+    if approves != (kind == "approval") or (not approves and answer.verdict != "answer"):
+        expected = "approve or deny" if kind == "approval" else "a text"
+        raise UsageError(f"what waits is {kind}: expected {expected}, not {answer.verdict!r}")
 
 
 class _OutOfTime(Exception):
@@ -85,15 +98,19 @@ class Driver(Struct, kw_only=True, dict=True):
             await self._write_failure(error)
             raise
         self._write_end(finish.status, finish.text, finish.stop_reason)
-        await self.scope.journal.sync()
+        await self.scope.journal.sync(self.scope.run_id)
         result = self._result(finish)
         self._emit(RunFinished(result))
         return result
 
     async def _go_on(self) -> Finish:
+        task = asyncio.current_task()
+        cancelled_before = task.cancelling() if task is not None else 0
         intention = next(self.loop)
         while True:
             outcome: Outcome
+            if task is not None and task.cancelling() > cancelled_before:
+                raise asyncio.CancelledError  # a tool kept the cancellation to itself
             if type(intention) is CallModel:
                 outcome = await self._ask_model()
             elif type(intention) is CallTools:
@@ -143,19 +160,17 @@ class Driver(Struct, kw_only=True, dict=True):
         self.path.catalog = catalog
         if catalog.digest == self._tools:
             return
-        resumed_here = self._steps - 1 == len(self.scope.recording.replies) > 0
-        if resumed_here and not self.accept:
-            raise ReplayDiverged(
-                f"run {self.scope.run_id}: the tools are not those it was started with. Resume with the same tools, "
-                "or pass accept=True."
-            )
         self._tools = catalog.digest
         self.scope.journal.keep(catalog.digest, catalog.definitions)
         self.scope.journal.append(self.scope.run_id, ToolsChanged(catalog.digest))
 
     async def _call_tools(self, intention: CallTools) -> Called:
         performing = self.path.perform_all(intention.calls, self._reply_number, intention.refusals)
-        results = await self._in_time(performing)
+        try:
+            results = await self._in_time(performing)
+        except _OutOfTime:
+            self._take_what_there_is(intention.calls)
+            raise
         for index, result in enumerate(results):
             if isinstance(result, Pending):
                 answer = await self._answer(result)
@@ -168,6 +183,14 @@ class Driver(Struct, kw_only=True, dict=True):
             if isinstance(result, ToolResult)
         ]
         return Called(results, self._elapsed_after(len(results)))
+
+    def _take_what_there_is(self, calls: Sequence[ToolCall]) -> None:
+        """The time was up during these calls: each has an outcome on record, or was not made."""
+        for index, call in enumerate(calls):
+            known = self.scope.recording.outcome(Place(self._reply_number, index))
+            result = known[0] if known is not None else ToolResult(call.id, error=NOT_MADE)
+            self._calls.append((call, result))
+            self.transcript.append(ToolMessage(call.name, result))
 
     def _elapsed_after(self, calls: int) -> float:
         """As it was when the calls were on record, so that a replay sees the same time as the run did."""
@@ -183,7 +206,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if self._questions > len(recording.questions):
             asked = Asked(new_id("ask"), "answer", intention.question, self._reply_number)
             self.scope.journal.append(self.scope.run_id, asked)
-            recording.ask(asked)
+            recording.note_question(asked)
         asked = recording.questions[self._questions - 1]
         known = recording.answers.get(asked.id)
         if known is not None:
@@ -211,6 +234,8 @@ class Driver(Struct, kw_only=True, dict=True):
             return None
         asked_at = self.scope.clock.now()
         answer = await self.approver.ask(pending)
+        if answer is not None:
+            fit(pending.kind, answer)
         self.scope.began += self.scope.clock.now() - asked_at
         if answer is not None:
             record = AnsweredRecord(pending.id, answer.verdict, answer.text, answer.by, self.scope.elapsed())
@@ -223,7 +248,7 @@ class Driver(Struct, kw_only=True, dict=True):
             self._write_end("stopped", self.wording.stopped("cancelled"), "cancelled")
         else:
             self._write_end("failed", str(error) if isinstance(error, ActumError) else "", type(error).__name__)
-        await self.scope.journal.sync()
+        await self.scope.journal.sync(self.scope.run_id)
 
     def _write_end(self, status: Literal["done", "paused", "stopped", "failed"], text: str, reason: str = "") -> None:
         ended = Ended(status, text, reason, self._usage)

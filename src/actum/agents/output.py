@@ -36,7 +36,7 @@ def typed(output_type: TypeForm[object]) -> tuple[str, Check]:
         fenced = _FENCE.match(text)
         try:
             value, _ = parse(fenced.group(1) if fenced else text)
-            return adapter.validate_python(value), ""
+            return adapter.validate_json(dumps(value)), ""
         except JsonProblem as problem:
             return None, str(problem)
         except ValidationError as problems:

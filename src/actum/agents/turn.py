@@ -13,7 +13,7 @@ Whether a reply holds calls decides how it goes on; the finish reason is recorde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -140,6 +140,7 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
             transcript.append(ToolMessage(call.name, result))
             if index not in refusals:
                 repeats.note(call, result)
+        repeats.tell(calls[index] for index in refusals)
         if stop_reason:
             return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
 
@@ -199,12 +200,13 @@ class _Repeats:
         key = _key(call)
         return key in self._seen and self._seen[key][1] >= self._allowed and not self._polled(call.name)
 
-    def tell_once(self, call: ToolCall) -> bool:
-        """Whether the model still has to be told of this loop; the second time the run is stopped."""
-        key = _key(call)
-        first = key not in self._told
-        self._told.add(key)
-        return first
+    def was_told(self, call: ToolCall) -> bool:
+        """The model has heard of this loop in an earlier turn; the second time the run is stopped."""
+        return _key(call) in self._told
+
+    def tell(self, calls: Iterable[ToolCall]) -> None:
+        """The model hears that these were turned away."""
+        self._told.update(_key(call) for call in calls)
 
 
 def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> tuple[dict[int, CallError], str]:
@@ -221,7 +223,7 @@ def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> t
                 "You made this same call several times and always got the same result. Do something else, "
                 "or answer with what you know."
             )
-            if not repeats.tell_once(call):
+            if repeats.was_told(call):
                 stop_reason = stop_reason or "loop_detected"
         else:
             spent.calls += 1

@@ -12,14 +12,18 @@ passed the tools in code.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
 from ..core.call import ToolCall
+from ..core.errors import UsageError
 from ..core.interfaces import Decision
 from ..core.tool import Effects, Tool
+
+Verdict = Literal["allow", "ask", "deny"]
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):
@@ -36,11 +40,29 @@ class Rule(Struct, frozen=True, omit_defaults=True):
     'deny'
     """
 
-    verdict: Literal["allow", "ask", "deny"]
+    verdict: Verdict
     tools: str = "*"
-    effects: frozenset[Effects] = frozenset()
-    principals: frozenset[str] = frozenset()
+    effects: AbstractSet[Effects] = frozenset()
+    principals: AbstractSet[str] = frozenset()
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        wrong = [
+            name
+            for name, right in {
+                "verdict": self.verdict in get_args(Verdict),
+                "tools": isinstance(self.tools, str),
+                "effects": isinstance(self.effects, AbstractSet) and self.effects <= set(get_args(Effects)),
+                "principals": isinstance(self.principals, AbstractSet),
+                "reason": isinstance(self.reason, str),
+            }.items()
+            if not right
+        ]
+        if wrong:
+            raise UsageError(
+                f"Rule({wrong[0]}={getattr(self, wrong[0])!r}): a verdict is one of {', '.join(get_args(Verdict))}; "
+                f"effects are a set of {', '.join(get_args(Effects))}; principals are a set; tools is a name or pattern"
+            )
 
     def fits(self, tool: Tool, principal: str) -> bool:
         """Whether this rule has a say about this tool in the hands of this principal."""

@@ -5,6 +5,9 @@ Every journal passes the same tests. This one forgets when the process ends; `st
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
+from ..core.claim import Claims
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName
 from ..core.interfaces import Clock
@@ -23,6 +26,7 @@ class MemoryJournal:
         self._entries: dict[str, list[Entry]] = {}
         self._summaries: dict[str, RunSummary] = {}
         self._kept: dict[str, bytes] = {}
+        self._claims = Claims()
 
     def append(self, run_id: str, record: Record) -> int:
         entries = self._entries.get(run_id)
@@ -35,7 +39,10 @@ class MemoryJournal:
             self._summaries[run_id] = summarize(run_id, self._summaries.get(run_id), record, at)
         return number
 
-    async def sync(self) -> None:
+    def claim(self, run_id: str) -> AbstractContextManager[None]:
+        return self._claims.hold(run_id)
+
+    async def sync(self, run_id: str) -> None:
         """Nothing to wait for: this journal promises nothing beyond its process."""
 
     def keep(self, digest: str, payload: bytes) -> None:

@@ -33,5 +33,11 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise UsageError(f"Limits({name}={value!r}): give a number above 0, or None for no limit")
+            if value is None and name not in _ALWAYS:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+                or_none = "" if name in _ALWAYS else ", or None for no limit"
+                raise UsageError(f"Limits({name}={value!r}): give a number above 0{or_none}")
+
+
+_ALWAYS = frozenset({"parallel", "repeats", "attempts"})

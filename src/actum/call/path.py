@@ -10,15 +10,19 @@ waits, and the run is started anew when the answer is there.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import copy
 import logging
 import random
 import socket
+import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct
 
-from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
+from ..core.call import Effect, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import (
     ApprovalDenied,
     ApprovalExpired,
@@ -26,13 +30,15 @@ from ..core.errors import (
     CallError,
     CallTimeout,
     InDoubt,
+    InvalidResult,
     ResourceLimit,
     ToolBug,
     Unavailable,
+    tell_problem,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
-from ..core.interfaces import Clock, Context, Journal
-from ..core.json import Json
+from ..core.interfaces import Clock, Context, Journal, Toolset, Waiting
+from ..core.json import Json, JsonObject
 from ..core.record import Asked, Intended, Refused, Settled, new_id
 from .limit import Limits
 from .plan import Plan, Terms, decide, same_arguments
@@ -88,6 +94,8 @@ class CallPath:
         self._limits = limits
         self._slots = asyncio.Semaphore(limits.parallel)
         self._progress = self._tell_progress if scope.emit is not None else None
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
 
     def polled(self, name: str) -> bool:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
@@ -136,20 +144,21 @@ class CallPath:
         known = recording.outcome(place)
         if known is not None:
             return known[0]
+        doubtful = recording.in_doubt(place)
         try:
             if refusal is not None:
                 raise refusal
             plan = decide(call, place, self.catalog, self._terms)
             asked = self._standing_question(plan, place)
         except CallError as error:
-            return self._refuse(call, place, error)
-        if recording.in_doubt(place) and not plan.bound.tool.repeatable:
-            return self._settle_doubt(plan, place)
+            return self._settle_doubt(call, place) if doubtful else self._refuse(call, place, error)
+        if doubtful and not plan.bound.tool.repeatable:
+            return self._settle_doubt(call, place)
         if asked is not None:
             return _pending(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
-        return await self._execute(plan, place)
+        return await self._execute(plan, plan.bound.toolset, place)
 
     def _standing_question(self, plan: Plan, place: Place) -> Asked | None:
         """What a person must answer before this plan may be carried out; None when nothing is in the way.
@@ -158,18 +167,18 @@ class CallPath:
             ApprovalDenied: the answer was no.
             ApprovalExpired: the answer was given for other arguments, or another version of the tool.
         """
-        kind = "approval" if plan.decision.verdict == "ask" else "result"
-        if kind == "result" and plan.bound.toolset is not None:
+        asked = self._scope.recording.asked(place)
+        answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
+        if answer is not None and answer.verdict == "deny":
+            raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if plan.decision.verdict == "allow" and plan.bound.toolset is not None:
             return None
-        recording = self._scope.recording
-        asked = recording.asked(place)
         if asked is None:
             return self._ask(plan, place)
-        answer = recording.answers.get(asked.id)
         if answer is None:
             return asked
-        if answer.verdict == "deny":
-            raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if asked.kind == "approval" and answer.verdict != "approve":
+            raise ApprovalDenied("A person was asked about this call and did not say yes.")
         if asked.version != plan.bound.tool.digest or asked.call is None:
             raise ApprovalExpired("The tool has changed since this call was approved. It was not made.")
         if not same_arguments(asked.call.arguments, plan.call.arguments):
@@ -178,10 +187,9 @@ class CallPath:
 
     def _ask(self, plan: Plan, place: Place) -> Asked:
         """Put the question on record."""
-        bare = plan.bound.toolset is None
         asked = Asked(
             id=new_id("ask"),
-            kind="result" if bare else "approval",
+            kind="approval" if plan.decision.verdict == "ask" else "result",
             message=plan.decision.reason,
             reply=place.reply,
             index=place.index,
@@ -189,34 +197,38 @@ class CallPath:
             version=plan.bound.tool.digest,
             rule=plan.decision.rule,
         )
-        self._scope.journal.append(self._scope.run_id, asked)
-        self._scope.recording.ask(asked)
+        self._write_question(asked)
         return asked
+
+    def _write_question(self, asked: Asked) -> None:
+        self._scope.journal.append(self._scope.run_id, asked)
+        self._scope.recording.note_question(asked)
 
     def _refuse(self, call: ToolCall, place: Place, error: CallError) -> ToolResult:
         """The call never reaches a tool; on record why."""
         result = ToolResult(call.id, error=error.failure())
-        elapsed = self._scope.elapsed()
-        self._scope.journal.append(self._scope.run_id, Refused(place.reply, place.index, result, elapsed))
+        refused = Refused(place.reply, place.index, result, self._scope.elapsed(), error.rule)
+        self._scope.journal.append(self._scope.run_id, refused)
+        self._scope.recording.note_outcome(place, refused)
         self._tell_finished(call, result, 0.0)
         return result
 
-    def _settle_doubt(self, plan: Plan, place: Place) -> ToolResult:
+    def _settle_doubt(self, call: ToolCall, place: Place) -> ToolResult:
         """An earlier process began this call and left no word: say so, and do not do it again."""
         error = InDoubt(
             "The program was interrupted during this call. It may or may not have happened; it was not repeated. "
             "Check its effect before you go on, and tell the user."
         )
-        return self._settle(plan.call, place, ToolResult(plan.call.id, error=error.failure()), 0.0)
+        return self._settle(call, place, ToolResult(call.id, error=error.failure()), 0.0)
 
     def _hand_in(self, plan: Plan, place: Place) -> ToolResult:
         """The program carried out this call itself; its answer is the result."""
         asked = self._scope.recording.asked(place)
         answer = self._scope.recording.answers[asked.id] if asked is not None else None
-        result = ToolResult(plan.call.id, (TextPart(answer.text if answer is not None else ""),))
-        return self._settle(plan.call, place, result, 0.0)
+        result = ToolResult(plan.said.id, (TextPart(answer.text if answer is not None else ""),))
+        return self._settle(plan.said, place, result, 0.0)
 
-    async def _execute(self, plan: Plan, place: Place) -> ToolResult:
+    async def _execute(self, plan: Plan, toolset: Toolset, place: Place) -> ToolResult | Pending:
         """Run the tool, an intent on record before each attempt and an outcome after it."""
         scope, tool = self._scope, plan.bound.tool
         attempt = scope.recording.attempts(place)
@@ -225,33 +237,62 @@ class CallPath:
         began = scope.clock.now()
         while True:
             attempt += 1
-            scope.journal.append(
-                scope.run_id,
-                Intended(
-                    place.reply,
-                    place.index,
-                    attempt,
-                    tool.name,
-                    tool.digest,
-                    plan.call.arguments,
-                    plan.key,
-                    plan.decision.rule,
-                    plan.repairs,
-                ),
-            )
-            if not tool.reads_only:
-                await scope.journal.sync()
-            result, error, detail = await self._attempt(plan, place, attempt)
+            await self._intend(plan, place, attempt)
+            try:
+                result, error, detail = await self._attempt(plan, toolset, place, attempt)
+            except Waiting as waiting:
+                return self._wait_with(waiting, place)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
+            seconds = scope.clock.now() - began
+            result = self._settle(plan.said, place, result, seconds, detail, final=wait is None)
             if wait is None:
-                return self._settle(plan.call, place, result, scope.clock.now() - began, detail)
-            self._settle(plan.call, place, result, scope.clock.now() - began, detail, final=False)
+                return result
             await scope.clock.sleep(wait)
 
-    async def _attempt(self, plan: Plan, place: Place, attempt: int) -> tuple[ToolResult, CallError | None, str]:
+    async def _intend(self, plan: Plan, place: Place, attempt: int) -> None:
+        """The intent of an attempt, on disk before a tool that may change anything starts."""
+        scope, tool = self._scope, plan.bound.tool
+        scope.journal.append(
+            scope.run_id,
+            Intended(
+                place.reply,
+                place.index,
+                attempt,
+                tool.name,
+                tool.digest,
+                plan.call.arguments,
+                plan.key,
+                plan.decision.rule,
+                plan.repairs,
+            ),
+        )
+        scope.recording.note_attempt(place, attempt)
+        if not tool.reads_only:
+            await scope.journal.sync(scope.run_id)
+
+    def _wait_with(self, waiting: Waiting, place: Place) -> Pending:
+        """The tool's work waits for a person elsewhere: so does this call, on record."""
+        pending = waiting.pending
+        if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
+            self._write_question(
+                Asked(
+                    id=pending.id,
+                    kind=pending.kind,
+                    message=pending.message,
+                    reply=place.reply,
+                    index=place.index,
+                    call=pending.call,
+                    run=waiting.run_id,
+                )
+            )
+        return pending
+
+    async def _attempt(
+        self, plan: Plan, toolset: Toolset, place: Place, attempt: int
+    ) -> tuple[ToolResult, CallError | None, str]:
         """One attempt: its result, the error it failed by, and a detail for the record."""
-        scope, tool, call = self._scope, plan.bound.tool, plan.call
-        assert plan.bound.toolset is not None
+        scope, tool = self._scope, plan.bound.tool
+        call = msgspec.structs.replace(plan.call, arguments=_own(plan.call.arguments))
         context = Context(
             run_id=scope.run_id,
             call=call,
@@ -260,55 +301,112 @@ class CallPath:
             principal=self._terms.principal,
             deps=scope.deps,
             attachments=scope.attachments,
+            answers=scope.recording.answers,
             progress=self._progress,
         )
-        seconds = tool.timeout_s if tool.timeout_s is not None else self._limits.call_seconds
+        limit = scope.clock.timeout(tool.timeout_s if tool.timeout_s is not None else self._limits.call_seconds)
         detail = ""
+        error: CallError
         try:
-            async with scope.clock.timeout(seconds):
-                return await plan.bound.toolset.execute(call, context), None, ""
+            async with limit:
+                result = _checked(await toolset.execute(call, context), plan)
+            return result, None, ""
         except CallError as known:
             error = known
-        except asyncio.CancelledError:
-            error = CallCancelled("The run was cancelled during this call.", effect="none" if tool.reads_only else None)
-            self._settle(call, place, ToolResult(call.id, error=error.failure()), 0.0)
+        except Waiting:
             raise
         except TimeoutError:
-            error = CallTimeout(f"No answer within {seconds} seconds; it may have happened all the same.")
-        except Exception as bug:  # the one place that hears of a tool's own exceptions: the record and the log
+            what = "No answer in time" if limit.expired() else "The tool waited in vain for something"
+            error = CallTimeout(f"{what}; it may have happened all the same.")
+        except asyncio.CancelledError as cancelled:
+            if _is_being_cancelled():
+                self._settle_cancelled(plan, place)
+                raise
+            error, detail = _translate(cancelled), _where(cancelled)
+        except Exception as bug:  # the one place that hears of a tool's own: the record and the log do
             error, detail = _translate(bug), _where(bug)
             log.error("tool %s failed: %s (%s)", tool.name, detail, error.reference)
             log.debug("tool %s failed (%s)", tool.name, error.reference, exc_info=bug)
+        finally:
+            context.close()
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
         return ToolResult(call.id, error=error.failure()), error, detail
 
+    def _settle_cancelled(self, plan: Plan, place: Place) -> None:
+        effect: Effect | None = "none" if plan.bound.tool.reads_only else None
+        error = CallCancelled("The run was cancelled during this call.", effect=effect)
+        self._settle(plan.said, place, ToolResult(plan.said.id, error=error.failure()), 0.0)
+
     def _settle(
         self, call: ToolCall, place: Place, result: ToolResult, seconds: float, detail: str = "", *, final: bool = True
     ) -> ToolResult:
-        """Write down how an attempt ended."""
-        elapsed = self._scope.elapsed()
-        self._scope.journal.append(
-            self._scope.run_id, Settled(place.reply, place.index, result, seconds, elapsed, detail, final)
-        )
+        """Write down how an attempt ended. What the journal can not hold is no result."""
+        settled = Settled(place.reply, place.index, result, seconds, self._scope.elapsed(), detail, final)
+        try:
+            self._scope.journal.append(self._scope.run_id, settled)
+        except (TypeError, ValueError, RecursionError):
+            error = InvalidResult("The tool returned something that is no value.").failure()
+            settled = msgspec.structs.replace(settled, result=ToolResult(call.id, error=error))
+            self._scope.journal.append(self._scope.run_id, settled)
+        self._scope.recording.note_outcome(place, settled)
         if final:
-            self._tell_finished(call, result, seconds)
-        return result
+            self._tell_finished(call, settled.result, seconds)
+        return settled.result
 
     def _tell_finished(self, call: ToolCall, result: ToolResult, seconds: float) -> None:
         if self._scope.emit is not None:
             self._scope.emit(CallFinished(call, result, seconds))
 
-    def _tell_progress(self, call: ToolCall, value: Json) -> None:
-        if self._scope.emit is not None:
-            self._scope.emit(CallProgress(call.id, value))
+    def _tell_progress(self, context: Context, value: Json) -> None:
+        """Pass progress on, from whichever thread it is told."""
+        if threading.get_ident() == self._thread:
+            self._deliver(context, value)
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody hears
+                self._loop.call_soon_threadsafe(self._deliver, context, value)
+
+    def _deliver(self, context: Context, value: Json) -> None:
+        if self._scope.emit is not None and not context.is_over:
+            self._scope.emit(CallProgress(context.call.id, value))
+
+
+def _is_being_cancelled() -> bool:
+    """Somebody cancels this task; else the cancellation is a tool's own doing."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _own(arguments: JsonObject) -> JsonObject:
+    """A copy for the tool to do with as it likes: what is on record and what another attempt gets stays as it is."""
+    if any(isinstance(value, list | dict) for value in arguments.values()):
+        return copy.deepcopy(arguments)
+    return dict(arguments)
+
+
+def _checked(result: ToolResult, plan: Plan) -> ToolResult:
+    """The result of this call, as the tool's own schema of results has it.
+
+    Raises:
+        InvalidResult: it is none.
+    """
+    if not isinstance(result, ToolResult):
+        raise InvalidResult("The tool returned something that is no result.")
+    if result.call_id != plan.said.id:
+        result = msgspec.structs.replace(result, call_id=plan.said.id)
+    schema = plan.bound.result
+    if schema is not None and result.structured is not UNSET and result.error is None:
+        problems = schema.problems(result.structured)
+        if problems:
+            raise InvalidResult(f"The tool returned what it did not promise: {tell_problem(problems[0])}")
+    return result
 
 
 def _pending(asked: Asked) -> Pending:
     return Pending(asked.id, asked.kind, asked.message, asked.call)
 
 
-def _translate(bug: Exception) -> CallError:
+def _translate(bug: BaseException) -> CallError:
     """What an exception of a tool's code means to us. Its own words stay out: they may hold paths and secrets."""
     reference = new_id("ref")
     match bug:
@@ -324,7 +422,7 @@ def _translate(bug: Exception) -> CallError:
             return ToolBug(f"The tool failed by an internal error (reference {reference}).", reference=reference)
 
 
-def _where(bug: Exception) -> str:
+def _where(bug: BaseException) -> str:
     """The exception's class and the innermost line of code, without its message."""
     frames = traceback.extract_tb(bug.__traceback__)
     place = f" at {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""

@@ -42,6 +42,7 @@ class Plan(Struct, frozen=True):
 
     Attributes:
         bound: the tool.
+        said: the call as the model said it.
         call: the call with the arguments that the tool gets.
         repairs: what was mended, by the dialect or the schema.
         decision: what the policy said.
@@ -49,6 +50,7 @@ class Plan(Struct, frozen=True):
     """
 
     bound: Bound
+    said: ToolCall
     call: ToolCall
     repairs: tuple[str, ...]
     decision: Decision
@@ -63,7 +65,7 @@ def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms) -> Plan
         InvalidArguments: they are not complete, or do not fit the schema.
         PermissionDenied: the policy refuses.
     """
-    bound = catalog.resolve(call.name)
+    bound, said = catalog.resolve(call.name), call
     if not call.complete:
         raise InvalidArguments([_incomplete(call)])
     checked = bound.schema.check(call.arguments, coerce=terms.coerce, extra=terms.extra)
@@ -72,9 +74,11 @@ def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms) -> Plan
     if checked.arguments is not call.arguments:
         call = msgspec.structs.replace(call, arguments=checked.arguments, raw="")
     decision = terms.policy.decide(bound.tool, call, terms.principal)
-    if decision.verdict == "deny":
-        raise PermissionDenied(f"This is not permitted. {decision.reason}".rstrip())
-    return Plan(bound, call, call.repairs + checked.repairs, decision, idempotency_key(terms.root, place, call))
+    if decision.verdict not in ("allow", "ask"):  # what is no verdict lets nothing through
+        denied = PermissionDenied(f"This is not permitted. {decision.reason}".rstrip())
+        denied.rule = decision.rule
+        raise denied
+    return Plan(bound, said, call, call.repairs + checked.repairs, decision, idempotency_key(terms.root, place, call))
 
 
 def idempotency_key(root: str, place: Place, call: ToolCall) -> str:

@@ -60,6 +60,7 @@ class Recording:
         self._attempts: dict[Place, int] = {}
         self._open: set[Place] = set()
         self._asked: dict[Place, Asked] = {}
+        self._children: list[Asked] = []
         for entry in entries:
             self._take(entry.number, entry)
 
@@ -72,23 +73,15 @@ class Recording:
                 self.tools_at.append(self.tools)
                 self.elapsed = record.elapsed
             case Intended() as record:
-                place = Place(record.reply, record.index)
-                self._attempts[place] = record.attempt
-                self._open.add(place)
+                self.note_attempt(Place(record.reply, record.index), record.attempt)
             case Settled() as record:
-                place = Place(record.reply, record.index)
-                self._open.discard(place)
+                self.note_outcome(Place(record.reply, record.index), record)
                 self.elapsed = record.elapsed
-                if record.final:
-                    self._outcomes[place] = (record.result, record.elapsed)
             case Refused() as record:
-                self._outcomes[Place(record.reply, record.index)] = (record.result, record.elapsed)
+                self.note_outcome(Place(record.reply, record.index), record)
                 self.elapsed = record.elapsed
             case Asked() as record:
-                if record.kind == "answer":
-                    self.questions.append(record)
-                else:
-                    self._asked[Place(record.reply, record.index)] = record
+                self.note_question(record)
             case Answered() as record:
                 self.answers[record.id] = record
             case Ended() as record:
@@ -119,7 +112,8 @@ class Recording:
 
     def waiting(self) -> list[Asked]:
         """What was asked and not yet answered, in order."""
-        return [asked for asked in [*self._asked.values(), *self.questions] if asked.id not in self.answers]
+        asked = [*self._asked.values(), *self._children, *self.questions]
+        return [each for each in asked if each.id not in self.answers]
 
     def beginning(self) -> Started:
         """The record that the run began with.
@@ -131,9 +125,22 @@ class Recording:
             raise JournalError("this run has no Started record: it can not be shown or resumed")
         return self.started
 
-    def ask(self, asked: Asked) -> None:
-        """Take note of something asked after the entries were read."""
-        if asked.kind == "answer":
+    def note_attempt(self, place: Place, attempt: int) -> None:
+        """An attempt at a call begins."""
+        self._attempts[place] = attempt
+        self._open.add(place)
+
+    def note_outcome(self, place: Place, record: Settled | Refused) -> None:
+        """A call, or an attempt at it, has its outcome."""
+        self._open.discard(place)
+        if isinstance(record, Refused) or record.final:
+            self._outcomes[place] = (record.result, record.elapsed)
+
+    def note_question(self, asked: Asked) -> None:
+        """A person is asked."""
+        if asked.run:
+            self._children.append(asked)
+        elif asked.kind == "answer":
             self.questions.append(asked)
         else:
             self._asked[Place(asked.reply, asked.index)] = asked

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cached_property
+from heapq import nlargest
 
 import msgspec
 from msgspec import Struct
@@ -15,14 +17,20 @@ from ..core.interfaces import Toolset
 from ..core.schema import Schema, compile_schema
 from ..core.tool import Tool
 
+COMPARED_MAX = 30
+"""So many names are compared letter by letter with one that does not exist: that takes some 60 µs each."""
+
+_WORDS = re.compile(r"[_.\-]+")
+
 
 class Bound(Struct, frozen=True):
-    """A tool, where it lives, and its schema ready for use. `toolset` is None for a bare definition, which the program
+    """A tool, where it lives, and its schemas ready for use. `toolset` is None for a bare definition, which the program
     that uses actum carries out itself."""
 
     tool: Tool
     toolset: Toolset | None
     schema: Schema
+    result: Schema | None = None
 
 
 class Catalog:
@@ -75,14 +83,24 @@ class Catalog:
         """
         found = self._bound.get(name)
         if found is None:
-            near = get_close_matches(name, self._bound, n=3, cutoff=0.6) or list(self._bound)[:10]
+            near = get_close_matches(name, self._related(name), n=3, cutoff=0.6) or list(self._bound)[:10]
             known = f"You may use: {', '.join(near)}." if near else "There are no tools in this run."
             raise UnknownTool(f"There is no tool called {name[:64]!r}. {known}")
         return found
+
+    def _related(self, name: str) -> list[str]:
+        """The names to compare with: all, or where they are many, those that share the most words with it."""
+        if len(self._bound) <= COMPARED_MAX:
+            return list(self._bound)
+        words = set(_WORDS.split(name.lower()))
+        return nlargest(COMPARED_MAX, self._bound, key=lambda known: len(words & set(_WORDS.split(known.lower()))))
 
 
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
-        return Bound(tool, toolset, before.schema)
-    return Bound(tool, toolset, compile_schema(tool.parameters, where=f"tool {tool.name!r}"))
+        return Bound(tool, toolset, before.schema, before.result)
+    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}")
+    if tool.result is None:
+        return Bound(tool, toolset, schema)
+    return Bound(tool, toolset, schema, compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True))

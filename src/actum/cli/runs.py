@@ -13,6 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ..call.recording import Place
+from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.message import UserMessage
@@ -202,7 +203,7 @@ def _read(entry: Entry) -> Record | None:
     """The record of an entry; None when its bytes are gone or are no record."""
     try:
         return entry.record
-    except msgspec.DecodeError:
+    except JournalError:
         return None
 
 

@@ -29,6 +29,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from .call import Effect, Failure, Problem
+from .json import whole_text
 
 
 class ActumError(Exception):
@@ -113,12 +114,14 @@ class CallError(ActumError):
     code: ClassVar[str]
     effect: Effect = "none"
     retry: ClassVar[Retry] = Retry.NEVER
+    rule: str = ""
+    """Which rule of a policy turned the call away; for the record, never told to a model."""
 
     def __init__(
-        self, message: str, *, retry_after: float | None = None, reference: str = "", effect: Effect | None = None
+        self, message: object, *, retry_after: float | None = None, reference: str = "", effect: Effect | None = None
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = whole_text(str(message))
+        super().__init__(self.message)
         self.retry_after = retry_after
         self.reference = reference
         if effect is not None:
@@ -288,13 +291,15 @@ CODES: dict[str, type[CallError]] = {
 """Every kind of failed call by its code."""
 
 
+def tell_problem(problem: Problem) -> str:
+    """One problem in a line: path, rule, expected, received."""
+    came = f", received {problem.received}" if problem.received else ""
+    return f"{problem.path or 'arguments'}: {problem.rule}: expected {problem.expected}{came}"
+
+
 def tell_problems(problems: Sequence[Problem]) -> str:
     """What a model is told of wrong arguments: one line each, first what is missing and must be asked for."""
-    lines = []
-    for problem in problems:
-        where = problem.path or "arguments"
-        came = f", received {problem.received}" if problem.received else ""
-        lines.append(f"{where}: {problem.rule}: expected {problem.expected}{came}")
+    lines = [tell_problem(problem) for problem in problems]
     if any(problem.rule == "required" for problem in problems):
         lines.append("If you do not know a required value, ask the user for it; do not guess.")
     return "Invalid arguments. " + "\n".join(lines)

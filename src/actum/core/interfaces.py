@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from .call import MediaPart, ToolCall, ToolResult
 from .event import Delta, Pending
 from .json import Json, JsonObject
 from .message import Message, Reply
-from .record import Entry, Record, RunSummary
+from .record import Answered, Entry, Record, RunSummary
 from .tool import Tool
 
 
@@ -90,6 +91,20 @@ class Model(Protocol):
         """
 
 
+class Waiting(Exception):
+    """Raised by a toolset whose work goes on elsewhere and waits for a person there: the call waits with it.
+
+    Args:
+        pending: what it waits for. Once that is answered the call is executed again, with the answer in its context.
+        run_id: the run that waits.
+    """
+
+    def __init__(self, pending: Pending, run_id: str) -> None:
+        super().__init__(pending.message)
+        self.pending = pending
+        self.run_id = run_id
+
+
 class Context:
     """What a running tool may know and do besides its arguments. Tools ask for it by a parameter annotated `Context`.
 
@@ -101,9 +116,10 @@ class Context:
         principal: on whose behalf.
         deps: what the program passed as `context=` to `Agent.run`; a tool's own affair.
         attachments: the run's attachments by handle.
+        answers: what was answered so far in this run, by the id of what was asked.
     """
 
-    __slots__ = ("_progress", "attachments", "attempt", "call", "deps", "key", "principal", "run_id")
+    __slots__ = ("_progress", "answers", "attachments", "attempt", "call", "deps", "key", "principal", "run_id")
 
     def __init__(
         self,
@@ -115,7 +131,8 @@ class Context:
         principal: str,
         deps: object,
         attachments: dict[str, MediaPart],
-        progress: Callable[[ToolCall, Json], None] | None,
+        answers: Mapping[str, Answered] | None = None,
+        progress: Callable[[Context, Json], None] | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -124,12 +141,22 @@ class Context:
         self.principal = principal
         self.deps = deps
         self.attachments = attachments
+        self.answers = answers or {}
         self._progress = progress
 
     def progress(self, value: Json) -> None:
-        """Tell whoever watches how far this call is: a share, a sentence, anything JSON."""
+        """Tell whoever watches how far this call is: a share, a sentence, anything JSON. Any thread may."""
         if self._progress is not None:
-            self._progress(self.call, value)
+            self._progress(self, value)
+
+    @property
+    def is_over(self) -> bool:
+        """The call has its outcome, or nobody watches: progress is not told any more."""
+        return self._progress is None
+
+    def close(self) -> None:
+        """The call has its outcome; whatever a thread still tells of it is not heard."""
+        self._progress = None
 
 
 @runtime_checkable
@@ -199,8 +226,19 @@ class Journal(Protocol):
     def append(self, run_id: str, record: Record) -> int:
         """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""
 
-    async def sync(self) -> None:
-        """Return when everything appended so far would survive a loss of power."""
+    def claim(self, run_id: str) -> AbstractContextManager[None]:
+        """The right to drive this run, until the block is left.
+
+        Raises:
+            UsageError: somebody drives it already.
+        """
+
+    async def sync(self, run_id: str) -> None:
+        """Return when everything appended to a run so far would survive a loss of power.
+
+        Raises:
+            JournalError: it could not be written, or another process wrote to this run.
+        """
 
     def keep(self, digest: str, payload: bytes) -> None:
         """Hold a payload under its SHA-256 for records that refer to it, such as the definitions of tools."""

@@ -100,6 +100,11 @@ def dumps(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
+def whole_text(text: str) -> str:
+    """Text that UTF-8 can write: half a surrogate pair becomes U+FFFD."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+
+
 def kind_of(value: object) -> str:
     """The JSON name of a value's type, as the model should read it: `integer`, `array`, ..."""
     match value:
@@ -126,11 +131,11 @@ def _refuse_constant(name: str) -> Json:
 def _without_surrogates(value: Json) -> Json:
     match value:
         case str():
-            return _LONE_SURROGATE.sub("\ufffd", value)
+            return whole_text(value)
         case list():
             return [_without_surrogates(item) for item in value]
         case dict():
-            return {_LONE_SURROGATE.sub("\ufffd", key): _without_surrogates(item) for key, item in value.items()}
+            return {whole_text(key): _without_surrogates(item) for key, item in value.items()}
         case _:
             return value
 

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct
 
 from .call import MediaPart, TextPart, ToolCall, ToolResult
-from .json import JsonObject
+from .errors import UsageError
+from .json import JsonObject, whole_text
 
 
 class ReasoningPart(Struct, frozen=True, tag="reasoning", omit_defaults=True):
@@ -72,8 +73,16 @@ class UserMessage(Struct, frozen=True, tag="user"):
 
     @classmethod
     def of(cls, said: str | UserMessage) -> UserMessage:
-        """The message itself, or one made of plain text."""
-        return said if isinstance(said, UserMessage) else cls((TextPart(said),))
+        """The message itself, or one made of plain text.
+
+        Raises:
+            UsageError: it is neither.
+        """
+        if isinstance(said, UserMessage):
+            return said
+        if not isinstance(said, str):
+            raise UsageError(f"what the user says is a text or a UserMessage, not {type(said).__name__}")
+        return cls((TextPart(whole_text(said)),))
 
     @property
     def text(self) -> str:

@@ -44,6 +44,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         principal: on whose behalf.
         conversation: id of the conversation, empty for a run that stands alone.
         previous: the run before this one in the conversation.
+        seen: how many entries it had when this run began; what it did later is not in this run's history.
         parent: the run whose call started this one.
     """
 
@@ -56,6 +57,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     principal: str = ""
     conversation: str = ""
     previous: str = ""
+    seen: int = 0
     parent: str = ""
 
 
@@ -145,6 +147,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         call: the call with the arguments that would be used.
         version: digest of the tool's definition that is asked about.
         rule: the rule that wants it.
+        run: the child run that waits, where it is not this one.
     """
 
     id: str
@@ -155,6 +158,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     call: ToolCall | None = None
     version: str = ""
     rule: str = ""
+    run: str = ""
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
@@ -203,9 +207,12 @@ class Entry(Struct, frozen=True):
         """The record itself, decoded.
 
         Raises:
-            msgspec.ValidationError: the payload was deleted or is not a record.
+            JournalError: the payload was deleted, or is not a record.
         """
-        return _decoder.decode(self.payload)
+        try:
+            return _decoder.decode(self.payload)
+        except msgspec.DecodeError:
+            raise JournalError(f"entry {self.number} can not be read: its payload was deleted or damaged") from None
 
 
 class RunSummary(Struct, frozen=True, kw_only=True):

@@ -70,6 +70,10 @@ class Schema:
         self._is_valid = validator.is_valid
         self._errors = validator.iter_errors
 
+    def problems(self, value: Json) -> tuple[Problem, ...]:
+        """What is wrong with a value; empty when it fits."""
+        return () if self._is_valid(value) else _problems(self._errors(value), self._document)
+
     def check(
         self, arguments: JsonObject, *, coerce: bool = True, extra: Literal["refuse", "drop"] = "refuse"
     ) -> Checked:
@@ -98,12 +102,13 @@ class Schema:
         return Checked(mending.value, _counted(mending.repairs))
 
 
-def compile_schema(schema: JsonObject, *, where: str) -> Schema:
+def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False) -> Schema:
     """Make a JSON Schema ready for use.
 
     Args:
         schema: of any draft from 4 on, as its `$schema` says; 2020-12 when it says nothing.
         where: whose schema it is, for the error: `tool 'add'`.
+        blanks: whether blank text will do where text is required, as it does for results.
 
     Raises:
         BadTool: it is no JSON Schema, or refers to something outside itself. One line, with the path of the problem.
@@ -112,7 +117,7 @@ def compile_schema(schema: JsonObject, *, where: str) -> Schema:
     ('a: "5" (string) read as 5 (integer)',)
     """
     try:
-        document = _refusing_blanks(schema, schema)
+        document = schema if blanks else _refusing_blanks(schema, schema)
         validator = jsonschema_rs.validator_for(
             document, validate_formats=True, formats=_WIDER_FORMATS, pattern_options=PATTERNS, offline=True
         )

@@ -18,31 +18,36 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TypeVar
 
+from ..core.claim import Claims
 from ..core.errors import JournalError, UnknownName
 from ..core.record import GENESIS, Answered, Asked, Ended, Entry, Record, RunSummary, Started, seal, summarize
 
 T = TypeVar("T")
 
 MIGRATIONS = (
-    """
-    CREATE TABLE entries (
-        run_id TEXT NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL,
-        payload BLOB NOT NULL, salt BLOB NOT NULL, digest BLOB NOT NULL, head BLOB NOT NULL,
-        PRIMARY KEY (run_id, number)
-    ) WITHOUT ROWID;
-    CREATE TABLE runs (
-        run_id TEXT PRIMARY KEY, status TEXT NOT NULL, started REAL NOT NULL, ended REAL, agent TEXT NOT NULL,
-        model TEXT NOT NULL, question TEXT NOT NULL, conversation TEXT NOT NULL, parent TEXT NOT NULL
-    );
-    CREATE INDEX runs_by_conversation ON runs (conversation, started);
-    CREATE INDEX runs_by_start ON runs (started);
-    CREATE TABLE kept (digest TEXT PRIMARY KEY, payload BLOB NOT NULL);
-    """,
+    (
+        """CREATE TABLE entries (
+            run_id TEXT NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL,
+            payload BLOB NOT NULL, salt BLOB NOT NULL, digest BLOB NOT NULL, head BLOB NOT NULL,
+            PRIMARY KEY (run_id, number)
+        )""",
+        """CREATE TABLE runs (
+            run_id TEXT PRIMARY KEY, status TEXT NOT NULL, started REAL NOT NULL, ended REAL, agent TEXT NOT NULL,
+            model TEXT NOT NULL, question TEXT NOT NULL, conversation TEXT NOT NULL, parent TEXT NOT NULL
+        )""",
+        "CREATE INDEX runs_by_conversation ON runs (conversation, started)",
+        "CREATE INDEX runs_by_start ON runs (started)",
+        "CREATE TABLE kept (digest TEXT PRIMARY KEY, payload BLOB NOT NULL)",
+    ),
 )
 """Each brings a file from one schema to the next; `PRAGMA user_version` counts those that were made."""
+
+BUSY_S = 30.0
+"""So long one process waits for another that writes."""
 
 _COLUMNS = "run_id, status, started, ended, agent, model, question, conversation, parent"
 
@@ -50,11 +55,26 @@ Work = Callable[[sqlite3.Connection], None]
 
 
 class _Job:
-    """Something for the thread to do. `done` is told when it is on the disk, or why it is not."""
+    """Something for the thread to do.
 
-    __slots__ = ("done", "durable", "work")
+    Attributes:
+        run_id: the run it belongs to; empty for what belongs to none.
+        work: what to do, with the connection.
+        done: is told when it is on the disk, or why it is not.
+        durable: whether somebody waits for it to survive a loss of power.
+    """
 
-    def __init__(self, work: Work, done: Callable[[BaseException | None], None] | None, durable: bool) -> None:
+    __slots__ = ("done", "durable", "run_id", "work")
+
+    def __init__(
+        self,
+        run_id: str,
+        work: Work,
+        done: Callable[[BaseException | None], None] | None = None,
+        *,
+        durable: bool = False,
+    ) -> None:
+        self.run_id = run_id
         self.work = work
         self.done = done
         self.durable = durable
@@ -78,14 +98,17 @@ class SQLiteJournal:
         self._kept: set[str] = set()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._broken: BaseException | None = None
+        self._conflicts: dict[str, BaseException] = {}
+        self._claims = Claims()
+        self._closed = False
         self._connection = _open(self.path)
         self._thread = threading.Thread(target=self._write, name=f"journal {self.path.name}", daemon=True)
         self._thread.start()
 
     def append(self, run_id: str, record: Record) -> int:
-        self._raise_if_broken()
+        self._raise_if_broken(run_id)
         if run_id not in self._heads:
-            self._heads[run_id] = self._head_on_file(run_id)
+            self._heads[run_id] = (0, GENESIS) if isinstance(record, Started) else self._head_on_file(run_id)
         number, head = self._heads[run_id]
         at = self._now()
         entry = seal(record, number, at, head)
@@ -98,13 +121,16 @@ class SQLiteJournal:
             if isinstance(record, Started | Ended | Asked | Answered):
                 _write_summary(connection, run_id, record, at)
 
-        self._jobs.put(_Job(work, None, durable=False))
+        self._jobs.put(_Job(run_id, work))
         if isinstance(record, Ended):  # the run may go on in another process
             del self._heads[run_id]
         return number
 
-    async def sync(self) -> None:
-        await self._ask(lambda connection: None, durable=True)
+    def claim(self, run_id: str) -> AbstractContextManager[None]:
+        return self._claims.hold(run_id)
+
+    async def sync(self, run_id: str) -> None:
+        await self._ask(lambda connection: None, run_id=run_id, durable=True)
 
     def keep(self, digest: str, payload: bytes) -> None:
         if digest in self._kept:
@@ -112,7 +138,7 @@ class SQLiteJournal:
         self._raise_if_broken()
         self._kept.add(digest)
         statement = "INSERT OR IGNORE INTO kept VALUES (?, ?)"
-        self._jobs.put(_Job(lambda connection: _run(connection, statement, (digest, payload)), None, durable=False))
+        self._jobs.put(_Job("", lambda connection: _run(connection, statement, (digest, payload))))
 
     async def kept(self, digest: str) -> bytes:
         rows = await self._ask(lambda c: c.execute("SELECT payload FROM kept WHERE digest = ?", (digest,)).fetchall())
@@ -122,7 +148,10 @@ class SQLiteJournal:
 
     async def read(self, run_id: str) -> list[Entry]:
         query = "SELECT number, at, payload, salt, digest, head FROM entries WHERE run_id = ? ORDER BY number"
-        return [Entry(*row) for row in await self._ask(lambda c: c.execute(query, (run_id,)).fetchall())]
+        entries = [Entry(*row) for row in await self._ask(lambda c: c.execute(query, (run_id,)).fetchall())]
+        if self._conflicts.pop(run_id, None) or (entries and run_id not in self._heads):
+            self._heads[run_id] = (entries[-1].number + 1, entries[-1].head)
+        return entries
 
     async def runs(self, *, conversation: str = "", limit: int = 50) -> list[RunSummary]:
         where, values = ("WHERE conversation = ?", (conversation,)) if conversation else ("", ())
@@ -130,15 +159,23 @@ class SQLiteJournal:
         return [_summary(row) for row in await self._ask(lambda c: c.execute(query, values).fetchall())]
 
     async def close(self) -> None:
-        if self._thread.is_alive():
-            await self.sync()
-            self._jobs.put(None)
-            await asyncio.to_thread(self._thread.join)
-        self._connection.close()
+        """Write what is left and let go of the file.
 
-    async def _ask(self, query: Callable[[sqlite3.Connection], T], *, durable: bool = False) -> T:
+        Raises:
+            JournalError: something could not be written.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+        self._connection.close()
+        if self._broken is not None:
+            raise JournalError(f"the journal {self.path} failed: {self._broken}")
+
+    async def _ask(self, query: Callable[[sqlite3.Connection], T], *, run_id: str = "", durable: bool = False) -> T:
         """Have the thread do this, after all that it was given before, and wait for what comes of it."""
-        self._raise_if_broken()
+        self._raise_if_broken(run_id)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         found: list[T] = []
@@ -158,7 +195,7 @@ class SQLiteJournal:
             with contextlib.suppress(RuntimeError):  # the loop was closed: nobody waits any more
                 loop.call_soon_threadsafe(settle, error)
 
-        self._jobs.put(_Job(work, done, durable))
+        self._jobs.put(_Job(run_id, work, done, durable=durable))
         await future
         return found[0]
 
@@ -171,14 +208,17 @@ class SQLiteJournal:
         def work(connection: sqlite3.Connection) -> None:
             rows.extend(connection.execute(query, (run_id,)).fetchall())
 
-        self._jobs.put(_Job(work, lambda error: finished.set(), durable=False))
+        self._jobs.put(_Job("", work, lambda error: finished.set()))
         finished.wait()
-        self._raise_if_broken()
+        self._raise_if_broken(run_id)
         return (rows[0][0] + 1, rows[0][1]) if rows else (0, GENESIS)
 
-    def _raise_if_broken(self) -> None:
-        if self._broken is not None:
-            raise JournalError(f"the journal {self.path} failed: {self._broken}")
+    def _raise_if_broken(self, run_id: str = "") -> None:
+        if self._closed:
+            raise JournalError(f"the journal {self.path} is closed")
+        error = self._broken or self._conflicts.get(run_id)
+        if error is not None:
+            raise JournalError(f"the journal {self.path} failed: {error}")
 
     def _write(self) -> None:
         """The thread: take what has come together, write it in one transaction, tell those who wait."""
@@ -189,20 +229,30 @@ class SQLiteJournal:
                 batch.append(self._jobs.get())
             stop = None in batch
             jobs = [job for job in batch if job is not None]
-            error = self._broken or self._commit(jobs)
-            self._broken = error
+            self._broken = self._broken or self._commit(jobs)
             for job in jobs:
                 if job.done is not None:
-                    job.done(error)
+                    job.done(self._broken or self._conflicts.get(job.run_id))
 
     def _commit(self, jobs: list[_Job]) -> BaseException | None:
-        """Write a batch; what went wrong is returned, for everybody who waits and for everything after."""
+        """Write a batch; what went wrong with the file is returned, for everybody who waits and for everything after.
+
+        What another process has written first is a conflict of its run alone.
+        """
         try:
             level = "FULL" if any(job.durable for job in jobs) else "NORMAL"
             self._connection.execute(f"PRAGMA synchronous={level}")
             self._connection.execute("BEGIN IMMEDIATE")
             for job in jobs:
-                job.work(self._connection)
+                if job.run_id in self._conflicts:
+                    continue
+                try:
+                    self._connection.execute("SAVEPOINT job")
+                    job.work(self._connection)
+                    self._connection.execute("RELEASE job")
+                except sqlite3.IntegrityError:
+                    self._connection.execute("ROLLBACK TO job")
+                    self._conflicts[job.run_id] = JournalError(f"run {job.run_id} is written by another process too")
             self._connection.execute("COMMIT")
         except (sqlite3.Error, JournalError) as error:
             if self._connection.in_transaction:
@@ -214,21 +264,42 @@ class SQLiteJournal:
 def _open(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
-        connection.execute("PRAGMA journal_mode=WAL")
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_S)
+        _use_wal(connection)
         _migrate(connection, path)
     except (sqlite3.Error, OSError) as error:
         raise JournalError(f"can not open the journal {path}: {error}") from error
     return connection
 
 
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to the write-ahead log. SQLite does not wait by itself for another process that does the same."""
+    until = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+
+
 def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the file to this version's schema, each step in a transaction of its own."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    if version > len(MIGRATIONS):
-        raise JournalError(f"the journal {path} was written by a newer actum (schema {version}): update actum")
-    for step in range(version, len(MIGRATIONS)):
-        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[step]}; PRAGMA user_version={step + 1}; COMMIT;")
+    """Bring the file to this version's schema, all of it or nothing; one process does it while others wait."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise JournalError(f"the journal {path} was written by a newer actum (schema {version}): update actum")
+        for migration in MIGRATIONS[version:]:
+            for statement in migration:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA user_version={len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
 
 
 def _write_summary(

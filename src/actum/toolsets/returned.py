@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from pathlib import PurePath
@@ -15,12 +14,10 @@ from msgspec import UNSET
 from ..core.attachment import File
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.errors import InvalidResult
-from ..core.json import Json, dumps
+from ..core.json import Json, dumps, whole_text
 
 DONE = TextPart("Done.")
 """What a model reads of a function that returned None: it worked, and there is nothing to tell."""
-
-_HALF_PAIR = re.compile(r"[\ud800-\udfff]")
 
 
 def result_of(call_id: str, value: object) -> ToolResult:
@@ -35,7 +32,7 @@ def result_of(call_id: str, value: object) -> ToolResult:
         InvalidResult: JSON can't hold it.
     """
     if type(value) is str:
-        return ToolResult(call_id, (TextPart(_whole_text(value)),))
+        return ToolResult(call_id, (TextPart(whole_text(value)),))
     if type(value) is int or type(value) is bool:  # for speed; what comes last would do
         return ToolResult(call_id, structured=value)
     if value is None:
@@ -85,7 +82,7 @@ def _part(item: object) -> TextPart | MediaPart:
         case TextPart() | MediaPart():
             return item
         case str():
-            return TextPart(_whole_text(item))
+            return TextPart(whole_text(item))
         case _:
             return TextPart(dumps(to_json(item)))
 
@@ -113,20 +110,15 @@ _encoder = msgspec.json.Encoder(enc_hook=_by_its_own_means)
 _decoder: msgspec.json.Decoder[Json] = msgspec.json.Decoder()
 
 
-def _whole_text(text: str) -> str:
-    """Text that UTF-8 can write: half a surrogate pair becomes U+FFFD."""
-    return text if text.isascii() else _HALF_PAIR.sub("\ufffd", text)
-
-
 def _made_sound(value: Json) -> Json:
     match value:
         case str():
-            return _whole_text(value)
+            return whole_text(value)
         case float() if not math.isfinite(value):
             raise InvalidResult(f"The tool returned {value}, which is no number that JSON can hold.")
         case list() | tuple():
             return [_made_sound(item) for item in value]
         case dict():
-            return {_whole_text(key): _made_sound(item) for key, item in value.items()}
+            return {whole_text(key): _made_sound(item) for key, item in value.items()}
         case _:
             return value
