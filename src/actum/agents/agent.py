@@ -168,8 +168,8 @@ class Agent:
                 instructions=self._render_instructions(UserMessage.of(question).text),
                 tools=(await self._listed()).digest,
                 limits=self._limits_recorded,
-                principal=whole_text(principal),
-                conversation=whole_text(conversation),
+                principal=_checked_text("principal", principal),
+                conversation=_checked_text("conversation", conversation),
                 previous=before.run_id,
                 seen=before.seen,
             )
@@ -436,6 +436,12 @@ def _checked_id(run_id: str) -> str:
     if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
         raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
     return run_id
+
+
+def _checked_text(name: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise UsageError(f"{name}={value!r}: give a text")
+    return whole_text(value)
 
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")

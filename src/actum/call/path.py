@@ -171,12 +171,12 @@ class CallPath:
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if asked is not None and answer is None:
+            return asked
         if plan.decision.verdict == "allow" and plan.bound.toolset is not None:
             return None
-        if asked is None:
+        if asked is None or answer is None:
             return self._ask(plan, place)
-        if answer is None:
-            return asked
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
         if asked.version != plan.bound.tool.digest or asked.call is None:
@@ -247,7 +247,11 @@ class CallPath:
             result = self._settle(plan.said, place, result, seconds, detail, final=wait is None)
             if wait is None:
                 return result
-            await scope.clock.sleep(wait)
+            try:
+                await scope.clock.sleep(wait)
+            except asyncio.CancelledError:
+                self._settle_cancelled(plan, place)
+                raise
 
     async def _intend(self, plan: Plan, place: Place, attempt: int) -> None:
         """The intent of an attempt, on disk before a tool that may change anything starts."""

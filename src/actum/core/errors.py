@@ -111,7 +111,7 @@ class CallError(ActumError):
         effect: what may have changed in the world, where it is known better than the class tells.
     """
 
-    code: ClassVar[str]
+    code: ClassVar[str] = "tool_error"
     effect: Effect = "none"
     retry: ClassVar[Retry] = Retry.NEVER
     rule: str = ""

@@ -292,6 +292,9 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version > len(MIGRATIONS):
             raise JournalError(f"the journal {path} was written by a newer actum (schema {version}): update actum")
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE type = 'table'").fetchone()
+        if version == 0 and tables:
+            raise JournalError(f"{path} is a database of something else: name another file for the journal")
         for migration in MIGRATIONS[version:]:
             for statement in migration:
                 connection.execute(statement)
