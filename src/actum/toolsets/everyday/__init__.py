@@ -1,7 +1,7 @@
-"""Everyday tools: a calculator, the clocks of the world, dates, units, a folder to search and to note in, facts on countries.
+"""Everyday tools: a calculator, the clocks of the world, dates, units, files and notes, facts on countries.
 
-They need no key and no network. All of them only read, except `write_note`, which declares that it writes and so is asked about
-where a policy asks. The facts stand in `actum/data`, with where they come from.
+They need no key and no network. All of them only read, except `write_note`, which declares that it writes and so is
+asked about where a policy asks. The facts stand in `actum/data`, with where they come from.
 """
 
 from __future__ import annotations
@@ -42,5 +42,7 @@ def everyday_tools(root: Path | str = ".", now: Callable[[ZoneInfo], datetime] =
         country_facts,
         query_data,
     )
-    look = tool(effects={"read"})
-    return [*map(look, reads), tool(effects={"write"})(folder.write_note)]
+    return [
+        *(FunctionTool(function, effects={"read"}) for function in reads),
+        tool(effects={"write"})(folder.write_note),
+    ]

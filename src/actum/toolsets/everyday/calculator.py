@@ -1,10 +1,10 @@
 """`calculate`: arithmetic as people write it, in a language of its own. Nothing is evaluated as Python.
 
-It knows numbers, `+ - * / // % ^ **`, brackets, `!`, percent, a few functions and constants, and the signs × ÷ · − （）.
+It knows numbers, `+ - * / // % ^ **`, brackets, `!`, percent, some functions and constants, and the signs × ÷ · − （）.
 `%` before a number or a bracket is the remainder, anywhere else it is percent: `17 % 5` is 2, `15% * 80` is 12.
 Whole numbers are exact up to 1,200 digits; everything else is a 64-bit float, told to 12 digits.
 
-Limits: 500 characters, 50 levels of brackets, no variables, no complex numbers, and no sum of money should hang on a float.
+Limits: 500 characters, 50 levels of brackets, no variables, no complex numbers. No sum of money should hang on a float.
 """
 
 from __future__ import annotations
@@ -25,38 +25,14 @@ FACTORIAL_MAX = 400
 EXACT_MAX = 2**53
 
 _SIGNS = str.maketrans("×·✕÷−–（）［］，。＋－＊／％＾！　", "***/--()(),.+-*/%^! ")
-_WORDS = ((re.compile(r"\bpercent\b|百分号", re.IGNORECASE), "%"), (re.compile(r"(?<=%)\s*(?:of|的)\b", re.IGNORECASE), "*"))
+_WORDS = (
+    (re.compile(r"\bpercent\b|百分号", re.IGNORECASE), "%"),
+    (re.compile(r"(?<=%)\s*(?:of|的)\b", re.IGNORECASE), "*"),
+)
 _GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?![\d,])")
-_TOKEN = re.compile(r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(\*\*|//|[-+*/%^(),!√])|([A-Za-zπ_][A-Za-z0-9_]*))")
-
-_CONSTANTS: dict[str, float] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
-_FUNCTIONS: dict[str, tuple[int, Callable[..., Number]]] = {
-    "sqrt": (1, math.sqrt),
-    "cbrt": (1, math.cbrt),
-    "abs": (1, abs),
-    "exp": (1, math.exp),
-    "ln": (1, math.log),
-    "log": (1, math.log10),
-    "log2": (1, math.log2),
-    "log10": (1, math.log10),
-    "sin": (1, math.sin),
-    "cos": (1, math.cos),
-    "tan": (1, math.tan),
-    "asin": (1, math.asin),
-    "acos": (1, math.acos),
-    "atan": (1, math.atan),
-    "radians": (1, math.radians),
-    "degrees": (1, math.degrees),
-    "floor": (1, math.floor),
-    "ceil": (1, math.ceil),
-    "round": (1, round),
-    "factorial": (1, lambda n: _factorial(n)),
-    "gcd": (2, lambda a, b: math.gcd(_whole(a), _whole(b))),
-    "lcm": (2, lambda a, b: math.lcm(_whole(a), _whole(b))),
-    "min": (0, min),
-    "max": (0, max),
-}
-"""Name: how many arguments (0: at least one), and what does it."""
+_TOKEN = re.compile(
+    r"\s*(?:(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|(\*\*|//|[-+*/%^(),!√])|([A-Za-zπ_][A-Za-z0-9_]*))"
+)
 
 
 class Calculation(TypedDict):
@@ -243,10 +219,12 @@ def _power(base: Number, exponent: Number) -> Number:
     if isinstance(base, int) and isinstance(exponent, int) and exponent >= 0:
         if abs(base) > 1 and base.bit_length() * exponent > BITS_MAX:
             raise ToolError("The power is too large.")
-        return base**exponent
+        whole: int = base**exponent
+        return whole
     if base < 0 and not float(exponent).is_integer():
         raise ToolError("A root of a negative number is not a real number.")
-    return float(base) ** float(exponent)
+    value: float = float(base) ** float(exponent)
+    return value
 
 
 def _factorial(value: Number) -> int:
@@ -279,3 +257,33 @@ def _guard(value: Number) -> Number:
     elif not math.isfinite(value):
         raise ToolError("The result is too large.")
     return value
+
+
+_CONSTANTS: dict[str, float] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
+_FUNCTIONS: dict[str, tuple[int, Callable[..., Number]]] = {
+    "sqrt": (1, math.sqrt),
+    "cbrt": (1, math.cbrt),
+    "abs": (1, abs),
+    "exp": (1, math.exp),
+    "ln": (1, math.log),
+    "log": (1, math.log10),
+    "log2": (1, math.log2),
+    "log10": (1, math.log10),
+    "sin": (1, math.sin),
+    "cos": (1, math.cos),
+    "tan": (1, math.tan),
+    "asin": (1, math.asin),
+    "acos": (1, math.acos),
+    "atan": (1, math.atan),
+    "radians": (1, math.radians),
+    "degrees": (1, math.degrees),
+    "floor": (1, math.floor),
+    "ceil": (1, math.ceil),
+    "round": (1, round),
+    "factorial": (1, _factorial),
+    "gcd": (2, lambda a, b: math.gcd(_whole(a), _whole(b))),
+    "lcm": (2, lambda a, b: math.lcm(_whole(a), _whole(b))),
+    "min": (0, lambda *numbers: min(numbers)),
+    "max": (0, lambda *numbers: max(numbers)),
+}
+"""Name: how many arguments (0: at least one), and what does it."""

@@ -1,8 +1,8 @@
 """`country_facts` and `query_data`: some facts on 117 countries, asked for one by one or in SQL.
 
-The data is `countries.csv`, which ships with actum. `query_data` runs a model's SQL over a copy of it in memory, and that is
-all it can reach: SQLite's authorizer permits reading these columns and calling harmless functions, nothing else; a query has
-half a second, 200 rows, and 2,000 characters a value.
+The data is `countries.csv`, which ships with actum. `query_data` runs a model's SQL over a copy of it in memory, and
+that is all it can reach: SQLite's authorizer permits reading these columns and calling harmless functions, nothing
+else; a query has half a second, 200 rows, and 2,000 characters a value.
 """
 
 from __future__ import annotations
@@ -24,19 +24,46 @@ CHARACTERS_MAX = 2_000
 VALUE_BYTES_MAX = 100_000
 SQL_BYTES_MAX = 5_000
 
-_COLUMNS = "name name_zh capital capital_zh continent continent_zh area_km2 population population_year".split()
+_COLUMNS = (
+    "name",
+    "name_zh",
+    "capital",
+    "capital_zh",
+    "continent",
+    "continent_zh",
+    "area_km2",
+    "population",
+    "population_year",
+)
 _NUMBERS = {"area_km2", "population", "population_year"}
 _FIELDS: dict[Field, tuple[str, ...]] = {
     "capital": ("capital", "capital_zh"),
     "population": ("population", "population_year"),
     "area": ("area_km2",),
     "continent": ("continent", "continent_zh"),
-    "all": tuple(_COLUMNS[2:]),
+    "all": _COLUMNS[2:],
 }
 _FUNCTIONS = frozenset(
-    """abs avg coalesce count group_concat hex ifnull iif instr length like lower ltrim max min nullif replace round rtrim
-    sign substr substring sum total trim upper row_number rank dense_rank ntile lag lead first_value last_value""".split()
+    {
+        *(
+            "abs",
+            "avg",
+            "coalesce",
+            "count",
+            "group_concat",
+            "hex",
+            "ifnull",
+            "iif",
+            "instr",
+            "length",
+            "like",
+            "lower",
+        ),
+        *("ltrim", "max", "min", "nullif", "replace", "round", "rtrim", "sign", "substr", "substring", "sum", "total"),
+        *("trim", "upper", "row_number", "rank", "dense_rank", "ntile", "lag", "lead", "first_value", "last_value"),
+    }
 )
+"""What a query may call. Not `printf` and `randomblob`, which make much out of nothing."""
 
 Cell = str | int | float | None
 
@@ -50,8 +77,8 @@ class Rows(TypedDict):
 
 
 def country_facts(name: str, field: Field = "all") -> dict[str, Cell]:
-    """Look up facts on a country: its capital, its population (how many people live there), its area (how big it is), its
-    continent.
+    """Look up facts on a country: its capital, its population (how many people live there), its area (how big it is)
+    or its continent.
 
     Args:
         name: The country, in English or Chinese.
@@ -59,13 +86,17 @@ def country_facts(name: str, field: Field = "all") -> dict[str, Cell]:
     """
     country = _countries().get(_key(name))
     if country is None:
-        raise ToolError(f"{name[:60]!r} is not among the {len(set(map(id, _countries().values())))} countries known here.")
-    return {"country": country["name"], "country_zh": country["name_zh"]} | {key: country[key] for key in _FIELDS[field]}
+        raise ToolError(
+            f"{name[:60]!r} is not among the {len(set(map(id, _countries().values())))} countries known here."
+        )
+    return {"country": country["name"], "country_zh": country["name_zh"]} | {
+        key: country[key] for key in _FIELDS[field]
+    }
 
 
 def query_data(sql: str) -> Rows:
-    """Answer a read-only SQL query over the table countries, with the columns name, name_zh, capital, capital_zh, continent,
-    continent_zh, area_km2, population and population_year.
+    """Answer a read-only SQL query over the table countries, which has the columns name, name_zh, capital, capital_zh,
+    continent, continent_zh, area_km2, population and population_year.
 
     Args:
         sql: One SELECT statement in SQLite's dialect.
@@ -128,8 +159,8 @@ def _database() -> sqlite3.Connection:
 
 
 def _authorize(action: int, first: str | None, second: str | None, database: str | None, trigger: str | None) -> int:
-    """Allow a SELECT that reads the table and calls functions of the list. All else is denied, and so are PRAGMA, ATTACH,
-    recursion, temporary tables and SQLite's own catalogue."""
+    """Allow a SELECT that reads the table and calls functions of the list. All else is denied, and so are PRAGMA,
+    ATTACH, recursion, temporary tables and SQLite's own catalogue."""
     match action:
         case sqlite3.SQLITE_SELECT:
             allowed = True

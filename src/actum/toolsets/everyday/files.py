@@ -1,8 +1,8 @@
 """`find_files` and `write_note`: a folder to look into, and one place in it to write to.
 
-A search stays below the root: it follows no symbolic link, shows no hidden file and reads no file's content. Notes go to the
-folder `notes` below the root and nowhere else; a note is added to a file, nothing is overwritten. What is not covered: a process
-with rights on the same folder that swaps folders for links while a note is written.
+A search stays below the root: it follows no symbolic link, shows no hidden file and reads no file's content. Notes go
+to the folder `notes` below the root and nowhere else; a note is added to a file, nothing is overwritten. What is not
+covered: a process with rights on the same folder that swaps folders for links while a note is written.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class FoundFiles(TypedDict):
 
 
 class Note(TypedDict):
-    """A note that was written down, and how large its file is now."""
+    """A note that was written down: in which file, and how large that is now."""
 
-    file: str
+    noted_in: str
     bytes: int
 
 
@@ -85,7 +85,9 @@ class Folder:
             file: Name of the file in the folder of notes.
         """
         if not _NAME.fullmatch(file) or ".." in file:
-            raise ToolError(f"{file[:60]!r} is no name for a file of notes. Use letters, digits, spaces, dots and dashes.")
+            raise ToolError(
+                f"{file[:60]!r} is no name for a file of notes. Use letters, digits, spaces, dots and dashes."
+            )
         line = text.strip() + "\n"
         if len(line.encode()) > NOTE_BYTES_MAX:
             raise ToolError(f"A note has at most {NOTE_BYTES_MAX} bytes.")
@@ -94,7 +96,7 @@ class Folder:
             raise ToolError("The folder of notes is a link; nothing is written through it.")
         notes.mkdir(parents=True, exist_ok=True)
         size = _append(notes / file, line.encode())
-        return {"file": f"notes/{file}", "bytes": size}
+        return {"noted_in": f"notes/{file}", "bytes": size}
 
     def _below(self, folder: str) -> Path:
         root = self._root.resolve()
@@ -122,17 +124,18 @@ def _walk(start: Path) -> Iterator[Path]:
 
 
 def _matcher(pattern: str) -> Callable[[str], bool]:
-    """What a path must be like: a pattern is held against the name, or the path if it has a slash; words must all occur."""
+    """What a path must be like: it has all words of the pattern, or fits it as a whole, or by its name alone."""
     folded = pattern.casefold()
+    if any(sign in folded for sign in "*?[") and "/" in folded:
+        return lambda path: fnmatch.fnmatchcase(path.casefold(), folded)
     if any(sign in folded for sign in "*?["):
-        whole = "/" in folded
-        return lambda path: fnmatch.fnmatchcase(path.casefold() if whole else path.casefold().rpartition("/")[2], folded)
+        return lambda path: fnmatch.fnmatchcase(path.casefold().rpartition("/")[2], folded)
     words = folded.replace("\\", "/").split()
     return lambda path: all(word in path.casefold() for word in words)
 
 
 def _append(path: Path, line: bytes) -> int:
-    """Add a line to a file of notes, and return its size. The file is opened without following a link, then looked at."""
+    """Add a line to a file of notes and return its size. It is opened without following a link, then looked at."""
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         number = os.open(path, flags, 0o644)

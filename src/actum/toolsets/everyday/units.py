@@ -30,7 +30,7 @@ class Conversion(TypedDict):
 
 
 def convert_units(value: float, from_unit: str, to_unit: str) -> Conversion:
-    """Convert a measure between units of length, mass, temperature, volume, speed, area, data, time, energy or pressure.
+    """Convert a measure to another unit of length, mass, temperature, volume, speed, area, data, time or energy.
 
     Args:
         value: The number to convert.
@@ -39,7 +39,9 @@ def convert_units(value: float, from_unit: str, to_unit: str) -> Conversion:
     """
     start, end = find_unit(from_unit), find_unit(to_unit)
     if start.quantity != end.quantity:
-        raise ToolError(f"{from_unit} is a unit of {start.quantity}, {to_unit} of {end.quantity}: no conversion between them.")
+        raise ToolError(
+            f"{from_unit} is a unit of {start.quantity}, {to_unit} of {end.quantity}: no conversion between them."
+        )
     result = (value * start.factor + start.offset - end.offset) / end.factor
     if start.quantity == "temperature" and value * start.factor + start.offset < -1e-9:
         raise ToolError("That is below absolute zero.")

@@ -102,7 +102,9 @@ def find_zone(place: str) -> ZoneInfo:
     key = _key(place)
     zones = _places().get(key) or _zones().get(key)
     if zones is None:
-        raise ToolError(f"No time zone is known for {place[:60]!r}. Give a large city or a zone such as 'Europe/Paris'.")
+        raise ToolError(
+            f"No time zone is known for {place[:60]!r}. Give a large city or a zone such as 'Europe/Paris'."
+        )
     if len(zones) > 1:
         raise ToolError(f"{place[:60]} has several time zones: {', '.join(sorted(zones))}. Name a city.")
     return ZoneInfo(next(iter(zones)))

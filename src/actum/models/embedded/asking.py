@@ -1,0 +1,69 @@
+"""Questions to the user for what a call needs and nobody said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .lexicon import is_han
+from .slots import Slot
+from .step import Step
+from .voice import Voice
+
+CHOICES_MAX = 8
+_WHICH = frozenset(
+    {
+        "city",
+        "country",
+        "place",
+        "timezone",
+        "unit",
+        "currency",
+        "language",
+        "folder",
+        "file",
+        "person",
+        "id",
+        "email",
+        "url",
+    }
+)
+"""Kinds that are asked for with "which": there are many of them, and each has a name."""
+
+
+def questions(wanting: Sequence[tuple[Step, tuple[Slot, ...]]], voice: Voice) -> list[str]:
+    """A question for each slot that has to be filled, each once.
+
+    Args:
+        wanting: steps, each with the slots it lacks.
+        voice: in which language.
+    """
+    waiting = [(step, slots) for step, slots in wanting if slots]
+    several = len({step.indexed.tool.name for step, _ in wanting}) > 1
+    asked: list[str] = []
+    for step, slots in waiting:
+        for slot in slots:
+            question = _question(slot, step.indexed.slots, voice)
+            asked.append(
+                voice.say("ask_for", topic=voice.topic(step.indexed), question=question) if several else question
+            )
+    return list(dict.fromkeys(asked))
+
+
+def _question(slot: Slot, slots: Sequence[Slot], voice: Voice) -> str:
+    noun = voice.noun(slot.kind, slot.name)
+    if slot.enum:
+        values = voice.say("list").join(str(value) for value in slot.enum[:CHOICES_MAX])
+        return voice.say("ask_choice", noun=noun, values=values)
+    if slot.kind in ("date", "time"):
+        return voice.say(f"ask_{slot.kind}")
+    if slot.kind in _WHICH:
+        twins = any(each.kind == slot.kind and each.path != slot.path for each in slots)
+        if twins and "source" in slot.roles:
+            return voice.say("ask_from", noun=noun)
+        if twins and "target" in slot.roles:
+            return voice.say("ask_to_place" if slot.kind in ("city", "country", "place") else "ask_to", noun=noun)
+        return voice.say("ask_which", noun=noun)
+    description = slot.description.strip().rstrip(".。")
+    if description and is_han(description) == voice.chinese:
+        return voice.say("ask_described", noun=noun, description=description)
+    return voice.say("ask_number" if slot.kind == "number" else "ask_text", noun=noun)

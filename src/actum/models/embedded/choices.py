@@ -1,0 +1,92 @@
+"""Values that are chosen, not copied: one of an enumeration by what it means, true or false by how it is said."""
+
+from __future__ import annotations
+
+import re
+
+from ...core.json import Json
+from .clauses import Clause
+from .lexicon import fold, is_han, lexicon, wordset
+from .selection import generic
+from .slots import Slot
+from .spans import Span
+from .words import bare, spaced, terms
+
+LITERAL, MEANT, NAMED = 0.95, 0.9, 0.85
+
+Choice = tuple[Json, Span, float]
+
+
+def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choice]:
+    """The values of an enumeration that a clause means, the surest first, then in the order of the clause.
+
+    Args:
+        slot: the slot with the enumeration.
+        own: terms of the tool's name: a value that is nothing but one of them was not chosen by being said.
+        clause: the clause.
+    """
+    found = [choice for value in slot.enum if (choice := _choice(value, own, clause)) is not None]
+    found.sort(key=lambda choice: (-choice[2], choice[1].start))
+    return found
+
+
+def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] | None:
+    """Whether a clause says yes or no to a slot; None when it is silent."""
+    if bare(slot.name) in wordset("switches"):
+        for key, value in (("#on", True), ("#off", False)):
+            if place := _place(frozenset({key}), clause):
+                return value, _span(place, clause, value)
+    keys = frozenset(term.key for term in terms(spaced(slot.name), hints=False)) - own
+    place = _place(keys, clause) if keys and any(generic(key) > 0.4 for key in keys) else None
+    if place is None:
+        return None
+    before = [bare(token.text) for token in clause.tokens if token.end <= place[0]][-3:]
+    value = not wordset("negations").intersection(before)
+    return value, _span(place, clause, value)
+
+
+def _choice(value: Json, own: frozenset[str], clause: Clause) -> Choice | None:
+    text = spaced(str(value)).strip().lower()
+    keys = frozenset(term.key for term in terms(text, hints=False))
+    literal = _literal(text, clause)
+    if literal is not None and not keys <= own | {""}:
+        return value, _span(literal, clause, value), LITERAL
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return next(
+            ((value, span, LITERAL) for span in clause.spans if span.kind == "number" and span.value == value), None
+        )
+    concept = frozenset({f"#{text}"})
+    for meant in (keys, concept):
+        place = _place(meant, clause) if meant and not meant <= own else None
+        if place is not None:
+            return value, _span(place, clause, value), MEANT * place[2]
+    known = {name.key for name in lexicon().names.get(fold(text), ())}
+    for span in clause.spans:
+        if span.detail and known & {span.detail, *span.detail.split(":")}:
+            return value, Span("enum", span.start, span.end, span.text, value), NAMED
+    return None
+
+
+def _literal(text: str, clause: Clause) -> tuple[int, int, float] | None:
+    """The value's own words. A word such as `on` or `all` means too many things to be taken by itself."""
+    if not text or text in lexicon().function_words:
+        return None
+    pattern = re.escape(text) if is_han(text) else rf"(?<!\w){re.escape(text)}(?!\w)"
+    match = re.search(pattern, clause.words, re.IGNORECASE)
+    return (clause.start + match.start(), clause.start + match.end(), 1.0) if match else None
+
+
+def _place(keys: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
+    """Where a clause says all of these, and how surely."""
+    found = {
+        key: max((term for term in clause.terms if term.key == key), key=lambda term: term.weight, default=None)
+        for key in keys
+    }
+    said = [term for term in found.values() if term is not None]
+    if not said or len(said) < len(keys):
+        return None
+    return min(term.start for term in said), max(term.end for term in said), min(term.weight for term in said)
+
+
+def _span(place: tuple[int, int, float], clause: Clause, value: Json) -> Span:
+    return Span("enum", place[0], place[1], clause.text[place[0] : place[1]], value)

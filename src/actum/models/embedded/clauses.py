@@ -1,0 +1,150 @@
+"""A question read once, and cut into clauses that ask for one thing each.
+
+A cut is possible at a comma or at an `and`; it is made where both sides name something to do. `Beijing and Shanghai`
+names nothing to do, so it stays with the clause it belongs to. What a tool is, only `selection` knows: it is asked
+for each piece.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from .lexicon import wordset
+from .spans import Span, find_spans, plain_spans
+from .words import Term, Token, bare, terms, tokenize
+
+LENGTH_MAX = 2_000
+"""So many characters of a message are read: what is longer is no question."""
+
+_CUT_SIGNS = frozenset(",;.?!，、；。？！\n")
+
+
+class Clause(NamedTuple):
+    """A part of the question that asks for one thing.
+
+    Attributes:
+        text: the whole question; all places count in it.
+        start, end: the part.
+        tokens, terms, spans: those of the part.
+        today: the present day.
+    """
+
+    text: str
+    start: int
+    end: int
+    tokens: tuple[Token, ...]
+    terms: tuple[Term, ...]
+    spans: tuple[Span, ...]
+    today: date
+
+    @property
+    def words(self) -> str:
+        """The part as it was said."""
+        return self.text[self.start : self.end]
+
+    def neighbours(self, span: Span) -> tuple[list[Token], list[Token]]:
+        """The words before a span, nearest first, and those after it; articles left out."""
+        before = [
+            token for token in self.tokens if token.end <= span.start and bare(token.text) not in wordset("articles")
+        ]
+        after = [token for token in self.tokens if token.start >= span.end]
+        return before[::-1], after
+
+    def joins(self, left: Span, right: Span) -> bool:
+        """Nothing but `and` and commas stands between two spans: they are named side by side."""
+        between = [token for token in self.tokens if left.end <= token.start and token.end <= right.start]
+        return bool(between) and all(
+            token.text in ",，、" or bare(token.text) in wordset("between values") for token in between
+        )
+
+    def part(self, start: int, end: int) -> Clause:
+        """What of it lies between two places."""
+        inside = [token for token in self.tokens if start <= token.start and token.end <= end]
+        found = [term for term in self.terms if start <= term.start and term.end <= end]
+        spans = [span for span in self.spans if start <= span.start and span.end <= end]
+        return Clause(self.text, start, end, tuple(inside), tuple(found), tuple(spans), self.today)
+
+
+def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
+    """A whole question as one clause.
+
+    Args:
+        text: what was asked.
+        today: the present day.
+        attachments: what came with it, as spans.
+    """
+    text = text[:LENGTH_MAX]
+    plain = plain_spans(text, today)
+    tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
+    found = terms(text, tokens)
+    spans = find_spans(text, plain, tokens, found)
+    return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), today)
+
+
+def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
+    """The clauses of a question.
+
+    Args:
+        question: all of it.
+        asks: tells whether a piece by itself names something to do.
+    """
+    pieces = _pieces(question)
+    heads = [not _subordinate(piece) and asks(piece) for piece in pieces]
+    if not any(heads):
+        return [question]
+    clauses: list[Clause] = []
+    start: int | None = None
+    for piece, head in zip(pieces, heads, strict=True):
+        if start is None or (
+            head and any(known for known, each in zip(heads, pieces, strict=True) if start <= each.start < piece.start)
+        ):
+            if start is not None:
+                clauses.append(question.part(start, _end_before(question, piece.start)))
+            start = piece.start
+    clauses.append(question.part(start or 0, question.end))
+    return clauses
+
+
+def _subordinate(piece: Clause) -> bool:
+    """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
+    words = [bare(token.text) for token in piece.tokens[:2]]
+    return (
+        len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
+    ) or piece.words.endswith("的时候")
+
+
+def _end_before(question: Clause, place: int) -> int:
+    """Where the clause before a place ends, the joining word cut off."""
+    before = [token for token in question.tokens if token.end <= place]
+    while before and (bare(before[-1].text) in wordset("between clauses") or before[-1].text in ",，、"):
+        before.pop()
+    return before[-1].end if before else place
+
+
+def _pieces(question: Clause) -> list[Clause]:
+    """The question cut wherever it may be; no piece of a quote, a date or a formula is cut."""
+    kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
+    sql = next((span for span in kept if span.kind == "sql"), None)
+    if sql is not None:
+        return [question]
+    pieces: list[Clause] = []
+    start = question.start
+    for token in question.tokens:
+        cuts = token.text in _CUT_SIGNS if token.kind == "sign" else bare(token.text) in wordset("between clauses")
+        if (
+            not cuts
+            or any(span.start < token.end and token.start < span.end for span in kept)
+            or _in_number(question.text, token)
+        ):
+            continue
+        pieces.append(question.part(start, token.start))
+        start = token.end
+    pieces.append(question.part(start, question.end))
+    return [piece for piece in pieces if any(token.kind != "sign" for token in piece.tokens)]
+
+
+def _in_number(text: str, token: Token) -> bool:
+    return token.text in ".," and re.match(r"\d", text[token.end : token.end + 1]) is not None

@@ -1,0 +1,195 @@
+"""Days that are named in a text, resolved against a given today: `next Monday`, `in 3 days`, `5月1日`, `下周一`.
+
+Each form is a row of a table: a pattern, and how a match becomes a date. Earlier rows win where matches overlap. A
+week begins on Monday; `Monday` may be today, `next Monday` comes after today, `下周一` is the Monday of the week after
+this one.
+Limits: one calendar, no ranges ("next week" is no date), `5/1/2024` is read the American way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from functools import cache, partial
+from typing import NamedTuple
+
+from .lexicon import lexicon
+from .numerals import find_numbers
+
+
+class FoundDate(NamedTuple):
+    """A day, as ISO text, and where it stands."""
+
+    start: int
+    end: int
+    iso: str
+
+
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+_MONTH = (
+    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
+    r"|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DAY = r"(mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
+_DAY_LONG = r"(monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+_NUMBER = r"(\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|thirty)"
+_HAN_NUMBER = r"(\d+|[一二两三四五六七八九十百]+)"
+_HAN_DAY = "一二三四五六日天"
+_SPANS = {"day": 1, "week": 7, "fortnight": 14, "天": 1, "日": 1, "周": 7, "星期": 7, "礼拜": 7}
+_RELATIVE = {
+    "day after tomorrow": 2,
+    "day before yesterday": -2,
+    "today": 0,
+    "tonight": 0,
+    "this morning": 0,
+    "this afternoon": 0,
+    "this evening": 0,
+    "tomorrow": 1,
+    "yesterday": -1,
+    "大后天": 3,
+    "大前天": -3,
+    "后天": 2,
+    "前天": -2,
+    "明天": 1,
+    "明日": 1,
+    "明早": 1,
+    "明晚": 1,
+    "昨天": -1,
+    "昨日": -1,
+    "今天": 0,
+    "今日": 0,
+    "今晚": 0,
+    "今早": 0,
+}
+_TODAY_WORDS = "|".join(re.escape(word) if not word.isascii() else rf"\b(?:the\s+)?{word}\b" for word in _RELATIVE)
+
+Reader = Callable[[re.Match[str], date], date | None]
+
+
+def find_dates(text: str, today: date) -> list[FoundDate]:
+    """The days that are named in a text, in their order."""
+    found: list[FoundDate] = []
+    taken: list[tuple[int, int]] = []
+    for pattern, read in _forms():
+        for match in pattern.finditer(text):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            try:
+                day = read(match, today)
+            except (ValueError, OverflowError, LookupError):  # no such day, or no such number
+                continue
+            if day is not None:
+                found.append(FoundDate(match.start(), match.end(), day.isoformat()))
+                taken.append(match.span())
+    return sorted(found)
+
+
+def stated_today(text: str) -> date | None:
+    """The date that instructions give as the present one: `Today is 2026-11-20`, `当前日期：2026年11月20日`."""
+    for match in _STATED.finditer(text):
+        for day in find_dates(text[match.end() : match.end() + 40], date(2000, 1, 1)):
+            if not day.iso.startswith("2000"):
+                return date.fromisoformat(day.iso)
+    return None
+
+
+_STATED = re.compile(
+    r"\btoday(?:'s date)?(?: is|:)|\bcurrent date(?: and time)?(?: is|:)?|\bdate:"
+    r"|今天(?:的日期)?[是：:]|(?:当前|今天的?|现在的?)(?:日期|时间)[是为：:]*",
+    re.IGNORECASE,
+)
+
+
+def _month_day(today: date, month: str, day: str, year: str | None) -> date:
+    number = _MONTHS.index(month[:3].lower()) + 1
+    return _full(today, number, int(day), int(year) if year else None)
+
+
+def _full(today: date, month: int, day: int, year: int | None) -> date:
+    """A day of the year; without a year the one that is nearest, today's year."""
+    return date(year or today.year, month, day)
+
+
+def _weekday(today: date, name: str, which: str) -> date:
+    """`next Monday` comes after today, `last Monday` before it; `Monday` and `this Monday` may be today."""
+    ahead = (_DAYS.index(name[:3].lower()) - today.weekday()) % 7
+    if which == "last":
+        return today - timedelta(days=(7 - ahead) % 7 or 7)
+    return today + timedelta(days=ahead or 7 if which in ("next", "coming") else ahead)
+
+
+def _han_weekday(today: date, which: str, name: str) -> date:
+    number = min(_HAN_DAY.index(name), 6)
+    monday = today - timedelta(days=today.weekday())
+    weeks = which.count("下") - which.count("上")
+    day = monday + timedelta(days=number + 7 * weeks)
+    return day + timedelta(days=7) if not which and day < today else day
+
+
+def _shift(today: date, number: str, unit: str, sign: int) -> date:
+    count = 1 if number in ("a", "an") else int(find_numbers(number)[0].value)
+    return today + timedelta(days=sign * count * _SPANS[unit.lower()])
+
+
+def _holiday(month: int, day: int, match: re.Match[str], today: date) -> date:
+    """The holiday of the year that is said, else the next one."""
+    if match[1]:
+        return date(int(match[1]), month, day)
+    this_year = date(today.year, month, day)
+    return this_year if this_year >= today else date(today.year + 1, month, day)
+
+
+_FORMS: list[tuple[str, Reader]] = [
+    (r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
+    (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]?", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
+    (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: date(int(m[3]), int(m[1]), int(m[2]))),
+    (rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?", lambda m, t: _month_day(t, m[1], m[2], m[3])),
+    (
+        rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b(?:,?\s+(\d{{4}})\b)?",
+        lambda m, t: _month_day(t, m[2], m[1], m[3]),
+    ),
+    (r"(?<!\d)(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]", lambda m, t: _full(t, int(m[1]), int(m[2]), None)),
+    (
+        r"([一二三四五六七八九十]{1,2})月([一二三四五六七八九十]{1,3})[日号]",
+        lambda m, t: _full(t, int(find_numbers(m[1] + "个")[0].value), int(find_numbers(m[2] + "个")[0].value), None),
+    ),
+    (rf"\bin\s+{_NUMBER}\s+(day|week|fortnight)s?\b", lambda m, t: _shift(t, m[1], m[2], 1)),
+    (rf"\b{_NUMBER}\s+(day|week|fortnight)s?\s+from\s+(?:now|today)\b", lambda m, t: _shift(t, m[1], m[2], 1)),
+    (rf"\b{_NUMBER}\s+(day|week|fortnight)s?\s+ago\b", lambda m, t: _shift(t, m[1], m[2], -1)),
+    (
+        rf"(?<![后前日号\d]){_HAN_NUMBER}个?(天|周|星期|礼拜)(?:之后|以后|后)(?!是)",
+        lambda m, t: _shift(t, m[1], m[2], 1),
+    ),
+    (
+        rf"(?<![后前日号\d]){_HAN_NUMBER}个?(天|周|星期|礼拜)(?:之前|以前|前)(?!是)",
+        lambda m, t: _shift(t, m[1], m[2], -1),
+    ),
+    (_TODAY_WORDS, lambda m, t: t + timedelta(days=_RELATIVE[re.sub(r"^the\s+", "", m[0].lower())])),
+    (rf"\b(next|this|last|coming)\s+{_DAY}\b", lambda m, t: _weekday(t, m[2], m[1].lower())),
+    (rf"\b(?:on\s+)?{_DAY_LONG}\b", lambda m, t: _weekday(t, m[1], "")),
+    (rf"(这|本|下下|下|上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])", lambda m, t: _han_weekday(t, m[1] or "", m[2])),
+]
+
+
+@cache
+def _forms() -> list[tuple[re.Pattern[str], Reader]]:
+    return [(re.compile(pattern, re.IGNORECASE), read) for pattern, read in _holidays() + _FORMS]
+
+
+def _holidays() -> list[tuple[str, Reader]]:
+    """A form a holiday, `2027年元旦` and `Christmas 2027` among them."""
+    forms: list[tuple[str, Reader]] = []
+    for word, names in lexicon().names.items():
+        for name in names:
+            if name.kind == "holiday":
+                month, day = map(int, name.extra.split("-"))
+                text = re.escape(word).replace("'", "['’]")
+                pattern = (
+                    rf"\b{text}(?:\s+day)?\b(?:\s*,?\s*(\d{{4}})\b)?"
+                    if word.isascii()
+                    else rf"(?:(\d{{4}})年)?的?{text}"
+                )
+                forms.append((pattern, partial(_holiday, month, day)))
+    return sorted(forms, key=lambda form: -len(form[0]))

@@ -1,0 +1,153 @@
+"""Numbers in a text, in digits or in words: `1,000`, `3.5`, `twenty-three`, `二十三`, `两百`, `一万五`, `3.5亿`."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from .lexicon import is_han
+
+Number = int | float
+
+
+class Found(NamedTuple):
+    """A number and where it stands."""
+
+    start: int
+    end: int
+    value: Number
+    words: bool
+
+
+_UP_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve",
+    "thirteen fourteen fifteen sixteen seventeen eighteen nineteen",
+)
+_SMALL = {word: value for value, word in enumerate(" ".join(_UP_TO_NINETEEN).split())}
+_TENS = {word: 10 * value for value, word in enumerate(("twenty", "thirty", "forty", "fifty"), 2)}
+_TENS |= {word: 10 * value for value, word in enumerate(("sixty", "seventy", "eighty", "ninety"), 6)}
+_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000, "dozen": 12}
+_WORD = "|".join(sorted([*_SMALL, *_TENS, *_SCALES], key=len, reverse=True))
+_AND = r"(?:(?<=hundred|housand|million|billion)\s+and\s+|[\s-]+)"
+_ENGLISH = re.compile(
+    rf"\b(?:a\s+(?=hundred|thousand|million|billion|dozen))?(?:{_WORD})(?:{_AND}(?:{_WORD}))*\b", re.IGNORECASE
+)
+_PRONOUN = re.compile(r"\b(?:which|this|that|the|no|any|every|some|each|another)\s+$", re.IGNORECASE)
+
+_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
+_UNITS = {"十": 10, "百": 100, "千": 1_000}
+_MYRIADS = {"万": 10_000, "亿": 100_000_000}
+_CHINESE = re.compile(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
+_MEASURE = "个只条件份张台本家次位名杯瓶袋块元天年月日号周点分秒里米克斤吨度公千英海小星倍折楼岁人座层种类页行"
+_OPERATOR = "加减乘除"
+
+_ARABIC = re.compile(
+    r"(?<![\w.])[-−]?\d+(?:,\d{3})+(?:\.\d+)?(?![\d,])|(?<![\w.])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?(?![\d])"
+)
+_MULTIPLE = re.compile(r"\s*(万亿|万|亿|千|百|million|billion|thousand|bn|[kKmM](?![A-Za-z/²³\d]))(?![A-Za-z])")
+_MULTIPLES = {
+    "万": 10_000,
+    "亿": 10**8,
+    "万亿": 10**12,
+    "千": 1_000,
+    "百": 100,
+    "million": 10**6,
+    "billion": 10**9,
+    "thousand": 1_000,
+}
+_MULTIPLES |= {"bn": 10**9, "k": 1_000, "K": 1_000}
+
+
+def find_numbers(text: str) -> list[Found]:
+    """The numbers of a text in their order."""
+    found = [*_arabic(text), *_english(text), *_chinese(text)]
+    found.sort(key=lambda number: (number.start, -number.end))
+    kept: list[Found] = []
+    for number in found:
+        if not kept or number.start >= kept[-1].end:
+            kept.append(number)
+    return kept
+
+
+def tidy(value: Number) -> Number:
+    """A float that is whole as an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
+
+
+def _arabic(text: str) -> list[Found]:
+    found = []
+    for match in _ARABIC.finditer(text):
+        digits = match[0].replace(",", "").replace("−", "-")
+        if len(digits) > 18:
+            continue  # an identifier, not a quantity
+        value: Number = float(digits) if "." in digits else int(digits)
+        end = match.end()
+        if (multiple := _MULTIPLE.match(text, end)) and multiple[1] in _MULTIPLES:
+            value, end = tidy(round(value * _MULTIPLES[multiple[1]], 6)), multiple.end()
+        found.append(Found(match.start(), end, value, False))
+    return found
+
+
+def _english(text: str) -> list[Found]:
+    found = []
+    for match in _ENGLISH.finditer(text):
+        said = match[0].lower()
+        if said == "one" and _PRONOUN.search(text[: match.start()]):
+            continue
+        found.append(Found(match.start(), match.end(), _read_english(said), True))
+    return found
+
+
+def _read_english(said: str) -> int:
+    total = part = 0
+    for word in re.findall(r"[a-z]+", said):
+        if word in _SMALL or word in _TENS:
+            part += _SMALL.get(word, 0) + _TENS.get(word, 0)
+        elif word in ("hundred", "dozen"):
+            part = max(part, 1) * _SCALES[word]
+        elif word in _SCALES:
+            total, part = total + max(part, 1) * _SCALES[word], 0
+    return total + part
+
+
+def _chinese(text: str) -> list[Found]:
+    return [
+        Found(match.start(), match.end(), _read_chinese(match[0]), True)
+        for match in _CHINESE.finditer(text)
+        if match[0][0] not in "百千万亿" and (len(match[0]) > 1 or _stands_alone(text, match.start(), match.end()))
+    ]
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether one numeral is a number and not part of a word or a name: 三斤, but not 张三."""
+    before, after = text[max(start - 1, 0) : start], text[end : end + 1]
+    if (after and after in _MEASURE + _OPERATOR) or (before and before in _OPERATOR + "以上去"):
+        return True
+    return not is_han(before) and (not is_han(after) or after == "的")
+
+
+def _read_chinese(said: str) -> Number:
+    whole, _, fraction = said.partition("点")
+    if len(whole) > 1 and not set(whole) & (_UNITS.keys() | _MYRIADS.keys()):
+        value: Number = int("".join(str(_DIGITS[sign]) for sign in whole))  # 二〇二四
+    else:
+        value = _read_whole(whole)
+    if fraction:
+        value = float(f"{value}.{''.join(str(_DIGITS[sign]) for sign in fraction)}")
+    return value
+
+
+def _read_whole(said: str) -> int:
+    total = section = digit = 0
+    scale = 1
+    for sign in said:
+        if sign in _DIGITS:
+            digit = _DIGITS[sign]
+            scale = 1 if sign in "零〇" else scale
+        elif sign in _UNITS:
+            section += (digit or 1) * _UNITS[sign]
+            digit, scale = 0, _UNITS[sign] // 10
+        else:
+            total = (total + section + digit) * _MYRIADS[sign]
+            section, digit, scale = 0, 0, _MYRIADS[sign] // 10
+    return total + section + digit * max(scale, 1)

@@ -1,0 +1,155 @@
+"""From a question to steps: which tools, with which arguments, which of them need what another one finds out.
+
+A plan is a pure function of the question, the tools and the present day. It is made anew each time the model is
+asked, and what was done in between is laid over it (`progress`); nothing is kept between two replies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from .arguments import Filled, fill
+from .chain import feeds, refers_back
+from .choosing import Chooser
+from .clauses import Clause, split
+from .selection import Indexed, Shelf
+from .sharing import spread, with_loans, with_topics
+from .slots import Slot
+from .step import Need, Step
+
+CHAIN_MIN = 0.5
+"""From this score on, a second tool is taken to be meant by the words that the first one leaves over."""
+
+
+def plan(question: Clause, shelf: Shelf) -> list[Step]:
+    """The steps that a question asks for; empty when no tool fits."""
+    chooser = Chooser(shelf)
+    clauses = [question] if chooser.dictates(question) else split(question, chooser.names_something)
+    steps: list[Step] = []
+    for clause in _rejoined(clauses, question, chooser):
+        steps += list(_steps_of(clause, chooser, tuple(steps)))
+    steps = with_loans(with_topics(steps))
+    return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
+
+
+def _rejoined(clauses: Sequence[Clause], question: Clause, chooser: Chooser) -> list[Clause]:
+    """Clauses that are for one call put together again: "I am 1.75 m tall, I weigh 70 kg, what is my BMI"."""
+    joined: list[Clause] = []
+    for clause in clauses:
+        whole = question.part(joined[-1].start, clause.end) if joined else clause
+        if joined and _is_one_call(joined[-1], clause, whole, chooser):
+            joined[-1] = whole
+        else:
+            joined.append(clause)
+    return joined
+
+
+def _is_one_call(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -> bool:
+    """Each part lacks something for the tool that both ask for, and the whole lacks less."""
+    parts = (chooser.choose(left), chooser.choose(right))
+    together = chooser.choose(whole)
+    if together is None or any(part is None or part.indexed is not together.indexed for part in parts):
+        return False
+    lacking = min(len(part.missing) for part in parts if part is not None)
+    return len(together.missing) < lacking
+
+
+def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:
+    """The steps of one clause: one, several alike, or one that finds out what another needs."""
+    filled = chooser.choose(clause)
+    if filled is None:
+        return
+    chain = _chain(filled, clause, chooser.shelf)
+    if chain is not None:
+        first, second, slot = chain
+        yield Step(len(before), first.indexed, first.arguments, first.missing, (), clause)
+        lacking = tuple(each for each in second.missing if slot is None or each.path != slot.path)
+        given = (Need(slot, len(before)),) if slot is not None else ()
+        yield Step(len(before) + 1, second.indexed, second.arguments, lacking, given, clause)
+        return
+    missing = filled.missing
+    needs: tuple[Need, ...] = ()
+    if missing and before:
+        needs = tuple(Need(slot, before[-1].number) for slot in missing if refers_back(clause, slot))
+        missing = tuple(slot for slot in missing if all(need.slot.path != slot.path for need in needs))
+    for number, arguments in enumerate(spread(filled, clause), len(before)):
+        yield Step(number, filled.indexed, arguments, missing, needs, clause)
+
+
+def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled, Slot | None] | None:
+    """Two tools of one clause: the first finds out what a slot of the second needs, as in "the weather on the
+    birthday of X".
+
+    The other tool is named by words that the chosen one leaves over. Where neither needs the other, both are called.
+    Without such words a tool can be named by the slot itself: `find_user` for a `user_id` that nobody said.
+    """
+    for other in _others_named(filled, clause, shelf):
+        for first, second in ((other, filled.indexed), (filled.indexed, other)):
+            given = fill(first, clause)
+            if given.missing:
+                continue
+            rest = fill(second, clause, avoid=[each.span for each in given.arguments])
+            had = {each.slot.path for each in rest.arguments}
+            for slot in sorted(second.slots, key=lambda slot: not slot.required):
+                if slot.path not in had and feeds(first, slot, given.arguments):
+                    return given, rest, slot
+        both = fill(other, clause)
+        if not both.missing and not filled.missing:
+            return filled, both, None
+    unsure = [
+        each.slot
+        for each in filled.arguments
+        if each.slot.kind == "id" and each.span.kind in ("name", "phrase", "chunk")
+    ]
+    for slot in (*filled.missing, *unsure):
+        for tool in shelf.tools:
+            given = fill(tool, clause)
+            if (
+                tool is not filled.indexed
+                and tool.required
+                and not given.missing
+                and feeds(tool, slot, (), by_name=True)
+            ):
+                return given, fill(filled.indexed, clause, avoid=[each.span for each in given.arguments]), slot
+    return None
+
+
+def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]:
+    """Tools that the words which the chosen one leaves over name without doubt."""
+    matched = {term.key for term in clause.terms if filled.indexed.weights.get(term.key, 0.0) >= 0.5}
+    taken = [
+        each.span
+        for each in filled.arguments
+        if each.slot.kind in ("enum", "query", "text", "title", "expression", "sql", "boolean")
+    ]
+    left = [
+        term
+        for term in clause.terms
+        if term.key not in matched and not any(span.start <= term.start < span.end for span in taken)
+    ]
+    named = [
+        each for each in shelf.rank(left, (), "") if each.score >= CHAIN_MIN and each.indexed is not filled.indexed
+    ][:2]
+    sure = [term.key for term in left if term.weight == 1.0 and term.key[0] == "#"]
+    return [each.indexed for each in named if any(each.indexed.weights.get(key, 0.0) >= 0.75 for key in sure)]
+
+
+def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:
+    """`search before you answer` says how, not what: a search for nothing, beside steps that are for something."""
+    return (
+        step.indexed.searches and bool(step.missing) and any(not other.missing for other in steps if other is not step)
+    )
+
+
+def _without_doubles(steps: Sequence[Step]) -> list[Step]:
+    """Each call once; what needs the second one of two needs the first instead."""
+    kept: list[Step] = []
+    instead: dict[int, int] = {}
+    for step in steps:
+        needs = tuple(Need(need.slot, instead.get(need.step, need.step)) for need in step.needs)
+        known = next((other for other in kept if step.same_call(other)), None)
+        if known is not None:
+            instead[step.number] = known.number
+        else:
+            kept.append(step._replace(needs=needs))
+    return kept

@@ -1,0 +1,210 @@
+"""What a tool's parameters want: each leaf of its schema as a `Slot`, with the kind of thing that goes in.
+
+The kind is read off the schema where it says so (`enum`, `format`, a number), else off the words of the name, then of
+the description. It knows no question. Limits: one way through `anyOf`, objects three levels deep, arrays of plain
+values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from ...core.json import Json, JsonObject
+from ...core.tool import Tool
+from .lexicon import is_han
+from .words import spaced, terms, tokenize
+
+_HERE = files("actum") / "models" / "embedded" / "data"
+_FORMATS = {"email": "email", "uri": "url", "url": "url", "date": "date", "date-time": "datetime", "time": "time"}
+_VAGUE = frozenset({"name", "value", "input", "number", "名称"})
+DEPTH_MAX = 3
+
+
+class Slot(NamedTuple):
+    """A place in a tool's arguments.
+
+    Attributes:
+        path: the names that lead to it.
+        kind: `city`, `date`, `number`, `query`, ...: a row of `fits.json`, or `enum`, `boolean`, `text`.
+        type: the JSON type that goes in.
+        schema: its schema, references resolved.
+        required: the call can not be made without it.
+        roles: what it stands in relation to: `source`, `target`, ...: rows of `roles.json`.
+        terms: what its name and description say, for telling it from its neighbours.
+        many: it is an array, and this is the slot of its items.
+    """
+
+    path: tuple[str, ...]
+    kind: str
+    type: str
+    schema: JsonObject
+    required: bool
+    roles: tuple[str, ...]
+    terms: frozenset[str]
+    many: bool = False
+
+    @property
+    def name(self) -> str:
+        """Its own name, without those that lead to it."""
+        return self.path[-1]
+
+    @property
+    def description(self) -> str:
+        return str(self.schema.get("description") or "")
+
+    @property
+    def enum(self) -> tuple[Json, ...]:
+        """The only values that it takes; empty where any will do."""
+        values = self.schema.get("enum")
+        if isinstance(values, list):
+            return tuple(values)
+        return (self.schema["const"],) if "const" in self.schema else ()
+
+
+def slots_of(tool: Tool) -> tuple[Slot, ...]:
+    """The slots of a tool, in the order of its schema."""
+    return _slots(tool, tool.parameters, (), True, 0)
+
+
+def _slots(tool: Tool, schema: JsonObject, path: tuple[str, ...], required: bool, depth: int) -> tuple[Slot, ...]:
+    properties, needed = schema.get("properties"), schema.get("required")
+    found: list[Slot] = []
+    if isinstance(properties, dict) and depth < DEPTH_MAX:
+        for name, declared in properties.items():
+            inner = _resolve(tool, declared if isinstance(declared, dict) else {})
+            must = required and isinstance(needed, list) and name in needed
+            if inner.get("type") == "object" or "properties" in inner:
+                found += _slots(tool, inner, (*path, name), must, depth + 1)
+            else:
+                found.append(_slot(tool, inner, (*path, name), must))
+    return tuple(found)
+
+
+def _slot(tool: Tool, schema: JsonObject, path: tuple[str, ...], required: bool) -> Slot:
+    many = schema.get("type") == "array"
+    items = schema.get("items")
+    item = _resolve(tool, items if isinstance(items, dict) else {}) if many else schema
+    item = {"description": schema.get("description", ""), **item}
+    name, description = spaced(path[-1]), str(schema.get("description") or schema.get("title") or "")
+    found = item.get("type")
+    kind = found if isinstance(found, str) else "string"
+    if isinstance(found, list):
+        kind = next((str(each) for each in found if each != "null"), "string")
+    said = frozenset(term.key for term in terms(f"{name} {description}", hints=False))
+    return Slot(path, _kind(item, kind, name, description), kind, item, required, _roles(name, description), said, many)
+
+
+def _resolve(tool: Tool, schema: JsonObject) -> JsonObject:
+    """A schema without `$ref` and without its first `anyOf`: the first choice that is not null stands for all."""
+    for _ in range(10):
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#/"):
+            rest = {key: value for key, value in schema.items() if key != "$ref"}
+            schema = {**_at(tool.parameters, reference), **rest}
+            continue
+        choices = next((schema[key] for key in ("anyOf", "oneOf", "allOf") if isinstance(schema.get(key), list)), None)
+        if not isinstance(choices, list):
+            return schema
+        chosen = next((each for each in choices if isinstance(each, dict) and each.get("type") != "null"), {})
+        schema = {**chosen, **{key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "allOf")}}
+    return {}
+
+
+def _at(root: JsonObject, reference: str) -> JsonObject:
+    place: Json = root
+    for part in reference[2:].split("/"):
+        place = place.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(place, dict) else None
+    return place if isinstance(place, dict) else {}
+
+
+def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
+    if "enum" in schema or "const" in schema:
+        return "enum"
+    if type_ == "boolean":
+        return "boolean"
+    if type_ in ("integer", "number"):
+        return "number"
+    format_ = _FORMATS.get(str(schema.get("format")))
+    if format_:
+        return format_
+    named, described = kind_of_name(name), _kind_of_description(description.lower())
+    return (described if name.lower() in _VAGUE else "") or named or described or "string"
+
+
+def kind_of_name(name: str) -> str:
+    """The kind of thing that goes by such a name, by its last word (`start_date` is a date); empty when none tells."""
+    name = name.lower()
+    found = [(match.end(), kind.name) for kind in _kinds() for word in kind.named if (match := word.search(name))]
+    return max(found, key=lambda pair: pair[0], default=(0, ""))[1]
+
+
+def _kind_of_description(description: str) -> str:
+    """The kind whose words come first in a description."""
+    found = [
+        (match.start(), kind.name)
+        for kind in _kinds()
+        for word in kind.described
+        if (match := word.search(description))
+    ]
+    return min(found, key=lambda pair: pair[0], default=(0, ""))[1]
+
+
+class _Kind(NamedTuple):
+    """A kind of thing, with words of parameter names and of descriptions that tell it."""
+
+    name: str
+    named: list[re.Pattern[str]]
+    described: list[re.Pattern[str]]
+
+
+@cache
+def _kinds() -> list[_Kind]:
+    rows: list[list[str]] = json.loads((_HERE / "kinds.json").read_text("utf-8"))
+    return [_Kind(name, _patterns(named), _patterns(described)) for name, named, described in rows]
+
+
+def _patterns(words: str) -> list[re.Pattern[str]]:
+    return [
+        re.compile(re.escape(word) if is_han(word) else rf"\b{re.escape(word)}\b") for word in words.split("|") if word
+    ]
+
+
+class Role(NamedTuple):
+    """How a slot's value stands in a sentence.
+
+    Attributes:
+        name: `source`, `target`, ...
+        names: words of a parameter's name that give it the role.
+        before, after: words that stand next to its value.
+    """
+
+    name: str
+    names: list[re.Pattern[str]]
+    before: frozenset[str]
+    after: frozenset[str]
+
+
+@cache
+def roles() -> dict[str, Role]:
+    """The roles that there are."""
+    rows = json.loads((_HERE / "roles.json").read_text("utf-8"))
+    return {
+        row["role"]: Role(
+            row["role"],
+            _patterns(row["names"]),
+            frozenset(row["before"].split("|")) - {""},
+            frozenset(row["after"].split("|")) - {""},
+        )
+        for row in rows
+    }
+
+
+def _roles(name: str, description: str) -> tuple[str, ...]:
+    """The roles that the name gives, else those that nouns of the description give."""
+    by_name = tuple(role.name for role in roles().values() if any(word.search(name.lower()) for word in role.names))
+    said = " ".join(token.text.lower() for token in tokenize(description) if not token.functional)
+    return by_name or tuple(role.name for role in roles().values() if any(word.search(said) for word in role.names))

@@ -1,0 +1,318 @@
+"""The typed pieces of a question that can become an argument: numbers, dates, places, quotes, names, ... each with
+where it stands.
+
+Spans of different kinds may overlap: `1001` is a number and may be somebody's id. Which one an argument takes, and
+that no two arguments take the same words, is decided in `arguments`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from typing import NamedTuple
+
+from ...core.json import Json
+from .dates import find_dates
+from .expressions import find_expressions
+from .lexicon import HAN, fold, is_han, lexicon, wordset
+from .numerals import Found, find_numbers
+from .times import find_times
+from .words import Term, Token
+
+
+class Span(NamedTuple):
+    """A piece of the question and what it may mean.
+
+    Attributes:
+        kind: `number`, `unit`, `currency`, `expression`, `date`, `time`, `city`, `country`, `language`, `email`,
+            `url`, `file`,
+            `code`, `quoted`, `sql`, `name` (capitalised words), `chunk` (Chinese that no lexicon knows), `phrase`
+            (English likewise), `word` (one that the lexicon knows), `attachment`.
+        start, end: where it stands; equal when it is implied and not said.
+        text: the words.
+        value: what an argument gets.
+        detail: of a number the unit that it counts, of a unit its quantity, of a name of a closed class its key.
+        operands, operators: of an expression.
+    """
+
+    kind: str
+    start: int
+    end: int
+    text: str
+    value: Json
+    detail: str = ""
+    operands: tuple[int | float, ...] = ()
+    operators: tuple[str, ...] = ()
+
+    def overlaps(self, other: Span) -> bool:
+        """They share a character."""
+        return self.start < other.end and other.start < self.end
+
+
+_EMAIL = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}")
+_URL = re.compile(
+    rf"(?:https?|ftp|file)://[^\s{HAN}，。；！？“”‘’《》「」]+|\bwww\.[^\s{HAN}，。]+|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|cn|dev|edu|gov)\b(?:/[^\s{HAN}，。]*)?",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(
+    r"“([^”]+)”|„([^“”]+)[“”]|\"([^\"]+)\"|「([^」]+)」|『([^』]+)』|《([^》]+)》|`([^`]+)`|‘([^’]+)’(?!\w)|(?<!\w)'([^']+(?:'\w[^']*)*)'(?!\w)"
+)
+_SQL = re.compile(r"\b(?:select\s.+?\sfrom\s|with\s+\w+\s+as\s*\(\s*select\b).*", re.IGNORECASE | re.DOTALL)
+_FILE = re.compile(
+    r"(?<![\w@/.])(?:[\w.*?\[\]-]+/)*(?:[\w*?\[\]-]+\.)+(?:[A-Za-z][A-Za-z0-9]{0,7}|\*)(?![\w/@])|(?<![\w@/])(?=[\d/]*[A-Za-z_.])(?:[\w.-]+/)+[\w.*-]*|(?<![\w)])\*[\w*-]*\.[\w.*-]+|(?<![\w.])\.[a-z]{2,5}\b"
+)
+_CODE = re.compile(
+    r"(?<![\w.@/-])#?(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w/@])|(?<![\w-])#\d+|(?<![\w.-])[A-Z]{2,6}(?![\w.-])"
+)
+_ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
+
+
+def plain_spans(text: str, today: date) -> list[Span]:
+    """The pieces that can be told before the text is cut into words: addresses, quotes, codes, dates, times."""
+    return [*_plain(text), *_dated(text, today)]
+
+
+def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms: Sequence[Term]) -> list[Span]:
+    """All typed pieces of a text, in the order of their places.
+
+    Args:
+        text: the text.
+        fixed: its plain spans.
+        tokens: its words.
+        terms: what it may be found by.
+    """
+    masked = [(span.start, span.end) for span in fixed if span.kind != "quoted"]
+    numbers = [
+        number
+        for number in find_numbers(text)
+        if not _inside(number.start, number.end, masked) and not (number.words and _part_of_word(number, tokens))
+    ]
+    spans = [*fixed, *_named(text)]
+    spans += _measures(text, numbers)
+    for found in find_expressions(text, numbers, masked):
+        spans.append(
+            Span(
+                "expression",
+                found.start,
+                found.end,
+                text[found.start : found.end],
+                found.text,
+                "",
+                found.operands,
+                found.operators,
+            )
+        )
+    masked += [(span.start, span.end) for span in spans if span.kind in _CLOSED]
+    spans += _proper_names(text, tokens, masked)
+    spans += _unknown_words(text, tokens, terms, masked)
+    spans += _known_words(tokens, terms, masked)
+    return sorted(set(spans), key=lambda span: (span.start, -span.end, span.kind))
+
+
+_CLOSED = ("city", "country", "language", "expression", "unit", "currency")
+
+
+def _inside(start: int, end: int, places: Sequence[tuple[int, int]]) -> bool:
+    return any(start < other_end and other_start < end for other_start, other_end in places)
+
+
+def _part_of_word(number: Found, tokens: Sequence[Token]) -> bool:
+    """一 in 哪一天."""
+    return any(
+        token.kind == "known"
+        and token.start <= number.start
+        and number.end <= token.end
+        and len(token.text) > number.end - number.start
+        for token in tokens
+    )
+
+
+def _plain(text: str) -> Iterator[Span]:
+    """What its signs alone give away."""
+    taken: list[tuple[int, int]] = []
+    for kind, pattern in (("sql", _SQL), ("email", _EMAIL), ("url", _URL), ("file", _FILE), ("code", _CODE)):
+        for match in pattern.finditer(text):
+            said = match[0].rstrip(".,;:!?。") if kind in ("url", "sql", "file") else match[0]
+            if said and not _inside(match.start(), match.start() + len(said), taken) and not _ORDINAL.fullmatch(said):
+                taken.append((match.start(), match.start() + len(said)))
+                yield Span(kind, match.start(), match.start() + len(said), said, said.lstrip("#"))
+    for match in _QUOTED.finditer(text):
+        inner = next(group for group in match.groups() if group is not None)
+        yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
+
+
+def _dated(text: str, today: date) -> Iterator[Span]:
+    for day in find_dates(text, today):
+        yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
+    for time in find_times(text):
+        yield Span("time", time.start, time.end, text[time.start : time.end], time.text)
+
+
+_OTHER_NAMES = ("city", "country", "language")
+
+
+@cache
+def _name_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Places and languages; units and currencies after a number; those of them that may stand alone."""
+    names = lexicon().names
+    others = [word for word, kinds in names.items() if any(name.kind in _OTHER_NAMES for name in kinds)]
+    measures = [word for word, kinds in names.items() if any(name.kind in ("unit", "currency") for name in kinds)]
+    places = "|".join(_worded(word) for word in sorted(others, key=len, reverse=True) if len(word) > 1)
+    counted = "|".join(_worded(word) for word in sorted(measures, key=len, reverse=True))
+    alone = "|".join(
+        _worded(word)
+        for word in sorted(measures, key=len, reverse=True)
+        if len(word) > (1 if is_han(word) else 2) and word not in wordset("never units alone")
+    )
+    return (
+        re.compile(places, re.IGNORECASE),
+        re.compile(rf"\s*(?:{counted})", re.IGNORECASE),
+        re.compile(alone, re.IGNORECASE),
+    )
+
+
+def _worded(word: str) -> str:
+    pattern = re.escape(word).replace(r"\ ", r"\s+")
+    return (
+        rf"(?<![^\W_]){pattern}(?![^\W_])" if word[0].isascii() and word[-1].isalnum() and not is_han(word) else pattern
+    )
+
+
+def _named(text: str) -> Iterator[Span]:
+    for match in _name_patterns()[0].finditer(text):
+        said = match[0]
+        kinds = [name for name in lexicon().names[fold(said)] if name.kind in _OTHER_NAMES]
+        too_short = (
+            len(said) <= 3 and said.isascii() and not said.isupper()
+        )  # `us` and `uk` are words unless written US
+        if (said.isascii() and said.islower() and said in wordset("places that are words")) or too_short:
+            continue
+        yield from (Span(name.kind, match.start(), match.end(), said, said, name.key) for name in kinds)
+
+
+"""Units and currencies that are more often other words."""
+
+
+def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
+    """Numbers with the units that they count, and the units that stand alone."""
+    _, counted, alone = _name_patterns()
+    attached: list[tuple[int, int]] = []
+    for number in numbers:
+        unit = _unit_after(text, number.end, counted) or _sign_before(text, number.start)
+        if unit is not None:
+            attached.append((unit.start, unit.end))
+            yield unit
+        said = text[number.start : number.end]
+        yield Span("number", number.start, number.end, said, number.value, unit.detail if unit else "")
+    for match in alone.finditer(text):
+        if not _inside(match.start(), match.end(), attached):
+            yield from _measure_spans(match.start(), match.end(), match[0], free=True)
+    for match in _ASKED_UNIT.finditer(text):
+        names = lexicon().names.get(fold(match[1]), ())
+        if any(name.kind == "unit" for name in names) and not _inside(*match.span(1), attached):
+            yield from _measure_spans(match.start(1), match.end(1), match[1], free=True)
+
+
+_ASKED_UNIT = re.compile(
+    rf"(?:\b(?:to|into|in|as|many|from)\s+|多少个?|几个?|换?成|为)(°?[A-Za-z²³/]{{1,4}}|[{HAN}])(?![A-Za-z0-9])"
+)
+
+
+def _unit_after(text: str, end: int, counted: re.Pattern[str]) -> Span | None:
+    match = counted.match(text, end)
+    if match is None:
+        return None
+    said = match[0].strip()
+    start = match.end() - len(said)
+    letters = said.isascii() and said.isalpha() and len(said) <= 2
+    if said.lower() == "in" and re.match(r"\s+(?!to\b|into\b|as\b)\w", text[match.end() :]):
+        return None  # `3 in Berlin`
+    if letters and said.lower() in ("st", "t", "d", "b", "f", "c", "h") and said.islower() and start > end:
+        return None
+    return next(_measure_spans(start, match.end(), said, free=False), None)
+
+
+def _sign_before(text: str, start: int) -> Span | None:
+    match = re.search(r"(US\$|HK\$|A\$|C\$|S\$|R\$|[$€£¥￥₹₩₽])\s*$", text[:start])
+    return next(_measure_spans(match.start(1), match.end(1), match[1], free=False), None) if match else None
+
+
+def _measure_spans(start: int, end: int, said: str, *, free: bool) -> Iterator[Span]:
+    for name in lexicon().names.get(fold(said), ()):
+        if name.kind == "unit":
+            yield Span("unit", start, end, said, said, f"{name.extra}:{name.key}" + ":free" * free)
+        elif name.kind == "currency":
+            yield Span("currency", start, end, said, said, f"{name.key}" + ":free" * free)
+
+
+def _proper_names(text: str, tokens: Sequence[Token], masked: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """Runs of capitalised words: Ada Lovelace, Team Lunch, Turing Award."""
+    run: list[Token] = []
+    for index, token in enumerate([*tokens, Token("", len(text), len(text), "sign")]):
+        capital = token.kind == "word" and token.text[0].isupper() and not _inside(token.start, token.end, masked)
+        joined = not run or text[run[-1].end : token.start] in (" ", "-", "’", "'", ". ", ".")
+        if capital and joined and not (token.functional and not run):
+            run.append(token)
+            if token.text.endswith(("'s", "’s")):
+                yield from _name_of(text, run, tokens)
+                run = []
+            continue
+        particle = run and token.text.lower() in wordset("name particles") and joined and index + 1 < len(tokens)
+        if particle and tokens[index + 1].text[:1].isupper() and tokens[index + 1].kind == "word":
+            run.append(token)
+            continue
+        yield from _name_of(text, run, tokens)
+        run = [token] if capital and not token.functional else []
+
+
+def _name_of(text: str, run: list[Token], tokens: Sequence[Token]) -> Iterator[Span]:
+    words = list(run)
+    while words and words[0] == tokens[0] and (words[0].functional or _is_concept(words[0].text)):
+        words = words[1:]
+    after = next((token for token in tokens if words and token.start >= words[-1].end), None)
+    if len(words) == 1 and words[0] == tokens[0] and after is not None and after.functional and after.kind != "sign":
+        return  # `Set the light`, `Play some jazz`
+    while words and words[-1].text.lower() in wordset("name particles"):
+        words = words[:-1]
+    if words and words[0].text != "I":
+        said = re.sub(r"['’]s$", "", text[words[0].start : words[-1].end])
+        yield Span("name", words[0].start, words[0].start + len(said), said, said)
+
+
+def _is_concept(word: str) -> bool:
+    return word.lower() in lexicon().phrase_starts or fold(word) in lexicon().names
+
+
+def _known_words(tokens: Sequence[Token], terms: Sequence[Term], masked: Sequence[tuple[int, int]]) -> Iterator[Span]:
+    """Words that mean something to the lexicon; one that names no tool may be a value: the bedroom, 客厅."""
+    meant = {(term.start, term.end) for term in terms if term.key[0] == "#" and term.weight == 1.0}
+    for token in tokens:
+        if (token.start, token.end) in meant and not token.functional and not _inside(token.start, token.end, masked):
+            yield Span("word", token.start, token.end, token.text, token.text)
+
+
+def _unknown_words(
+    text: str, tokens: Sequence[Token], terms: Sequence[Term], masked: Sequence[tuple[int, int]]
+) -> Iterator[Span]:
+    """Runs of words that no lexicon knows: they may be a name in lower case, a topic, a Chinese name."""
+    meant = [(term.start, term.end) for term in terms if term.key[0] == "#" and term.weight == 1.0]
+    run: list[Token] = []
+    for token in [*tokens, Token("", len(text), len(text), "sign")]:
+        unknown = (
+            token.kind in ("chunk", "word")
+            and not token.functional
+            and not _inside(token.start, token.end, [*meant, *masked])
+        )
+        bridge = token.text in ("·", "-", "•") and bool(run) and run[-1].end == token.start
+        if (unknown and (not run or text[run[-1].end : token.start] in ("", " "))) or bridge:
+            run.append(token)
+            if not token.text.endswith(("'s", "’s")):
+                continue
+            unknown = False
+        if run:
+            said = re.sub(r"['’]s$|[·•-]$", "", text[run[0].start : run[-1].end])
+            if len(said) > 1:
+                yield Span("chunk" if is_han(said) else "phrase", run[0].start, run[0].start + len(said), said, said)
+        run = [token] if unknown else []

@@ -1,0 +1,86 @@
+"""Times of day in a text, as HH:MM: `3 pm`, `15:30`, `noon`, `下午三点半`, `三点一刻`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .numerals import find_numbers
+
+
+class FoundTime(NamedTuple):
+    """A time of day and where it stands."""
+
+    start: int
+    end: int
+    text: str
+
+
+def find_times(text: str) -> list[FoundTime]:
+    """The times of day that are named in a text, as HH:MM, in their order."""
+    found: list[FoundTime] = []
+    for pattern, read in _TIMES:
+        for match in pattern.finditer(text):
+            try:
+                minutes = read(match)
+            except LookupError:  # no such number
+                continue
+            if minutes is not None and not any(
+                match.start() < other.end and other.start < match.end() for other in found
+            ):
+                found.append(FoundTime(match.start(), match.end(), f"{minutes // 60:02d}:{minutes % 60:02d}"))
+    return sorted(found)
+
+
+def _clock(hour: str, minute: str | None, half: str) -> int | None:
+    """Minutes since midnight."""
+    hours, minutes = int(hour), int(minute or 0)
+    if half == "pm" and hours < 12:
+        hours += 12
+    if half == "am" and hours == 12:
+        hours = 0
+    return hours * 60 + minutes if hours < 24 and minutes < 60 else None
+
+
+_HALVES = {
+    "上午": "am", "早上": "am", "早晨": "am", "清晨": "am", "凌晨": "am", "早": "am",
+    "下午": "pm", "晚上": "pm", "傍晚": "pm", "中午": "pm", "晚": "pm", "夜里": "pm",
+}  # fmt: skip
+
+
+def _han_clock(match: re.Match[str]) -> int | None:
+    half = _HALVES.get(match[1] or "", "")
+    hour = str(find_numbers(match[2] + "点")[0].value)
+    if half == "pm" and match[1] == "中午" and int(hour) in (11, 12):
+        half = ""
+    minute = match[3] or ""
+    minutes = {"半": "30", "一刻": "15", "三刻": "45"}.get(minute) or (
+        str(find_numbers(minute + "分")[0].value) if minute else "0"
+    )
+    return _clock(hour, minutes, half)
+
+
+_HAN_HOUR = r"(\d{1,2}|[零一二两三四五六七八九十]{1,3})"
+_HAN_MINUTE = r"(半|一刻|三刻|[0-5]\d|[零一二两三四五六七八九十]{1,3}(?=分))?"
+_HAN_HALF = "(上午|早上|早晨|清晨|凌晨|下午|晚上|傍晚|中午|早|晚)?"
+_TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
+    (
+        re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?\s?m\b\.?", re.IGNORECASE),
+        lambda m: _clock(m[1], m[2], m[3].lower() + "m"),
+    ),
+    (
+        re.compile(rf"{_HAN_HALF}(?<![\d:])([01]?\d|2[0-3])[:：]([0-5]\d)(?::[0-5]\d)?(?![\d:])"),
+        lambda m: _clock(m[2], m[3], _HALVES.get(m[1] or "", "")),
+    ),
+    (
+        re.compile(rf"{_HAN_HALF}{_HAN_HOUR}[点時时](?!间|候|钟?后){_HAN_MINUTE}[钟分整]?"),
+        _han_clock,
+    ),
+    (
+        re.compile(r"\b(\d{1,2})\s*o['’]?clock\b(?:\s+in\s+the\s+(?:morning|(afternoon|evening)))?", re.IGNORECASE),
+        lambda m: _clock(m[1], None, "pm" if m[2] else ""),
+    ),
+    (re.compile(r"\bnoon\b|正午", re.IGNORECASE), lambda m: 720),
+    (re.compile(r"\bmidnight\b|午夜", re.IGNORECASE), lambda m: 0),
+]

@@ -1,0 +1,85 @@
+"""Which piece goes where, and how sure that is: the seam for a learned ranker."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.core.json import Json
+from actum.models.embedded.arguments import OPTIONAL_MIN, REQUIRED_MIN, as_object, fill
+from actum.models.embedded.clauses import read
+from actum.models.embedded.features import NOTHING, features, score
+from actum.models.embedded.selection import index
+from tests.models.embedded.harness import TODAY, named
+
+
+def filled(group: str, name: str, text: str) -> tuple[dict[str, Json], list[str]]:
+    (tool,) = named(group, name)
+    result = fill(index(tool), read(text, TODAY))
+    return as_object(result.arguments), [slot.name for slot in result.missing]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments", "missing"),
+    [
+        ("search_flights", "from Oslo to Rome", {"origin": "Oslo", "destination": "Rome"}, ["date"]),
+        ("search_flights", "to Rome from Oslo", {"origin": "Oslo", "destination": "Rome"}, ["date"]),
+        ("search_flights", "去罗马，从奥斯陆出发", {"origin": "奥斯陆", "destination": "罗马"}, ["date"]),
+        ("search_flights", "flights without stops, not direct", {"direct": False}, ["origin", "destination", "date"]),
+        (
+            "search_flights",
+            "tomorrow, at most 300",
+            {"date": "2026-11-21", "max_price": 300},
+            ["origin", "destination"],
+        ),
+        ("set_light", "开灯，浴室", {"room": "bathroom", "state": "on"}, []),
+        ("average", "3, 5, -2.5", {"numbers": [3, 5, -2.5]}, []),
+        ("convert_currency", "€20 in dollars", {"amount": 20, "from_currency": "EUR", "to_currency": "USD"}, []),
+        ("send_email", "to a@b.org, subject 'Hi': see you", {"to": "a@b.org", "body": "see you", "subject": "Hi"}, []),
+        ("get_order", "my order", {}, ["order_id"]),
+    ],
+)
+def test_slots_are_filled(name: str, text: str, arguments: dict[str, Json], missing: list[str]) -> None:
+    assert filled("office", name, text) == (arguments, missing)
+
+
+def test_what_nobody_said_stays_out() -> None:
+    assert filled("desk", "news", "news from Berlin about 9 elephants")[0] == {"city": "Berlin"}
+    assert filled("desk", "weather", "weather in Oslo")[0] == {"city": "Oslo"}
+
+
+def test_every_argument_tells_where_it_comes_from_and_how_sure_it_is() -> None:
+    (tool,) = named("office", "search_flights")
+    clause = read("a flight from Oslo to Rome tomorrow under 300", TODAY)
+    for argument in fill(index(tool), clause).arguments:
+        assert argument.span.text in clause.text
+        assert clause.text[argument.span.start : argument.span.end] == argument.span.text
+        assert (REQUIRED_MIN if argument.slot.required else OPTIONAL_MIN) <= argument.confidence <= 1.0
+
+
+def test_a_word_that_goes_with_the_slot_makes_it_surer_and_a_contrary_one_less_sure() -> None:
+    (tool,) = named("office", "search_flights")
+    indexed = index(tool)
+    origin = indexed.slots[0]
+
+    def confidence(text: str) -> float:
+        clause = read(text, TODAY)
+        (city,) = (span for span in clause.spans if span.kind == "city")
+        return score(features(origin, city, indexed, clause))
+
+    assert confidence("from Oslo") > confidence("Oslo") > confidence("to Oslo")
+
+
+def test_a_span_of_the_wrong_kind_has_no_features() -> None:
+    (tool,) = named("office", "send_email")
+    indexed = index(tool)
+    clause = read("tomorrow", TODAY)
+    assert features(indexed.slots[0], clause.spans[0], indexed, clause) == NOTHING
+    assert score(NOTHING) == 0.0
+
+
+def test_words_that_another_tool_took_are_not_taken_again() -> None:
+    (weather,) = named("desk", "weather")
+    clause = read("weather in Oslo", TODAY)
+    first = fill(index(weather), clause)
+    again = fill(index(weather), clause, avoid=[argument.span for argument in first.arguments])
+    assert [slot.name for slot in again.missing] == ["city"]

@@ -1,0 +1,65 @@
+"""Days that are named in a text, on Friday, 20 November 2026."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum.models.embedded.dates import find_dates, stated_today
+from tests.models.embedded.harness import TODAY
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("2026-01-05, 2026/1/6, 7/4/2026", ["2026-01-05", "2026-01-06", "2026-07-04"]),
+        ("July 20, 1969 or 1 May 2027 or March 3rd", ["1969-07-20", "2027-05-01", "2026-03-03"]),
+        ("2024年1月1日到3月1日", ["2024-01-01", "2026-03-01"]),
+        ("五月一日，十二月二十五日", ["2026-05-01", "2026-12-25"]),
+        ("today, tomorrow, the day after tomorrow", ["2026-11-20", "2026-11-21", "2026-11-22"]),
+        ("昨天今天明天大后天", ["2026-11-19", "2026-11-20", "2026-11-21", "2026-11-23"]),
+        ("Friday, next Friday, last Friday", ["2026-11-20", "2026-11-27", "2026-11-13"]),
+        ("this Monday", ["2026-11-23"]),
+        ("周五，下周一，上周三，这周日", ["2026-11-20", "2026-11-23", "2026-11-11", "2026-11-22"]),
+        ("in 3 days, two weeks ago, a week from now", ["2026-11-23", "2026-11-06", "2026-11-27"]),
+        ("3天后，两周前", ["2026-11-23", "2026-11-06"]),
+        ("Christmas and New Year", ["2026-12-25", "2027-01-01"]),
+        ("国庆节，2027年元旦，圣诞节", ["2027-10-01", "2027-01-01", "2026-12-25"]),
+        ("2024-02-30, 2026年13月1日", []),
+        ("in 99999999999999999999 days, 百天后", []),
+        ("Sun is a star, may I sit down, 45 days after", []),
+        ("2025年3月3日之后45天", ["2025-03-03"]),
+    ],
+)
+def test_days_are_found(text: str, days: list[str]) -> None:
+    assert [day.iso for day in find_dates(text, TODAY)] == days
+
+
+@given(st.dates(date(1000, 1, 1)))
+def test_a_full_date_is_read_in_every_form(day: date) -> None:
+    forms = [
+        day.isoformat(),
+        f"{day.year}年{day.month}月{day.day}日",
+        f"{day:%B} {day.day}, {day.year}",
+        f"{day.day} {day:%b} {day.year}",
+    ]
+    for form in forms:
+        assert [found.iso for found in find_dates(form, TODAY)] == [day.isoformat()], form
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Today is 2026-03-02.", date(2026, 3, 2)),
+        ("You are kind. Current date: Monday, March 2, 2026.", date(2026, 3, 2)),
+        ("今天是2026年3月2日，星期一", date(2026, 3, 2)),
+        ("当前时间：2026-03-02 10:00", date(2026, 3, 2)),
+        ("Today is a good day.", None),
+        ("", None),
+    ],
+)
+def test_instructions_may_state_the_day(text: str, day: date | None) -> None:
+    assert stated_today(text) == day

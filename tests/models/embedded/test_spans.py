@@ -1,0 +1,56 @@
+"""The typed pieces of a question."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum.models.embedded.clauses import read
+from tests.models.embedded.harness import TODAY
+
+
+def spans(text: str, *kinds: str) -> list[tuple[str, object]]:
+    return [(span.kind, span.value) for span in read(text, TODAY).spans if span.kind in kinds]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("mail bob@example.com or a.b+c@x.co.uk", [("email", "bob@example.com"), ("email", "a.b+c@x.co.uk")]),
+        ("open https://x.org/a?b=1, then www.y.cn.", [("url", "https://x.org/a?b=1"), ("url", "www.y.cn")]),
+        ("打开 https://example.org 看看", [("url", "https://example.org")]),
+        ("find *.py in src/actum and README.md", [("file", "*.py"), ("file", "src/actum"), ("file", "README.md")]),
+        ("drone A-17, order #42, stock AAPL", [("code", "A-17"), ("code", "42"), ("code", "AAPL")]),
+        (
+            "say “hi”, 「你好」 and 'good morning' in Bob's room",
+            [("quoted", "hi"), ("quoted", "你好"), ("quoted", "good morning")],
+        ),
+        ("Ada Lovelace and Ludwig van Beethoven", [("name", "Ada Lovelace"), ("name", "Ludwig van Beethoven")]),
+        ("歌手邓紫棋的歌", [("chunk", "邓紫棋")]),
+        ("Paris, 纽约 and United States", [("city", "Paris"), ("city", "纽约"), ("country", "United States")]),
+        ("translate into French 或日语", [("language", "French"), ("language", "日语")]),
+        ("let us meet, it is nice", []),
+        ("2024-01-05 10-3", [("date", "2024-01-05"), ("expression", "10-3")]),
+        ("Set the light", []),
+    ],
+)
+def test_pieces_are_found(text: str, found: list[tuple[str, object]]) -> None:
+    kinds = {kind for kind, _ in found} or {"city", "country", "name"}
+    assert spans(text, *kinds) == found
+
+
+def test_a_number_knows_its_unit_and_a_unit_whether_it_stands_alone() -> None:
+    found = [(span.kind, span.value, span.detail) for span in read("5 miles to km, $100, 3 in Berlin", TODAY).spans]
+    assert ("number", 5, "length:mi") in found
+    assert ("unit", "miles", "length:mi") in found
+    assert ("unit", "km", "length:km:free") in found
+    assert ("number", 100, "USD") in found
+    assert ("number", 3, "") in found
+
+
+@given(st.text(max_size=80))
+def test_a_piece_stands_where_it_is_said_to(text: str) -> None:
+    for span in read(text, TODAY).spans:
+        assert 0 <= span.start <= span.end <= len(text)
+        assert span.text == text[span.start : span.end]
