@@ -38,7 +38,6 @@ class ScriptedModel:
         ScriptExhausted: by `reply`, beyond the end of the script.
 
     >>> import asyncio
-import contextlib
     >>> asyncio.run(ScriptedModel(["Hi."]).reply(Request(messages=[]))).text
     'Hi.'
     """

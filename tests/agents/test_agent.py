@@ -177,6 +177,30 @@ async def test_a_run_that_needs_approval_pauses_and_goes_on_in_another_agent() -
 
 
 @pytest.mark.row("C4")
+async def test_a_sequential_call_does_not_overtake_one_that_waits() -> None:
+    done: list[str] = []
+
+    @tool(sequential=True, approval=True)
+    async def charge() -> str:
+        """Charge."""
+        done.append("charge")
+        return "charged"
+
+    @tool(sequential=True)
+    async def ship() -> str:
+        """Ship."""
+        done.append("ship")
+        return "shipped"
+
+    calls = [ToolCall("1", "charge", {}), ToolCall("2", "ship", {})]
+    agent = Agent(ScriptedModel([calls, "Done."]), [charge, ship])
+    paused = await agent.run("go", run_id="r")
+    assert (done, len(paused.pending)) == ([], 1)
+    await agent.resume("r", {paused.pending[0].id: "approve"})
+    assert done == ["charge", "ship"]
+
+
+@pytest.mark.row("C4")
 async def test_a_paused_run_that_is_resumed_without_an_answer_is_paused_again() -> None:
     agent = Agent(ScriptedModel([[call("pay", to="bob", amount=5)]]), [pay])
     paused = await agent.run("go", run_id="r")

@@ -173,8 +173,9 @@ class Driver(Struct, kw_only=True, dict=True):
             raise
         for index, result in enumerate(results):
             if isinstance(result, Pending):
-                answer = await self._answer(result)
-                if answer is not None:
+                if result.id not in self.scope.recording.answers:
+                    await self._answer(result)
+                if result.id in self.scope.recording.answers:
                     place = Place(self._reply_number, index)
                     results[index] = await self._in_time(self.path.perform(intention.calls[index], place))
         self._calls += [

@@ -132,7 +132,7 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
         outcome = yield CallTools(calls, refusals)
         assert isinstance(outcome, Called)
         spent.elapsed = outcome.elapsed
-        waiting = tuple(result for result in outcome.results if isinstance(result, Pending))
+        waiting = tuple({each.id: each for each in outcome.results if isinstance(each, Pending)}.values())
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
         results = [result for result in outcome.results if isinstance(result, ToolResult)]

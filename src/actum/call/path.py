@@ -115,20 +115,28 @@ class CallPath:
         """
         if len(calls) == 1:
             return [await self.perform(calls[0], Place(reply, 0), refusals.get(0))]
-        tasks: list[asyncio.Task[ToolResult | Pending]] = []
+        tasks: dict[int, asyncio.Task[ToolResult | Pending]] = {}
+        results: dict[int, ToolResult | Pending] = {}
+        parked: Pending | None = None
         try:
             async with asyncio.TaskGroup() as group:
                 for index, call in enumerate(calls):
-                    bound = self.catalog.get(call.name)
-                    alone = bound is not None and bound.tool.sequential
-                    if alone and tasks:
-                        await asyncio.wait(tasks)
-                    tasks.append(group.create_task(self._in_slot(call, Place(reply, index), refusals.get(index))))
-                    if alone:
-                        await asyncio.wait(tasks)
+                    place, refusal = Place(reply, index), refusals.get(index)
+                    if not self._is_sequential(call.name):
+                        tasks[index] = group.create_task(self._in_slot(call, place, refusal))
+                        continue
+                    if tasks:
+                        await asyncio.wait(tasks.values())
+                    results[index] = parked or await self.perform(call, place, refusal)
+                    parked = next((each for each in [results[index]] if isinstance(each, Pending)), None)
         except BaseExceptionGroup as failed:  # not a call's failure, which is a result: the journal's, or a policy's
             raise failed.exceptions[0] from None
-        return [task.result() for task in tasks]
+        results |= {index: task.result() for index, task in tasks.items()}
+        return [results[index] for index in range(len(calls))]
+
+    def _is_sequential(self, name: str) -> bool:
+        bound = self.catalog.get(name)
+        return bound is not None and bound.tool.sequential
 
     async def _in_slot(self, call: ToolCall, place: Place, refusal: CallError | None) -> ToolResult | Pending:
         async with self._slots:
