@@ -24,9 +24,7 @@ from .chat_server import ChatServer
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
-    path
-    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    if "```python" in path.read_text("utf-8")
+    path for path in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")] if "```python" in path.read_text("utf-8")
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")

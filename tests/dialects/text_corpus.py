@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -87,16 +88,20 @@ def _told(delta: Delta) -> tuple[str, str]:
 def pieces_of(text: str, cuts: Iterable[int]) -> list[str]:
     """A text cut at some places."""
     places = [0, *sorted({cut % (len(text) + 1) for cut in cuts}), len(text)]
-    return [text[start:end] for start, end in zip(places, places[1:], strict=False)]
+    return [text[start:end] for start, end in pairwise(places)]
 
 
 cuts = st.lists(st.integers(0, 10_000), max_size=12)
 
-text_values = st.text(st.sampled_from('ab {}[]"\'\\\n\t,:，：“”中文é😀<>`~'), max_size=20) | st.text(
+text_values = st.text(st.sampled_from("ab {}[]\"'\\\n\t,:，：“”中文é😀<>`~"), max_size=20) | st.text(
     st.characters(exclude_categories=["Cs"]), max_size=10
 )
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.floats(allow_nan=False, allow_infinity=False) | text_values,
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**12), 10**12)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | text_values,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text_values, inner, max_size=3),
     max_leaves=8,
 )

@@ -29,7 +29,7 @@ async def run(
     arguments: JsonObject | None = None,
     *,
     attachments: dict[str, MediaPart] | None = None,
-    progress: Callable[[ToolCall, Json], None] | None = None,
+    progress: Callable[[Context, Json], None] | None = None,
 ) -> ToolResult:
     """What comes of a call, as the call path makes it."""
     tools = FunctionToolset([function])

@@ -1,4 +1,6 @@
-"""What every dialect is: a pure pair of functions between what a model says and our nouns. No I/O, no clock, no ids from outside.
+"""What every dialect is: a pure pair of functions between what a model says and our nouns.
+
+No I/O, no clock, no ids from outside.
 
 There are two kinds. An *API dialect* speaks bytes: the body of a request, the body or the event stream of an answer.
 A *text dialect* speaks text: it tells a model in its prompt how to write a call, and finds the call in what it writes.
