@@ -264,7 +264,7 @@ async def test_a_generator_tells_what_it_yields_and_its_last_word_is_the_result(
 ) -> None:
     told: list[Json] = []
 
-    def progress(call: ToolCall, value: Json) -> None:
+    def progress(context: Context, value: Json) -> None:
         assert threading.current_thread() is threading.main_thread()
         told.append(value)
 
