@@ -6,6 +6,7 @@ import pytest
 
 from actum.call.authorize import CAREFUL, DEFAULT, Rule, Rules
 from actum.core.call import ToolCall
+from actum.core.errors import UsageError
 from actum.core.tool import Effects, Tool
 
 CALL = ToolCall("1", "t", {})
@@ -54,3 +55,14 @@ def test_a_tool_that_is_declared_for_approval_asks_even_where_a_rule_allows() ->
 
 def test_a_decision_names_the_rule_that_made_it() -> None:
     assert Rules(Rule("deny", tools="t*")).decide(tool(), CALL, "").rule == "rule 1: deny t*"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"verdict": "Deny"}, {"effects": "write"}, {"effects": {"wriite"}}, {"tools": ["pay"]}, {"principals": "bob"}],
+    ids=["verdict", "effects as text", "no effect", "tools as list", "principals as text"],
+)
+def test_a_rule_with_a_typing_error_is_refused_at_once(wrong: dict[str, object]) -> None:
+    (name,) = wrong
+    with pytest.raises(UsageError, match=rf"Rule\({name}="):
+        Rule(**{"verdict": "deny", **wrong})  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from actum.call.resolve import Catalog
+from actum.call.resolve import COMPARED_MAX, Catalog
 from actum.core.errors import BadTool, UnknownTool
 from actum.core.tool import Tool
 from actum.testing import RecordingToolset
@@ -36,3 +36,15 @@ async def test_a_bad_schema_refuses_the_tool_and_names_the_place() -> None:
     bad = Tool(name="a", parameters={"type": "object", "properties": {"x": {"type": "sting"}}})
     with pytest.raises(BadTool, match=r"'a'.*x"):
         await Catalog.of([RecordingToolset([bad])])
+
+
+@pytest.mark.row("C2")
+async def test_among_many_names_few_are_compared_and_the_near_one_is_still_found() -> None:
+    tools = [Tool(name=f"get_record_{number}") for number in range(2000)]
+    tools.insert(1500, Tool(name="get_weather_in_beijing"))
+    catalog = await Catalog.of([RecordingToolset(tools)])
+    compared = catalog._related("get_wether_in_beijing")
+    assert len(compared) <= COMPARED_MAX
+    assert "get_weather_in_beijing" in compared
+    with pytest.raises(UnknownTool, match="You may use: get_weather_in_beijing"):
+        catalog.resolve("get_wether_in_beijing")

@@ -14,7 +14,7 @@ import typer
 
 from .. import compose
 from ..agents.agent import Agent, Emit
-from ..compose import DICTATED, EMBEDDED, EVERYDAY, Settings
+from ..compose import DICTATED, EMBEDDED, EVERYDAY, MEMORY, Settings
 from ..core.errors import ModelError, ReplayDiverged, UsageError
 from ..core.event import Pending, RunResult
 from ..core.interfaces import Answer, Model
@@ -150,6 +150,9 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
     if not quiet:
         for pending in () if terminal.person else result.pending:  # a person has just seen it
             show_pending(terminal, pending, None)
+        if settings.journal == MEMORY:
+            terminal.note("The run waited for this, and is lost: its journal was in memory. Name a file by --journal")
+            return PAUSED
         terminal.note("The run waits. To go on:")
         for pending in result.pending:
             terminal.err.print(f"  {_how_to_go_on(result.run_id, pending, settings)}", soft_wrap=True)

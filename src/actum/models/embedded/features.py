@@ -51,7 +51,7 @@ NOTHING = Features(0, 0, 0, 0, 0, 0, 0, 0)
 def features(slot: Slot, span: Span, indexed: Indexed, clause: Clause) -> Features:
     """What is known of a pair."""
     fit = _fits().get(slot.kind, {}).get(span.kind, 0.0)
-    if fit == 0.0 or (span.kind == "word" and _is_command(span, indexed, clause)):
+    if fit == 0.0 or (span.kind in ("word", "name") and _is_command(span, indexed, clause)):
         return NOTHING
     before, after = clause.neighbours(span)
     own = [roles()[name] for name in slot.roles]

@@ -40,6 +40,9 @@ EVIDENCE = {"expression": 0.9, "sql": 0.9, "url": 0.6, "email": 0.5, "file": 0.5
 VALUES = frozenset({"city", "country", "date", "time", "email", "url", "file"})
 """Kinds of pieces that are what a tool works with, and not a word for what it does."""
 
+WEAK = 0.5
+"""What words are worth to a tool with a side effect when none of them is in its name."""
+
 INDEXED_MAX = 5_000
 FREE = frozenset({"query", "text", "title", "string", "person", "file"})
 """Kinds of slots that take words which no tool need know."""
@@ -123,11 +126,18 @@ class Shelf:
         unmatched = sum(said[key] for key in stray if key not in matched)
         free = any(slot.kind in FREE for slot in tool.required)
         covered = words / (words + unmatched * (0.3 if free else 0.8)) if words else 0.0
-        return words * (0.5 + 0.5 * covered) + evidence(tool, spans) + _called(tool.tool.name, text)
+        words *= 0.5 + 0.5 * covered
+        if _changes_things(tool.tool) and tool.named.isdisjoint(matched):
+            words *= WEAK  # to change something takes to be asked for it
+        return words + evidence(tool, spans) + _called(tool.tool.name, text)
 
     def _rarity(self, key: str) -> float:
         count = len(self.tools)
         return 0.6 + 0.4 * math.log(1 + count / max(self._counts[key], 1)) / math.log(1 + count)
+
+
+def _changes_things(tool: Tool) -> bool:
+    return tool.effects is not None and not tool.reads_only
 
 
 def _called(name: str, text: str) -> float:

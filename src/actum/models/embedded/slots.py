@@ -21,6 +21,9 @@ from .words import spaced, terms, tokenize
 _HERE = files("actum") / "models" / "embedded" / "data"
 _FORMATS = {"email": "email", "uri": "url", "url": "url", "date": "date", "date-time": "datetime", "time": "time"}
 _VAGUE = frozenset({"name", "value", "input", "number", "名称"})
+_SHOWN_CODE = re.compile(r"\b[A-Za-z]{1,8}-?\d+\b")
+"""A description that shows a code, such as `INV-7`, wants one."""
+
 DEPTH_MAX = 3
 
 
@@ -132,7 +135,8 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
     if format_:
         return format_
     named, described = kind_of_name(name), _kind_of_description(description.lower())
-    return (described if name.lower() in _VAGUE else "") or named or described or "string"
+    shown = "id" if _SHOWN_CODE.search(description) else "string"
+    return (described if name.lower() in _VAGUE else "") or named or described or shown
 
 
 def kind_of_name(name: str) -> str:
