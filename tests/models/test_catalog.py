@@ -5,14 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from actum.core.call import ToolCall
 from actum.core.errors import UnknownName, UsageError
 from actum.core.interfaces import Model, Request
+from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
 from actum.core.tool import Tool
-from actum.dialects.openai_chat import OpenAiChat
 from actum.models import open_model
 from actum.models.catalog import PROVIDERS
 from actum.models.endpoint import Endpoint
@@ -171,7 +172,26 @@ async def test_openai_is_told_the_limit_by_its_new_name() -> None:
 
 @pytest.mark.parametrize("name", ["deepseek", "moonshot"])
 def test_models_that_want_their_reasoning_back_get_it(name: str) -> None:
-    assert PROVIDERS[name].dialect == OpenAiChat(reasoning_field="reasoning_content")
+    assert PROVIDERS[name].dialect.reasoning_field == "reasoning_content"
+
+
+@pytest.mark.row("S3")
+async def test_a_hosted_model_is_told_names_that_it_takes_and_a_local_server_any() -> None:
+    weather = Tool(name="查天气")
+    said: list[JsonObject] = []
+
+    def answer(asked: JsonObject) -> Reply:
+        (tool,) = msgspec.convert(asked["tools"], list[JsonObject])
+        function = msgspec.convert(tool["function"], JsonObject)
+        said.append(function)
+        return Reply.of(calls=[ToolCall("a", str(function["name"]), {}, raw="{}")])
+
+    with ChatServer(answer) as server:
+        for name, environment in (("openai:gpt-5", {"OPENAI_BASE_URL": server.url}), (f"{server.url}#m", {})):
+            model = open_model(name, dialect="native", environment=environment)
+            reply = await model.reply(Request(messages=[], tools=(weather,)))
+            assert [call.name for call in reply.calls] == ["查天气"]
+    assert [str(function["name"]).isascii() for function in said] == [True, False]
 
 
 def test_a_model_is_passed_through_or_driven_by_text() -> None:

@@ -20,6 +20,7 @@ from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
 from ..dialects.base import TextDialect
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
 
 if TYPE_CHECKING:
@@ -65,31 +66,40 @@ def _local(name: str, port: int, default_model: str = "") -> Provider:
     )
 
 
-_OPENAI = OpenAiChat(max_tokens_field="max_completion_tokens")
-_THINKING = OpenAiChat(reasoning_field="reasoning_content")
+_HOSTED = OpenAiChat(name_pattern=OPENAI_NAME)
+_OPENAI = OpenAiChat(name_pattern=OPENAI_NAME, max_tokens_field="max_completion_tokens")
+_DEEPSEEK = OpenAiChat(name_pattern=OPENAI_NAME, reasoning_field="reasoning_content")
+_MOONSHOT = OpenAiChat(name_pattern=MOONSHOT_NAME, reasoning_field="reasoning_content")
 
 PROVIDERS = {
     "deepseek": Provider(
-        url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_THINKING
+        url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_DEEPSEEK
     ),
-    "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
+    "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_HOSTED),
     "llamacpp": _local("llamacpp", 8080, default_model="default"),
     "lmstudio": _local("lmstudio", 1234),
-    "mistral": Provider(url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True),
+    "mistral": Provider(
+        url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True, dialect=_HOSTED
+    ),
     "moonshot": Provider(
-        url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY", native=True, dialect=_THINKING
+        url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY", native=True, dialect=_MOONSHOT
     ),
     "ollama": _local("ollama", 11434),
     "openai": Provider(url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", native=True, dialect=_OPENAI),
-    "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"),
+    "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", dialect=_HOSTED),
     "qwen": Provider(
-        url="https://dashscope.aliyuncs.com/compatible-mode/v1", key_variable="DASHSCOPE_API_KEY", native=True
+        url="https://dashscope.aliyuncs.com/compatible-mode/v1",
+        key_variable="DASHSCOPE_API_KEY",
+        native=True,
+        dialect=_HOSTED,
     ),
     "sglang": _local("sglang", 30000),
-    "together": Provider(url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY"),
+    "together": Provider(url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY", dialect=_HOSTED),
     "vllm": _local("vllm", 8000),
-    "xai": Provider(url="https://api.x.ai/v1", key_variable="XAI_API_KEY", native=True),
-    "zhipu": Provider(url="https://open.bigmodel.cn/api/paas/v4", key_variable="ZHIPU_API_KEY", native=True),
+    "xai": Provider(url="https://api.x.ai/v1", key_variable="XAI_API_KEY", native=True, dialect=_HOSTED),
+    "zhipu": Provider(
+        url="https://open.bigmodel.cn/api/paas/v4", key_variable="ZHIPU_API_KEY", native=True, dialect=_HOSTED
+    ),
 }
 
 _API_DIALECTS = {"auto": None, "native": None, "openai_chat": None, "openai_functions": OPENAI_FUNCTIONS}

@@ -1,0 +1,84 @@
+"""How a call's id and arguments stand on a wire, whichever API it is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from msgspec import structs
+
+from ..core.call import ToolCall
+from ..core.json import JsonObject, JsonProblem, dumps, parse_object
+
+
+class WireIds:
+    """Gives each call an id that no other call of the conversation has: the model's own wherever it can be kept."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def take(self, id_: str) -> str:
+        """The id under which a call with this id of ours is written."""
+        wire = id_ = id_ or f"call_{len(self._taken)}"
+        number = self._numbers.get(id_, 1)
+        while wire in self._taken:
+            number += 1
+            wire = f"{id_}_{number}"
+        self._taken.add(wire)
+        self._numbers[id_] = number
+        return wire
+
+
+class PastIds:
+    """The ids of a conversation's calls as they are written, and which call an answer is to: models repeat ids."""
+
+    def __init__(self) -> None:
+        self._ids = WireIds()
+        self._unanswered: list[tuple[str, str]] = []
+
+    def asked(self, calls: tuple[ToolCall, ...]) -> list[str]:
+        """The wire's ids for the calls of the next reply."""
+        wired = [self._ids.take(call.id) for call in calls]
+        self._unanswered = [(call.id, wire_id) for call, wire_id in zip(calls, wired, strict=True)]
+        return wired
+
+    def answered(self, call_id: str) -> str:
+        """The wire's id of the call that is answered: the first of the last reply with this id and no answer yet."""
+        for number, (id_, wire_id) in enumerate(self._unanswered):
+            if id_ == call_id:
+                del self._unanswered[number]
+                return wire_id
+        return call_id
+
+
+def unique_id(wanted: str, number: int, taken: Container[str]) -> str:
+    """The id of the call with this number in a reply that comes in: the one it came with, unless it is missing or
+    another call's.
+    """
+    id_ = wanted or f"call_{number}"
+    if id_ in taken:
+        id_ = f"call_{number}"
+    while id_ in taken:
+        id_ += "_"
+    return id_
+
+
+def read_arguments(raw: str) -> tuple[JsonObject, tuple[str, ...], bool]:
+    """The arguments of a call out of their source text, what was mended, and whether they are all there."""
+    try:
+        return *parse_object(raw), True
+    except JsonProblem as problem:
+        return {}, (f"the arguments are no JSON object: {problem}",), False
+
+
+def arguments_text(call: ToolCall) -> str:
+    """The source text that the model wrote; where it had to be mended, the JSON that it was mended to."""
+    return dumps(call.arguments) if call.complete and call.repairs else call.arguments_text()
+
+
+def readable(call: ToolCall) -> ToolCall:
+    """The call as an endpoint takes it back: vLLM and llama.cpp refuse a whole request over arguments that are no JSON.
+
+    What was wrong with them is told by the answer to the call.
+    """
+    return call if call.complete else structs.replace(call, raw="")
