@@ -33,7 +33,7 @@ class AnswerReader:
             if not chunk:
                 return []
             self.began = True
-            if chunk.startswith(b"{"):
+            if chunk.startswith((b"{", b"[")):
                 self._body = []
         if self._body is not None:
             self._body.append(chunk)

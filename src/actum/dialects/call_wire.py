@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 
+import msgspec
 from msgspec import structs
 
 from ..core.call import ToolCall
 from ..core.json import JsonObject, JsonProblem, dumps, parse_object
 
+_is_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
 
 class WireIds:
-    """Gives each call an id that no other call of the conversation has: the model's own wherever it can be kept."""
+    """Gives each call an id that no other call of the conversation has: the model's own wherever it can be kept.
 
-    def __init__(self) -> None:
+    Args:
+        refused: regular expression for what the API does not take in an id, put right by `_`; empty where it takes all.
+    """
+
+    def __init__(self, refused: str = "") -> None:
+        self._refused = re.compile(refused) if refused else None
         self._taken: set[str] = set()
         self._numbers: dict[str, int] = {}
 
     def take(self, id_: str) -> str:
         """The id under which a call with this id of ours is written."""
-        wire = id_ = id_ or f"call_{len(self._taken)}"
+        id_ = id_ or f"call_{len(self._taken)}"
+        wire = id_ = self._refused.sub("_", id_) if self._refused else id_
         number = self._numbers.get(id_, 1)
         while wire in self._taken:
             number += 1
@@ -30,10 +40,14 @@ class WireIds:
 
 
 class PastIds:
-    """The ids of a conversation's calls as they are written, and which call an answer is to: models repeat ids."""
+    """The ids of a conversation's calls as they are written, and which call an answer is to: models repeat ids.
 
-    def __init__(self) -> None:
-        self._ids = WireIds()
+    Args:
+        refused: as for `WireIds`.
+    """
+
+    def __init__(self, refused: str = "") -> None:
+        self._ids = WireIds(refused)
         self._unanswered: list[tuple[str, str]] = []
 
     def asked(self, calls: tuple[ToolCall, ...]) -> list[str]:
@@ -41,6 +55,15 @@ class PastIds:
         wired = [self._ids.take(call.id) for call in calls]
         self._unanswered = [(call.id, wire_id) for call, wire_id in zip(calls, wired, strict=True)]
         return wired
+
+    def waits(self, call_id: str) -> bool:
+        """Whether a call of the last reply has this id and no answer yet."""
+        return any(id_ == call_id for id_, _ in self._unanswered)
+
+    def leave_unanswered(self) -> list[str]:
+        """The wire's ids of the last reply's calls that have no answer; they are not waited for any longer."""
+        left, self._unanswered = self._unanswered, []
+        return [wire_id for _, wire_id in left]
 
     def answered(self, call_id: str) -> str:
         """The wire's id of the call that is answered: the first of the last reply with this id and no answer yet."""
@@ -82,3 +105,17 @@ def readable(call: ToolCall) -> ToolCall:
     What was wrong with them is told by the answer to the call.
     """
     return call if call.complete else structs.replace(call, raw="")
+
+
+def arguments_object(call: ToolCall) -> msgspec.Raw:
+    """The arguments as a JSON object: the model's own text where it is one, so that no digit and no order changes.
+
+    A call that broke off has none, or what was understood of it.
+    """
+    if call.complete and not call.repairs and call.raw:
+        try:
+            _is_object(call.raw)
+            return msgspec.Raw(call.raw.encode())
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            pass
+    return msgspec.Raw(msgspec.json.encode(call.arguments))

@@ -12,9 +12,14 @@ from ..core.errors import UsageError
 _HEAD = re.compile(r"data:(?P<type>[^;,]*)(?:;[^,]*)?;base64,", re.IGNORECASE)
 
 
+def base64_text(part: MediaPart) -> str:
+    """The bytes of a part as base64."""
+    return base64.b64encode(part.data).decode()
+
+
 def data_url(part: MediaPart) -> str:
     """The bytes of a part as a URL."""
-    return f"data:{part.media_type};base64,{base64.b64encode(part.data).decode()}"
+    return f"data:{part.media_type};base64,{base64_text(part)}"
 
 
 def media_of_url(url: str, default_type: str, name: str, place: str) -> MediaPart:

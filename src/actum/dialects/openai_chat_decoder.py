@@ -23,6 +23,7 @@ from .answer_reader import AnswerReader
 from .call_wire import read_arguments, unique_id
 from .json_scan import JsonScan
 from .openai_chat_error import error_of_event, read_json
+from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
 
 TextKind = type[TextPart] | type[ReasoningPart] | type[RefusalPart]
@@ -407,15 +408,11 @@ def read_usage(usage: JsonObject) -> Usage:
     """The tokens of an answer; what is missing or no number counts as 0."""
     output, cached = usage.get("completion_tokens_details"), usage.get("prompt_tokens_details")
     return Usage(
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        _count(cached.get("cached_tokens") if isinstance(cached, dict) else usage.get("prompt_cache_hit_tokens")),
-        _count(output.get("reasoning_tokens") if isinstance(output, dict) else 0),
+        count(usage.get("prompt_tokens")),
+        count(usage.get("completion_tokens")),
+        count(cached.get("cached_tokens") if isinstance(cached, dict) else usage.get("prompt_cache_hit_tokens")),
+        count(output.get("reasoning_tokens") if isinstance(output, dict) else 0),
     )
-
-
-def _count(value: Json) -> int:
-    return int(value) if isinstance(value, int | float) and 0 < value < 2**53 else 0
 
 
 def _merged(values: list[Json]) -> Json:

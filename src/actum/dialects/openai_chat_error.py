@@ -1,8 +1,8 @@
-"""What an OpenAI-compatible endpoint says when it does not answer, as a `ModelError`. Pure.
+"""What a model's endpoint says when it does not answer, as a `ModelError`. Pure.
 
 Error bodies differ: `{"error": {"message", "type", "code"}}`, `{"error": "text"}` (Ollama), `{"object": "error",
-"message"}` (older vLLM), `{"detail": ...}` (FastAPI), or a proxy's page. The status alone decides the class; the body
-gives the words.
+"message"}` (older vLLM), `{"detail": ...}` (FastAPI), a list of one error (Gemini), or a proxy's page. The status alone
+decides the class; the body gives the words.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _MEANING = {
     404: "the endpoint knows no such model or address",
     413: "the request is too long for the endpoint",
     429: "the endpoint asks to slow down",
+    529: "the endpoint is overloaded",
 }
-_SECRET = re.compile(r"\b(?:[A-Za-z]{2,8}-[\w*-]*[\w*]{8,}|Bearer\s+\S+)")
-"""What looks like a key (`sk-...`). Endpoints like to quote the key that they refuse."""
+_SECRET = re.compile(r"\b(?:[A-Za-z]{2,8}-[\w*-]*[\w*]{8,}|AIza[\w*-]{8,}|Bearer\s+\S+)")
+"""What looks like a key (`sk-...`, Google's `AIza...`). Endpoints like to quote the key that they refuse."""
 
 _decode = msgspec.json.Decoder().decode
 
@@ -57,7 +58,7 @@ def error_of_status(status: int, retry_after: float | None, wire: bytes) -> Mode
         body = read_json(wire)
     except JsonProblem:
         body = None
-    return _error(status, retry_after, _message(body))
+    return error_of(status, retry_after, body)
 
 
 def error_of_event(wire: bytes) -> ModelError | None:
@@ -74,10 +75,11 @@ def error_of_event(wire: bytes) -> ModelError | None:
         status = _STATUS_OF_TYPE.get(kind, 500) if isinstance(kind, str) else 500
         if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)):
             status = int(code)
-    return _error(status, None, _message(body))
+    return error_of(status, None, body)
 
 
-def _error(status: int, retry_after: float | None, message: str) -> ModelError:
+def error_of(status: int, retry_after: float | None, body: Json) -> ModelError:
+    """The error of this status, with what the body says about it."""
     kind: type[ModelError]
     if status in _PASSES_BY_ITSELF or status >= 500:
         kind, meaning = ModelUnavailable, "the endpoint has trouble"
@@ -85,12 +87,14 @@ def _error(status: int, retry_after: float | None, message: str) -> ModelError:
         kind, meaning = ModelRejected, "the endpoint refused the request"
     else:
         kind, meaning = ModelGarbled, "this is not how the API answers; is the address right?"
-    text = f"{_MEANING.get(status, meaning)} ({status})"
+    text, message = f"{_MEANING.get(status, meaning)} ({status})", _message(body)
     return kind(f"{text}: {message}" if message else text, status=status, retry_after=retry_after)
 
 
 def _message(body: Json) -> str:
     """The endpoint's own words, shortened and without what looks like a key."""
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
     while isinstance(body, dict):
         body = next((body[key] for key in ("error", "message", "detail", "code") if body.get(key)), None)
     if body is None:

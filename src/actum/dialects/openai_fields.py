@@ -5,7 +5,7 @@ Whatever is wrong is a `UsageError` that names the place (`tools[2].name: ...`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, TypeVar
 
 from ..core.errors import BadTool, UsageError
@@ -78,14 +78,19 @@ def _tool(item: Json, place: str) -> Tool:
 
 def _function(item: Json, place: str) -> Tool:
     item = as_(dict, item, place)
+    return declared(item, "parameters", place)
+
+
+def declared(item: JsonObject, schema_field: str, place: str) -> Tool:
+    """A tool as a client declares it, with its schema in this field."""
     name = as_(str, item.get("name"), f"{place}.name")
     description = item.get("description") or ""
-    parameters = item.get("parameters") or {"type": "object", "properties": {}}
+    parameters = item.get(schema_field) or {"type": "object", "properties": {}}
     try:
         return Tool(
             name=name,
             description=as_(str, description, f"{place}.description"),
-            parameters=as_(dict, parameters, f"{place}.parameters"),
+            parameters=as_(dict, parameters, f"{place}.{schema_field}"),
         )
     except BadTool as error:
         raise UsageError(f"{place}: {error}") from None
@@ -105,7 +110,7 @@ def tool_choice(body: JsonObject, tools: Sequence[Tool]) -> ToolChoice:
         case {"type": str(word)} if word in _WORDS:
             return _WORDS[word]
         case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
-            return NamedTool(_known(name, names, place))
+            return NamedTool(known_tool(name, names, place))
         case other:
             raise UsageError(f"{place}: a word, or an object with a name, was expected, {kind_of(other)} came")
 
@@ -119,13 +124,14 @@ def _allowed_tools(choice: JsonObject, names: set[str], place: str) -> AllowedTo
     for number, item in enumerate(as_(list, allowed.get("tools"), f"{place}.allowed_tools.tools")):
         match item:
             case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
-                chosen.append(_known(name, names, f"{place}.allowed_tools.tools[{number}]"))
+                chosen.append(known_tool(name, names, f"{place}.allowed_tools.tools[{number}]"))
             case _:
                 raise UsageError(f"{place}.allowed_tools.tools[{number}]: the name of a tool was expected")
     return AllowedTools(tuple(chosen), "required" if mode == "required" else "auto")
 
 
-def _known(name: str, names: set[str], place: str) -> str:
+def known_tool(name: str, names: Collection[str], place: str) -> str:
+    """The name, if a tool of the request has it."""
     if name not in names:
         among = ", ".join(sorted(names)) or "none"
         raise UsageError(
