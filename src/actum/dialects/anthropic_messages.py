@@ -28,6 +28,7 @@ from .anthropic_messages_encoder import DEFAULT_ID, MessagesEncoder, encode_repl
 from .anthropic_messages_messages import MessageWriter
 from .anthropic_messages_request import decode_request
 from .openai_chat_error import error_of_status
+from .request_extras import put_in
 from .schema_subset import ANTHROPIC_STRICT, narrowed
 from .tool_names import ToolNames, names_of
 from .tools_once import OncePerTools
@@ -58,7 +59,11 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
     system_in_place: bool = False
 
     def encode_request(self, request: Request) -> bytes:
-        """The body of the HTTP request. A field in `request.extras` takes the place of one of ours."""
+        """The body of the HTTP request.
+
+        A field in `request.extras` takes the place of one of ours; `output_config` and `tools` are put together with
+        ours.
+        """
         names = names_of(request.tools, self.name_pattern)
         body: dict[str, object] = {
             "model": request.model,
@@ -71,12 +76,10 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
             body |= self._tool_fields(request, names)
         options = {"temperature": request.temperature, "stop_sequences": list(request.stop) or None}
         body |= {name: value for name, value in options.items() if value is not None}
-        body |= request.extras
         if request.output_schema is not None:
-            config = request.extras.get("output_config")
             schema = narrowed(request.output_schema, ANTHROPIC_STRICT)
-            asked: dict[str, object] = {"format": {"type": "json_schema", "schema": schema}}
-            body["output_config"] = asked | (config if isinstance(config, dict) else {})
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        put_in(body, request.extras, _JOINED)
         if request.stream:
             body["stream"] = True
         return _encode(body)
@@ -134,6 +137,7 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         return fields if chosen == {"type": "auto"} else fields | {"tool_choice": chosen}
 
 
+_JOINED = frozenset({"output_config", "tools"})
 _CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 
 

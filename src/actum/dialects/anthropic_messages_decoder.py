@@ -14,12 +14,13 @@ from msgspec import Struct
 from ..core.call import TextPart, ToolCall
 from ..core.errors import ModelError, ModelGarbled
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.json import Json, JsonObject, JsonProblem, dumps
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, Usage
 from .answer_reader import AnswerReader
 from .block_extras import gather
 from .call_wire import read_arguments, unique_id
-from .openai_chat_error import error_of, read_json
+from .openai_chat_error import error_of
+from .raw_json import NOT_DECODED, Fields, Source, as_text, fields_of, items_of, mended, text_of, value_of
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
 
@@ -64,9 +65,6 @@ class _Event(Struct, gc=False):
 
 
 _decode_event = msgspec.json.Decoder(_Event).decode
-_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
-_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class _Block:
@@ -191,14 +189,11 @@ class MessagesDecoder:
             parts = (*parts, RefusalPart(self._refusal))
         return Reply(parts, self._finish_reason, read_usage(self._usage), self._model, self._id, extras)
 
-    def read_blocks(self, content: bytes, deltas: list[Delta]) -> None:
+    def read_blocks(self, content: Source, deltas: list[Delta]) -> None:
         """Take blocks that are whole, as the JSON text of a list of them, or of a text."""
-        try:
-            items = _decode_list(content)
-        except _NOT_DECODED:
-            items = [msgspec.Raw(dumps({"type": "text", "text": _text(_value(content))}).encode())]
-        for item in items:
-            self._begin(None, bytes(item), deltas)
+        said = text_of(content)
+        for item in [dumps({"type": "text", "text": said}).encode()] if said else items_of(content):
+            self._begin(None, item, deltas)
 
     def finish(self, deltas: list[Delta]) -> None:
         """Nothing more will come: tell the calls that were not told."""
@@ -209,10 +204,10 @@ class MessagesDecoder:
                 deltas.append(CallSaid(block.number, block.said))
 
     def _read_body(self, body: bytes, deltas: list[Delta]) -> None:
-        fields = _fields(body)
-        kind = _text(_value(fields.get("type", b"null")))
+        fields = fields_of(body)
+        kind = text_of(fields.get("type"))
         if kind == "error" or ("error" in fields and "content" not in fields):
-            raise _error(_value(fields.get("error", b"null")))
+            raise _error(value_of(fields.get("error")))
         if "content" not in fields:
             return
         self._understood = self.ended = True
@@ -223,7 +218,7 @@ class MessagesDecoder:
         self.finish(deltas)
 
     def _read_event(self, data: bytes, deltas: list[Delta], *, may_be_torn: bool = False) -> None:
-        event = _read_event(data, may_be_torn=may_be_torn)
+        event = _event_of(data, may_be_torn=may_be_torn)
         if event is None:
             return
         self._understood = True
@@ -232,11 +227,11 @@ class MessagesDecoder:
                 if isinstance(event.delta, dict):
                     self._grow(event.index, event.delta, deltas)
             case "content_block_start" if event.content_block:
-                self._begin(event.index, bytes(event.content_block), deltas)
+                self._begin(event.index, event.content_block, deltas)
             case "content_block_stop":
                 self._end(event.index, deltas)
             case "message_start" if event.message:
-                self._read_head(_fields(bytes(event.message)), deltas)
+                self._read_head(fields_of(event.message), deltas)
             case "message_delta":
                 self._take_usage(event.usage)
                 if isinstance(event.delta, dict):
@@ -251,23 +246,23 @@ class MessagesDecoder:
                 if event.error:
                     raise _error(event.error)
 
-    def _read_head(self, fields: dict[str, msgspec.Raw], deltas: list[Delta]) -> None:
+    def _read_head(self, fields: Fields, deltas: list[Delta]) -> None:
         """Take the message around the blocks, and those that it holds."""
         content = fields.pop("content", None)
-        values = {name: _value(raw) for name, raw in fields.items()}
-        self._id = _text(values.get("id"))
-        self._model = _text(values.get("model"))
+        values = {name: value_of(raw) for name, raw in fields.items()}
+        self._id = as_text(values.get("id"))
+        self._model = as_text(values.get("model"))
         self._take_usage(values.get("usage"))
         if content is not None:
-            self.read_blocks(bytes(content), deltas)
+            self.read_blocks(content, deltas)
         self._take_outcome(values, deltas)
 
     def _take_outcome(self, values: JsonObject, deltas: list[Delta]) -> None:
         """Take what is said of a message as a whole."""
-        self._finish_reason = _text(values.get("stop_reason")) or self._finish_reason
+        self._finish_reason = as_text(values.get("stop_reason")) or self._finish_reason
         details = values.get("stop_details")
         if isinstance(details, dict):
-            if words := _text(details.get("explanation")):
+            if words := as_text(details.get("explanation")):
                 self._refusal += words
                 deltas.append(TextDelta(words, refusal=True))
             rest: JsonObject = {n: value for n, value in details.items() if n != "explanation" and value is not None}
@@ -280,20 +275,20 @@ class MessagesDecoder:
         if isinstance(usage, dict):
             self._usage |= {name: value for name, value in usage.items() if value is not None}
 
-    def _begin(self, index: Json, source: bytes, deltas: list[Delta]) -> None:
+    def _begin(self, index: Json, source: Source, deltas: list[Delta]) -> None:
         """A block begins; outside of a stream it is whole by that."""
-        fields = _fields(source)
-        block = _Block(_text(_value(fields.pop("type", b"null"))))
+        fields = fields_of(source)
+        block = _Block(text_of(fields.pop("type", None)))
         self._blocks.append(block)
         if isinstance(index, int):
             self._by_index[index] = block
         match block.kind:
             case "text" | "thinking":
-                self._say(block, _text(_value(fields.pop(block.kind, b"null"))), deltas)
+                self._say(block, text_of(fields.pop(block.kind, None)), deltas)
                 if block.kind == "thinking":
-                    self._sign(block, _text(_value(fields.pop("signature", b"null"))), deltas)
+                    self._sign(block, text_of(fields.pop("signature", None)), deltas)
             case "redacted_thinking":
-                self._sign(block, _text(_value(fields.pop("data", b"null"))), deltas)
+                self._sign(block, text_of(fields.pop("data", None)), deltas)
             case "tool_use":
                 source_text = bytes(fields.pop("input", b"")).decode("utf-8", "replace")
                 if index is not None and source_text.strip() in ("{}", "null"):
@@ -301,13 +296,13 @@ class MessagesDecoder:
                 self._begin_call(block, fields, source_text, deltas)
             case _:  # a block of one of Anthropic's own tools
                 pass
-        block.rest = {name: value for name, raw in fields.items() if (value := _value(raw)) is not None}
+        block.rest = {name: value for name, raw in fields.items() if (value := value_of(raw)) is not None}
 
-    def _begin_call(self, block: _Block, fields: dict[str, msgspec.Raw], source: str, deltas: list[Delta]) -> None:
-        name = _text(_value(fields.pop("name", b"null")))
+    def _begin_call(self, block: _Block, fields: Fields, source: str, deltas: list[Delta]) -> None:
+        name = text_of(fields.pop("name", None))
         block.number = len(self._calls)
         block.name = self._names.back(name)
-        block.id = unique_id(_text(_value(fields.pop("id", b"null"))), block.number, self._ids)
+        block.id = unique_id(text_of(fields.pop("id", None)), block.number, self._ids)
         self._ids.add(block.id)
         block.pieces = [source] if source else []
         self._calls.append(block)
@@ -315,7 +310,7 @@ class MessagesDecoder:
 
     def _grow(self, index: Json, delta: JsonObject, deltas: list[Delta]) -> None:
         block = self._by_index.get(index) if isinstance(index, int) else None
-        kind = _text(delta.get("type"))
+        kind = as_text(delta.get("type"))
         field, begins = _PIECES.get(kind, ("", ""))
         if block is None:
             if not begins:
@@ -323,9 +318,9 @@ class MessagesDecoder:
             self._begin(index, dumps({"type": begins}).encode(), deltas)
             block = self._blocks[-1]
         if field:
-            self._say(block, _text(delta.get(field)), deltas)
+            self._say(block, as_text(delta.get(field)), deltas)
         elif kind == "signature_delta":
-            self._sign(block, _text(delta.get("signature")), deltas)
+            self._sign(block, as_text(delta.get("signature")), deltas)
         elif kind == "citations_delta":
             said = block.rest.setdefault("citations", [])
             if isinstance(said, list):
@@ -375,45 +370,21 @@ def read_usage(usage: JsonObject) -> Usage:
     )
 
 
-def _read_event(data: bytes, *, may_be_torn: bool) -> _Event | None:
+def _event_of(data: bytes, *, may_be_torn: bool) -> _Event | None:
     """The event; None for one that may have broken off and has."""
     try:
         return _decode_event(data)
-    except _NOT_DECODED:
+    except NOT_DECODED:
         try:
-            return _decode_event(dumps(read_json(data)).encode())
-        except JsonProblem:
+            return _decode_event(mended(data))
+        except NOT_DECODED:
+            raise ModelGarbled("an event of the endpoint's stream is none of this API") from None
+        except ModelGarbled:
             if may_be_torn:
                 return None
-            raise ModelGarbled("an event of the endpoint's stream is no JSON") from None
-        except _NOT_DECODED:
-            raise ModelGarbled("an event of the endpoint's stream is none of this API") from None
+            raise
 
 
 def _error(error: Json) -> ModelError:
     kind = error.get("type") if isinstance(error, dict) else None
     return error_of(_STATUS_OF_TYPE.get(kind, 500) if isinstance(kind, str) else 500, None, {"error": error})
-
-
-def _fields(source: bytes) -> dict[str, msgspec.Raw]:
-    """The fields of an object as source text, so that numbers and order stay as they were written."""
-    try:
-        return _decode_fields(source)
-    except _NOT_DECODED:
-        try:
-            return _decode_fields(dumps(read_json(source)).encode())
-        except JsonProblem:
-            raise ModelGarbled("the endpoint's answer is no JSON, or broke off") from None
-        except _NOT_DECODED:
-            raise ModelGarbled("the endpoint's answer is no message") from None
-
-
-def _value(source: bytes | msgspec.Raw) -> Json:
-    try:
-        return read_json(bytes(source))
-    except JsonProblem:
-        return None
-
-
-def _text(value: Json) -> str:
-    return value if isinstance(value, str) else ""

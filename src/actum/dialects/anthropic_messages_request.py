@@ -1,8 +1,9 @@
 """Reads what a client of the Anthropic Messages API asks. Pure.
 
 Whatever is wrong is a `UsageError` that names the place (`messages[2].content[0]: ...`). Fields that have no place in a
-`Request` go to its `extras`. A mark for the cache on a block or a tool becomes the mark on the whole request, which the
-API puts on the last block that can be kept. Not taken: tools of Anthropic's own, and files that were uploaded before.
+`Request` go to its `extras`, tools of Anthropic's own among them. A mark for the cache on a block or a tool becomes the
+mark on the whole request, which the API puts on the last block that can be kept. Not taken: files that were uploaded
+before.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ def decode_request(wire: bytes) -> Request:
         UsageError: it is no request of this API; the message names the place.
     """
     body = read_body(wire)
-    tools = tuple([_tool(item, f"tools[{n}]") for n, item in enumerate(maybe(list, body, "tools") or [])])
-    choice, parallel_calls = _tool_choice(body.get("tool_choice"), [tool.name for tool in tools])
+    tools, others = _tools(maybe(list, body, "tools") or [])
+    names = [*[tool.name for tool in tools], *[str(other.get("name")) for other in others]]
+    choice, parallel_calls = _tool_choice(body.get("tool_choice"), names)
     extras: JsonObject = {name: value for name, value in body.items() if name not in _READ}
     schema, rest = _output(maybe(dict, body, "output_config") or {})
     if rest:
         extras["output_config"] = rest
+    if others:
+        extras["tools"] = list(others)
     mark = next(_cache_marks(body), None)
     if mark is not None:
         extras.setdefault("cache_control", mark)
@@ -62,11 +66,17 @@ def decode_request(wire: bytes) -> Request:
     )
 
 
-def _tool(item: Json, place: str) -> Tool:
-    item = as_(dict, item, place)
-    if (item.get("type") or "custom") != "custom":
-        raise UsageError(f"{place}.type: only 'custom' is known here, not {str(item['type'])[:40]!r}")
-    return declared(item, "input_schema", place)
+def _tools(items: list[Json]) -> tuple[tuple[Tool, ...], list[JsonObject]]:
+    """The client's tools, and those of Anthropic's own."""
+    tools: list[Tool] = []
+    others: list[JsonObject] = []
+    for number, value in enumerate(items):
+        item = as_(dict, value, f"tools[{number}]")
+        if (item.get("type") or "custom") == "custom":
+            tools.append(declared(item, "input_schema", f"tools[{number}]"))
+        else:
+            others.append(item)
+    return tuple(tools), others
 
 
 def _tool_choice(value: Json, names: Collection[str]) -> tuple[ToolChoice, bool | None]:

@@ -74,6 +74,10 @@ class PastIds:
         return call_id
 
 
+MADE_ID = re.compile(r"call_\d+_*")
+"""Ids as `unique_id` makes them."""
+
+
 def unique_id(wanted: str, number: int, taken: Container[str]) -> str:
     """The id of the call with this number in a reply that comes in: the one it came with, unless it is missing or
     another call's.

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, kind_of
 
 NODES_MAX = 5_000
 UNITED_LEVELS = 8
@@ -188,6 +188,9 @@ class _Narrowing:
             values, out["nullable"] = [value for value in values if value is not None], True
         if self._subset.enum_of_strings and not all(isinstance(value, str) for value in values):
             words.append(f"one of: {dumps(values)}")
+            kinds = {kind_of(value) for value in values}
+            if len(kinds) == 1:
+                out.setdefault("type", kinds.pop())
         elif values:
             out["enum"] = list(values)
             if self._subset.enum_of_strings:
