@@ -20,7 +20,7 @@ from .answer_reader import AnswerReader
 from .block_extras import gather
 from .call_wire import read_arguments, unique_id
 from .openai_chat_error import error_of
-from .raw_json import NOT_DECODED, Fields, Source, as_text, fields_of, items_of, mended, text_of, value_of
+from .raw_json import NOT_DECODED, Fields, Source, as_text, fields_of, items_of, mended, source_of, text_of, value_of
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
 
@@ -290,7 +290,7 @@ class MessagesDecoder:
             case "redacted_thinking":
                 self._sign(block, text_of(fields.pop("data", None)), deltas)
             case "tool_use":
-                source_text = bytes(fields.pop("input", b"")).decode("utf-8", "replace")
+                source_text = source_of(fields.pop("input", None))
                 if index is not None and source_text.strip() in ("{}", "null"):
                     source_text = ""  # in a stream it comes in pieces
                 self._begin_call(block, fields, source_text, deltas)

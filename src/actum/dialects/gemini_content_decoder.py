@@ -27,7 +27,7 @@ from .block_extras import gather
 from .call_wire import read_arguments, unique_id
 from .gemini_partial_args import PartialArgs
 from .openai_chat_error import error_of
-from .raw_json import Fields, as_text, fields_of, items_of, text_of, value_of
+from .raw_json import Fields, as_text, fields_of, items_of, source_of, text_of, value_of
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
 
@@ -284,7 +284,7 @@ class ContentDecoder:
         if name or growing is None:
             self.finish(deltas)
             growing = self._begin_call(call, name, signature, rest)
-            raw = bytes(call.get("args", b"")).decode("utf-8", "replace")
+            raw = source_of(call.get("args"))
             deltas.append(CallDelta(growing.number, growing.name, "" if goes_on or pieces else raw, growing.id))
             if not goes_on and not pieces:
                 growing.said = growing.settle(raw)

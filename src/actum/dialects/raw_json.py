@@ -66,6 +66,14 @@ def text_of(source: Source | None) -> str:
     return as_text(value_of(source))
 
 
+def source_of(source: Source | None) -> str:
+    """The value as text; on one line, where it was laid out over several."""
+    if source is None:
+        return ""
+    found = bytes(source).decode("utf-8", "replace")
+    return mended(source).decode() if "\n" in found else found
+
+
 def as_text(found: Json) -> str:
     """The value, if it is a text; else empty."""
     return found if isinstance(found, str) else ""

@@ -1,6 +1,6 @@
 """Strings become models: `openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `embedded`.
 
-A provider is a row of a table: where it answers, in which variable its key stands, how its API departs from OpenAI's.
+A provider is a row of a table: where it answers, in which variable its key stands, what API it speaks.
 `<PROVIDER>_BASE_URL` in the environment puts another address in its place. What a model runs on is loaded by name when
 it is opened, so that `import actum` loads no HTTP client.
 """
@@ -18,7 +18,9 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
-from ..dialects.base import TextDialect
+from ..dialects.anthropic_messages import ANTHROPIC_MESSAGES
+from ..dialects.base import ApiDialect, TextDialect
+from ..dialects.gemini_content import GEMINI_CONTENT
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
@@ -42,7 +44,8 @@ class Provider(Struct, frozen=True, kw_only=True):
         key_needed: it does not answer without one.
         host_variable: the variable with another host and port, for servers on one's own machine.
         native: its models call tools by the API; None: that depends on the model and is found out.
-        dialect: how its API departs from OpenAI's.
+        dialect: its API; OpenAI's, or how it departs from that.
+        version_path: put behind the address that the environment gives, where that is usual without the version.
         default_model: what to ask for when no model is named; empty when one must be.
     """
 
@@ -51,7 +54,8 @@ class Provider(Struct, frozen=True, kw_only=True):
     key_needed: bool = True
     host_variable: str = ""
     native: bool | None = None
-    dialect: OpenAiChat = OPENAI_CHAT
+    dialect: ApiDialect = OPENAI_CHAT
+    version_path: str = ""
     default_model: str = ""
 
 
@@ -72,15 +76,27 @@ _DEEPSEEK = OpenAiChat(name_pattern=OPENAI_NAME, reasoning_field="reasoning_cont
 _MOONSHOT = OpenAiChat(name_pattern=MOONSHOT_NAME, reasoning_field="reasoning_content")
 
 PROVIDERS = {
+    "anthropic": Provider(
+        url="https://api.anthropic.com/v1",
+        key_variable="ANTHROPIC_API_KEY",
+        native=True,
+        dialect=ANTHROPIC_MESSAGES,
+        version_path="/v1",
+    ),
     "deepseek": Provider(
         url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_DEEPSEEK
+    ),
+    "gemini": Provider(
+        url="https://generativelanguage.googleapis.com/v1beta",
+        key_variable="GEMINI_API_KEY",
+        native=True,
+        dialect=GEMINI_CONTENT,
+        version_path="/v1beta",
     ),
     "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_HOSTED),
     "llamacpp": _local("llamacpp", 8080, default_model="default"),
     "lmstudio": _local("lmstudio", 1234),
-    "mistral": Provider(
-        url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True, dialect=_HOSTED
-    ),
+    "mistral": Provider(url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True, dialect=_HOSTED),
     "moonshot": Provider(
         url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY", native=True, dialect=_MOONSHOT
     ),
@@ -102,7 +118,14 @@ PROVIDERS = {
     ),
 }
 
-_API_DIALECTS = {"auto": None, "native": None, "openai_chat": None, "openai_functions": OPENAI_FUNCTIONS}
+_API_DIALECTS: dict[str, ApiDialect | None] = {
+    "anthropic_messages": ANTHROPIC_MESSAGES,
+    "auto": None,
+    "gemini_content": GEMINI_CONTENT,
+    "native": None,
+    "openai_chat": None,
+    "openai_functions": OPENAI_FUNCTIONS,
+}
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
 
@@ -112,7 +135,8 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     Args:
         model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
-            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; or a text dialect.
+            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `anthropic_messages` or
+            `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -166,6 +190,7 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
     if not model:
         raise UnknownName(f"which model of {prefix}? Put its name behind the colon: {prefix}:name")
     if url := environment.get(f"{prefix.upper()}_BASE_URL"):
+        url = url.rstrip("/").removesuffix(provider.version_path) + provider.version_path
         return structs.replace(provider, url=url, native=None), model
     if host := environment.get(provider.host_variable):
         return structs.replace(provider, url=_url_of_host(host, provider.url)), model
