@@ -120,7 +120,7 @@ class ChatEncoder:
             case TextDelta(text, refusal):
                 return self._piece({"refusal" if refusal else "content": text})
             case ReasoningDelta(text):
-                return self._piece({"reasoning_content": text})
+                return self._piece({"reasoning_content": text}) if text else b""
             case CallDelta(index, name, arguments, id_):
                 return self._call(index, id_, name, arguments)
             case CallSaid(index, call):
