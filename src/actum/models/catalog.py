@@ -22,6 +22,7 @@ from ..dialects.anthropic_messages import ANTHROPIC_MESSAGES
 from ..dialects.base import ApiDialect, TextDialect
 from ..dialects.gemini_content import GEMINI_CONTENT
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from ..dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
 
@@ -125,6 +126,7 @@ _API_DIALECTS: dict[str, ApiDialect | None] = {
     "native": None,
     "openai_chat": None,
     "openai_functions": OPENAI_FUNCTIONS,
+    "openai_responses": OPENAI_RESPONSES,
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
@@ -135,8 +137,8 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     Args:
         model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
-            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `anthropic_messages` or
-            `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
+            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
+            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -163,13 +165,21 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> M
         provider.url,
         model,
         key=environment.get(provider.key_variable),
-        dialect=_API_DIALECTS.get(dialect) or provider.dialect,
+        dialect=_spoken(dialect, provider),
         native=provider.native,
         name="" if by_address else name,
     )
     if dialect == "auto":
         return Auto(endpoint, text_dialect)
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
+
+
+def _spoken(dialect: str, provider: Provider) -> ApiDialect:
+    """The dialect that is asked for; one of OpenAI's with the tool names that the provider takes."""
+    asked, own = _API_DIALECTS.get(dialect), provider.dialect
+    if isinstance(asked, OpenAiChat | OpenAiResponses) and isinstance(own, OpenAiChat):
+        return structs.replace(asked, name_pattern=own.name_pattern)
+    return asked or own
 
 
 def _at_address(name: str) -> tuple[Provider, str]:
