@@ -19,6 +19,7 @@ from openai.types.responses import Response, ResponseStreamEvent
 from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from openai.types.responses.response_error import ResponseError
 
+from actum import Agent, tool
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
@@ -40,7 +41,8 @@ from actum.core.tool import Tool
 from actum.dialects.openai_chat import OPENAI_CHAT
 from actum.dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
 from actum.dialects.tool_names import OPENAI_NAME, stand_in
-from tests.chat_server import ChatServer
+from actum.models import open_model
+from tests.chat_server import ChatServer, Raw
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "openai_responses"
 CASES = sorted(path.stem for path in CORPUS.glob("*.wire"))
@@ -646,7 +648,7 @@ parts = st.one_of(
     st.builds(TextPart, text),
     st.builds(RefusalPart, text),
     st.builds(ReasoningPart, text, st.sampled_from(["", "gAAA", "any"])),
-    st.builds(ReasoningPart, st.just(""), st.just("gAAA")),
+    st.builds(ReasoningPart, st.just(""), st.just("gAAA"), st.booleans()),
     st.builds(MediaPart, st.just("image/png"), st.binary(min_size=1, max_size=4)),
     st.builds(
         lambda name, values: ToolCall("", name, values, raw=json.dumps(values, ensure_ascii=False)),
@@ -696,7 +698,10 @@ def merged(reply: Reply) -> Reply:
         if isinstance(part, TextPart | RefusalPart) and type(last) is type(part):
             content[-1] = type(part)(f"{getattr(last, 'text', '')}{part.text}")
         elif isinstance(part, ReasoningPart) and isinstance(last, ReasoningPart) and not last.signature:
-            content[-1] = ReasoningPart(last.text + part.text, part.signature)
+            if part.redacted:
+                content.append(part)
+            else:
+                content[-1] = ReasoningPart(last.text + part.text, part.signature)
         else:
             content.append(part)
     return msgspec.structs.replace(reply, content=tuple(content))
@@ -791,6 +796,13 @@ def test_a_call_whose_name_comes_late_is_told_when_it_has_one() -> None:
     assert [item["arguments"] for item in objects(encoder.response["output"])] == ["{}"]
 
 
+def test_a_call_without_a_name_is_told_all_the_same() -> None:
+    call = ToolCall("a", "", {}, raw="{}")
+    encoder = OPENAI_RESPONSES.encoder()
+    wire = b"".join([encoder.feed(CallDelta(0, id="a", arguments="{}")), encoder.close(Reply((call,)))])
+    assert [(said.id, said.raw) for said in OPENAI_RESPONSES.decode(wire).calls] == [("a", "{}")]
+
+
 def test_calls_that_share_an_id_are_told_apart() -> None:
     reply = Reply((BEIJING, BEIJING, ToolCall("", "get_news", {})))
     calls = OPENAI_RESPONSES.decode(OPENAI_RESPONSES.encode_reply(reply)).calls
@@ -798,7 +810,8 @@ def test_calls_that_share_an_id_are_told_apart() -> None:
 
 
 def test_a_thought_of_another_api_travels_through_a_client_and_back() -> None:
-    reply = Reply((ReasoningPart("Hm", "EqQBCgIY"), BEIJING), "completed", id="resp_7")
+    thoughts = (ReasoningPart("Hm", "EqQBCgIY"), ReasoningPart("", "EmwKAhgB", redacted=True))
+    reply = Reply((*thoughts, BEIJING), "completed", id="resp_7")
     output = msgspec.json.decode(OPENAI_RESPONSES.encode_reply(reply))["output"]
     back = decoded(input=[{"role": "user", "content": "?"}, *output]).messages[1]
     assert isinstance(back, Reply)
@@ -809,6 +822,27 @@ def test_what_one_api_of_openai_said_is_told_by_the_other() -> None:
     reply = OPENAI_RESPONSES.decode(case("stream_incomplete_call"))
     chat = msgspec.json.decode(OPENAI_CHAT.encode_reply(reply))
     assert chat["choices"][0]["finish_reason"] == "length"
+
+
+@pytest.mark.row("A1")
+async def test_an_agent_sends_the_models_reasoning_back_beside_its_call_and_the_answer() -> None:
+    @tool
+    def get_weather(city: str) -> str:
+        """The weather in a city."""
+        return f"4 in {city}"
+
+    first = Raw((case("stream_reasoning_encrypted_then_call"),), headers={"content-type": "text/event-stream"})
+    with ChatServer([first, "It is 4."]) as server:
+        model = open_model(f"{server.url}#gpt-5", dialect="openai_responses")
+        result = await Agent(model, tools=[get_weather]).run("How is the weather in Oslo?")
+    assert result.text == "It is 4."
+    said = objects(server.requests[1].json["input"])
+    assert said == [
+        {"role": "user", "content": "How is the weather in Oslo?"},
+        {"type": "reasoning", "summary": [], "id": "rs_1", "encrypted_content": "gAAAwhole"},
+        {"type": "function_call", "call_id": "call_a", "name": "get_weather", "arguments": '{"city":"Oslo"}'},
+        {"type": "function_call_output", "call_id": "call_a", "output": "4 in Oslo"},
+    ]
 
 
 # The official client, unmodified, over a real connection.

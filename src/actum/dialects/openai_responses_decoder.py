@@ -25,7 +25,7 @@ from .answer_reader import AnswerReader
 from .block_extras import gather
 from .call_wire import read_arguments, unique_id
 from .openai_chat_error import error_of_event, error_of_field, read_json
-from .openai_responses_items import ITEMS, beside_thought, image_of
+from .openai_responses_items import ITEMS, beside_thought, image_of, is_redacted
 from .openai_responses_parts import Item, OpenCall, OpenHosted, OpenMedia, OpenPart, OpenText, OpenThought
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
@@ -216,10 +216,11 @@ class ResponsesDecoder:
         self.ended = True
 
     def _learn(self, response: JsonObject) -> None:
-        for name in ("id", "model"):
-            value = response.get(name)
-            if isinstance(value, str) and not getattr(self, f"_{name}"):
-                setattr(self, f"_{name}", value)
+        id_, model = response.get("id"), response.get("model")
+        if isinstance(id_, str) and not self._id:
+            self._id = id_
+        if isinstance(model, str) and not self._model:
+            self._model = model
 
     def _told_before(self, item: JsonObject, number: int, left: list[Item]) -> Item | None:
         """The item of the stream that one of the last event is: by its id, its place, or as the next of its kind.
@@ -367,8 +368,9 @@ class ResponsesDecoder:
                     self._whole_thought(thought, (field, number), part.get("text"), deltas)
         thought.fields = beside_thought(said, "".join(thought.pieces), keep_own_id=self._keep_own_ids)
         thought.signature = str(said.get("encrypted_content") or "")
+        thought.redacted = is_redacted(said)
         if thought.signature:
-            deltas.append(ReasoningDelta("", thought.signature))
+            deltas.append(ReasoningDelta("", thought.signature, thought.redacted))
 
     def _finish_call(self, call: OpenCall, said: JsonObject, deltas: list[Delta]) -> None:
         if call.said is None:

@@ -19,7 +19,7 @@ from ..core.json import Json, JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
 from .call_wire import WireIds, arguments_text
-from .openai_responses_items import ITEMS, OWN_ID, image_item, thought_item, woven
+from .openai_responses_items import ITEMS, OWN_ID, OWN_REDACTED_ID, image_item, thought_item, woven
 
 DEFAULT_ID = "resp_actum"
 _INCOMPLETE = {
@@ -85,8 +85,8 @@ class ResponsesEncoder:
         match delta:
             case TextDelta(text, refusal):
                 self._say(text, refusal)
-            case ReasoningDelta(text, signature):
-                self._think(text, signature)
+            case ReasoningDelta():
+                self._think(delta)
             case CallDelta(index, name, arguments, id_):
                 self._call(index, id_, name, arguments)
             case CallSaid(index, call):
@@ -114,7 +114,7 @@ class ResponsesEncoder:
                     self._end_call(calls, part, beside)
                     calls += 1
                 case ReasoningPart():
-                    self._tell_thought(thought_item(part, beside))
+                    self._tell_thought(thought_item(part, beside), part.redacted)
                 case RefusalPart(text) | TextPart(text):
                     self._say(text, isinstance(part, RefusalPart), beside)
                     self._end_part()
@@ -145,7 +145,7 @@ class ResponsesEncoder:
         opened = self._said
         if opened is None or opened.item["type"] != "message" or (beside is not None and opened.shared != shared):
             message: JsonObject = {"type": "message", "status": "in_progress", "role": "assistant", "content": []}
-            opened = self._begin("msg", message | shared)
+            opened = self._begin("msg_", message | shared)
             opened.shared = shared
         if opened.is_refusal is not refusal:
             self._end_part()
@@ -170,23 +170,26 @@ class ResponsesEncoder:
 
     # Reasoning.
 
-    def _think(self, text: str, signature: str) -> None:
+    def _think(self, delta: ReasoningDelta) -> None:
         opened = self._said
-        if opened is None or opened.item["type"] != "reasoning":
-            if not text and not signature:
+        if opened is None or opened.item["type"] != "reasoning" or delta.redacted:
+            if not delta.text and not delta.signature:
                 return
-            opened = self._begin("rs", {"type": "reasoning", "summary": [], "encrypted_content": None})
-        if text:
-            self._add_summary(opened, text)
-        if signature:
-            opened.item["encrypted_content"] = signature
+            prefix = OWN_REDACTED_ID if delta.redacted else OWN_ID
+            opened = self._begin(prefix, {"type": "reasoning", "summary": [], "encrypted_content": None})
+        if delta.text:
+            self._add_summary(opened, delta.text)
+        if delta.signature:
+            opened.item["encrypted_content"] = delta.signature
             self._end()
 
-    def _tell_thought(self, item: JsonObject) -> None:
-        opened = self._begin("rs", {**item, "summary": []})
-        for summary in cast(list[JsonObject], item["summary"]):
-            self._add_summary(opened, str(summary.get("text") or ""))
-            self._end_summary(opened)
+    def _tell_thought(self, item: JsonObject, redacted: bool) -> None:
+        opened = self._begin(OWN_REDACTED_ID if redacted else OWN_ID, {**item, "summary": []})
+        summary = item["summary"]
+        for part in summary if isinstance(summary, list) else []:
+            if isinstance(part, dict):
+                self._add_summary(opened, str(part.get("text") or ""))
+                self._end_summary(opened)
         self._end()
 
     def _add_summary(self, opened: _OpenItem, text: str) -> None:
@@ -213,21 +216,25 @@ class ResponsesEncoder:
             call: JsonObject = {"type": "function_call", "status": "in_progress", "call_id": id_, "name": ""}
             opened = self._calls[index] = _OpenItem(call | {"arguments": ""}, -1)
         if name and opened.place < 0:  # a call without a name can not be told of
-            self._end()
-            opened.item |= {"call_id": self._ids.take(id_ or str(opened.item["call_id"])), "name": name}
-            self._place(opened, "fc")
-            if opened.pieces:
-                arguments, opened.pieces = "".join((*opened.pieces, arguments)), []
+            arguments = self._begin_call(opened, id_, name) + arguments
         if arguments:
             opened.pieces.append(arguments)
             if opened.place >= 0:
                 self._event("response.function_call_arguments.delta", **_in_item(opened), delta=arguments)
 
+    def _begin_call(self, opened: _OpenItem, id_: str, name: str) -> str:
+        """Tell of a call, and return what came of its arguments before."""
+        self._end()
+        opened.item |= {"call_id": self._ids.take(id_ or str(opened.item["call_id"])), "name": name}
+        self._place(opened, "fc_")
+        before, opened.pieces = "".join(opened.pieces), []
+        return before
+
     def _end_call(self, index: int, call: ToolCall, beside: JsonObject | None = None) -> None:
-        opened = self._calls.get(index)
-        if opened is None or opened.place < 0:
-            self._call(index, call.id, call.name, "" if opened else arguments_text(call))
-            opened = self._calls[index]
+        self._call(index, call.id, "", "")
+        opened = self._calls[index]
+        if opened.place < 0:
+            self._call(index, "", "", self._begin_call(opened, call.id, call.name))
         if opened.item["status"] != "in_progress":
             return
         if not opened.pieces:
@@ -254,8 +261,7 @@ class ResponsesEncoder:
         self._event("response.output_item.added", output_index=opened.place, item=opened.item)
 
     def _item_id(self, prefix: str) -> str:
-        own = self._id.removeprefix("resp_")
-        return f"{OWN_ID if prefix == 'rs' else prefix + '_'}{own}_{len(self._output)}"
+        return f"{prefix}{self._id.removeprefix('resp_')}_{len(self._output)}"
 
     def _end(self, status: str = "completed") -> None:
         """Tell that what is being said or thought is done."""
@@ -272,7 +278,7 @@ class ResponsesEncoder:
         self._event("response.output_item.done", output_index=opened.place, item=opened.item)
 
     def _show(self, media: MediaPart) -> None:
-        item = image_item(self._item_id("ig"), media)
+        item = image_item(self._item_id("ig_"), media)
         if item is None:
             self._say(media.describe(), refusal=False)
         else:

@@ -23,6 +23,8 @@ from .block_extras import weave
 ITEMS = "openai_items"
 OWN_ID = "rs_actum_"
 """Begins the id of a reasoning item that was not the endpoint's."""
+OWN_REDACTED_ID = f"{OWN_ID}redacted_"
+"""Begins it where the thought is redacted, of which this API knows nothing."""
 
 
 def woven(reply: Reply) -> Iterator[tuple[ReplyPart | None, JsonObject]]:
@@ -62,6 +64,11 @@ def thought_item(part: ReasoningPart, beside: JsonObject) -> JsonObject:
 def is_own(item: JsonObject) -> bool:
     """Its id was made here."""
     return str(item.get("id") or "").startswith(OWN_ID)
+
+
+def is_redacted(item: JsonObject) -> bool:
+    """It is the redacted thought of another API."""
+    return str(item.get("id") or "").startswith(OWN_REDACTED_ID)
 
 
 def summaries(text: str) -> list[Json]:
