@@ -221,6 +221,30 @@ def test_an_answer_of_any_shape_reads_or_is_a_model_error(value: Json, kind: str
             OPENAI_RESPONSES.decode(wire)
 
 
+def test_a_part_of_a_message_that_is_not_known_is_kept() -> None:
+    part: JsonObject = {"type": "output_audio", "data": "UklG"}
+    item: JsonObject = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}, part]}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    end = {"type": "response.completed", "response": {"status": "completed", "output": [item], "service_tier": "flex"}}
+    for reply in (
+        OPENAI_RESPONSES.decode(b"".join([b"data: %s\n\n" % msgspec.json.encode(event) for event in (done, end)])),
+        OPENAI_RESPONSES.decode(msgspec.json.encode(end["response"])),
+    ):
+        assert (reply.text, reply.extras) == ("Hi", {"content": [part], "service_tier": "flex"})
+
+
+def test_a_call_that_begins_with_its_arguments_is_told_with_its_own_id() -> None:
+    place: JsonObject = {"output_index": 0, "item_id": "fc_1"}
+    call: JsonObject = {"type": "function_call", "id": "fc_1", "call_id": "call_a", "name": "f", "arguments": '{"a":1}'}
+    events: list[JsonObject] = [
+        {"type": "response.function_call_arguments.delta", **place, "delta": '{"a":1}'},
+        {"type": "response.output_item.done", "output_index": 0, "item": call},
+    ]
+    deltas, _, _ = read([b"data: %s\n\n" % msgspec.json.encode(event) for event in events])
+    said = ToolCall("call_a", "f", {"a": 1}, raw='{"a":1}')
+    assert deltas == [CallDelta(0, "f", '{"a":1}', "call_a"), CallSaid(0, said)]
+
+
 def test_the_last_word_on_arguments_counts_where_the_pieces_are_no_json() -> None:
     wire = case("stream_call").replace('"delta":"北"'.encode(), b'"delta":"\\"\\""')
     assert OPENAI_RESPONSES.decode(wire).calls[0].arguments == {"location": "北京"}

@@ -131,7 +131,7 @@ class ResponsesDecoder:
             self._read_event(data, deltas, may_be_torn=True)
         if self._reader.began and not self._understood:
             raise ModelGarbled("the endpoint's answer is neither a response nor a stream of one")
-        broke_off = not self.ended or self._finish_reason == "max_output_tokens"
+        broke_off = not self.ended or self._finish_reason not in ("", "completed")
         for call in self._calls:
             if call.said is None:
                 self._add_arguments(call, "" if call.pieces else call.hint, deltas)
@@ -202,7 +202,7 @@ class ResponsesDecoder:
             self._usage = read_usage(response["usage"])
         reason = details.get("reason") if isinstance(details, dict) else None
         self._finish_reason = str(reason or status or "")
-        self._extras = {name: value for name, value in response.items() if name not in _ECHOED and value}
+        self._extras |= {name: value for name, value in response.items() if name not in _ECHOED and value}
         output = response.get("output")
         left = list(self._items)
         for number, item in enumerate(output if isinstance(output, list) else []):
