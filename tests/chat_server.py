@@ -3,9 +3,9 @@
     with ChatServer([Reply.of(calls=[call]), "It is 5."]) as server:
         model = Endpoint(server.url, "some-model")
 
-The path tells the API. A reply is encoded by our own served side, whole or streamed as the request asks. Where the exact bytes matter, a `Raw`
-is given, which is sent as it is and can break off. All servers of a process share one port and differ by their path,
-because to start and stop one takes longer than most tests.
+The path tells the API. A reply is encoded by our own served side, whole or streamed as the request asks. Where the
+exact bytes matter, a `Raw` is given, which is sent as it is and can break off. All servers of a process share one port
+and differ by their path, because to start and stop one takes longer than most tests.
 """
 
 from __future__ import annotations

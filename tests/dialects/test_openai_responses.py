@@ -912,6 +912,27 @@ async def test_the_official_client_reads_what_we_write(way: str) -> None:
     assert (response.usage.total_tokens, response.usage.input_tokens_details.cached_tokens) == (8, 2)
 
 
+@pytest.mark.row("S3")
+@pytest.mark.parametrize("name", WHOLE)
+async def test_the_official_stream_helper_takes_what_is_streamed_on(name: str) -> None:
+    decoder = OPENAI_RESPONSES.decoder()
+    encoder = OPENAI_RESPONSES.encoder(id_="resp_1", model="m")
+    told = [encoder.feed(delta) for event in case(name).split(b"\n\n") for delta in decoder.feed(event + b"\n\n")]
+    told += [encoder.feed(delta) for delta in decoder.close()]
+    wire = Raw((*told, encoder.close(decoder.reply)), headers={"content-type": "text/event-stream"})
+    with ChatServer([wire]) as server:
+        client = AsyncOpenAI(base_url=server.url, api_key="x", max_retries=0)
+        async with client, client.responses.stream(model="m", input="?") as stream:
+            events = [event async for event in stream]
+    last = events[-1]
+    assert last.type in ("response.completed", "response.incomplete")
+    reply = decoder.reply
+    called = [item for item in last.response.output if item.type == "function_call"]
+    assert [(call.call_id, call.name) for call in called] == [(call.id, call.name) for call in reply.calls]
+    texts = [part.text for part in reply.content if isinstance(part, TextPart)]
+    assert last.response.output_text == "".join(texts)
+
+
 async def test_the_official_client_is_told_of_an_answer_that_is_not_complete_and_of_a_refusal() -> None:
     with ChatServer([Reply((RefusalPart("No."),), "length", id="resp_1")]) as server:
         async with AsyncOpenAI(base_url=server.url, api_key="x", max_retries=0) as client:

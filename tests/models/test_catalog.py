@@ -15,6 +15,7 @@ from actum.core.interfaces import Model, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
 from actum.core.tool import Tool
+from actum.dialects.openai_chat import OpenAiChat
 from actum.models import open_model
 from actum.models.catalog import PROVIDERS
 from actum.models.endpoint import Endpoint
@@ -173,7 +174,9 @@ async def test_openai_is_told_the_limit_by_its_new_name() -> None:
 
 @pytest.mark.parametrize("name", ["deepseek", "moonshot"])
 def test_models_that_want_their_reasoning_back_get_it(name: str) -> None:
-    assert PROVIDERS[name].dialect.reasoning_field == "reasoning_content"
+    dialect = PROVIDERS[name].dialect
+    assert isinstance(dialect, OpenAiChat)
+    assert dialect.reasoning_field == "reasoning_content"
 
 
 @pytest.mark.row("S3")
