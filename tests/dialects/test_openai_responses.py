@@ -423,6 +423,12 @@ def test_an_item_that_the_endpoint_did_not_store_is_not_sent_back_by_its_id() ->
         assert input_of(Request(messages=messages, extras={"store": False})) == []
 
 
+def test_a_thought_whose_id_was_lost_goes_back() -> None:
+    item: JsonObject = {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}
+    reply = OPENAI_RESPONSES.decode(msgspec.json.encode({"object": "response", "output": [item]}))
+    assert input_of(Request(messages=[reply])) == [item]
+
+
 def test_reasoning_of_another_api_is_not_sent() -> None:
     said = Reply((ReasoningPart("hm", "EqQBCgIYAhIM1gbcDa9GJwZA2b3h"), TextPart("Yes."), RefusalPart(" No.")))
     assert input_of(Request(messages=[said])) == [{"role": "assistant", "content": "Yes. No."}]
