@@ -1,11 +1,11 @@
-"""A real HTTP server on this machine that speaks the Chat Completions API from a script: no key, no model, true bytes.
+"""A real HTTP server on this machine that speaks model APIs from a script: no key, no model, true bytes.
 
     with ChatServer([Reply.of(calls=[call]), "It is 5."]) as server:
         model = Endpoint(server.url, "some-model")
 
-A reply is encoded by our own served side, whole or streamed as the request asks. Where the exact bytes matter, a `Raw`
-is given, which is sent as it is and can break off. All servers of a process share one port and differ by their path,
-because to start and stop one takes longer than most tests.
+The path tells the API. A reply is encoded by our own served side, whole or streamed as the request asks. Where the
+exact bytes matter, a `Raw` is given, which is sent as it is and can break off. All servers of a process share one port
+and differ by their path, because to start and stop one takes longer than most tests.
 """
 
 from __future__ import annotations
@@ -29,7 +29,19 @@ from starlette.routing import Route
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS
+from actum.dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
+from actum.dialects.gemini_content import GEMINI_CONTENT, GeminiContent
+from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
+
+APIS: dict[str, OpenAiChat | OpenAiResponses | AnthropicMessages | GeminiContent] = {
+    "/chat/completions": OPENAI_CHAT,
+    "/messages": ANTHROPIC_MESSAGES,
+    "/responses": OPENAI_RESPONSES,
+    ":generateContent": GEMINI_CONTENT,
+    ":streamGenerateContent": GEMINI_CONTENT,
+}
+"""By the end of the path."""
 
 
 class Raw(Struct, frozen=True):
@@ -111,9 +123,11 @@ class ChatServer:
         if isinstance(said, Raw):
             return StreamingResponse(_pieces(said), status_code=said.status, headers=said.headers)
         reply = Reply.of(said) if isinstance(said, str) else said
-        dialect = OPENAI_FUNCTIONS if "functions" in asked.json else OPENAI_CHAT
-        if asked.json.get("stream"):
-            stream = dialect.encoder(model=reply.model, id_=reply.id or "chatcmpl-1").close(reply)
+        dialect = next(api for end, api in APIS.items() if path.endswith(end))
+        if "functions" in asked.json:
+            dialect = OPENAI_FUNCTIONS
+        if asked.json.get("stream") or "stream" in path:
+            stream = dialect.encoder(model=reply.model, id_=reply.id or "answer-1").close(reply)
             return Response(stream, media_type="text/event-stream")
         return Response(dialect.encode_reply(reply), media_type="application/json")
 
@@ -150,7 +164,7 @@ async def _dispatch(http: HttpRequest) -> Response:
 def _port() -> int:
     """Starts the one HTTP server of this process."""
     listening = socket.create_server(("127.0.0.1", 0))  # whoever connects from now on waits until it is up
-    routes = [Route("/{number}/v1/chat/completions", _dispatch, methods=["POST"])]
+    routes = [Route("/{number}/{version}/{path:path}", _dispatch, methods=["POST"])]
     server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

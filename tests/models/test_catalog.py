@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import msgspec
 import pytest
 
 from actum.core.call import ToolCall
 from actum.core.errors import UnknownName, UsageError
+from actum.core.event import Delta
 from actum.core.interfaces import Model, Request
+from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
 from actum.core.tool import Tool
 from actum.dialects.openai_chat import OpenAiChat
@@ -171,7 +174,28 @@ async def test_openai_is_told_the_limit_by_its_new_name() -> None:
 
 @pytest.mark.parametrize("name", ["deepseek", "moonshot"])
 def test_models_that_want_their_reasoning_back_get_it(name: str) -> None:
-    assert PROVIDERS[name].dialect == OpenAiChat(reasoning_field="reasoning_content")
+    dialect = PROVIDERS[name].dialect
+    assert isinstance(dialect, OpenAiChat)
+    assert dialect.reasoning_field == "reasoning_content"
+
+
+@pytest.mark.row("S3")
+async def test_a_hosted_model_is_told_names_that_it_takes_and_a_local_server_any() -> None:
+    weather = Tool(name="查天气")
+    said: list[JsonObject] = []
+
+    def answer(asked: JsonObject) -> Reply:
+        (tool,) = msgspec.convert(asked["tools"], list[JsonObject])
+        function = msgspec.convert(tool["function"], JsonObject)
+        said.append(function)
+        return Reply.of(calls=[ToolCall("a", str(function["name"]), {}, raw="{}")])
+
+    with ChatServer(answer) as server:
+        for name, environment in (("openai:gpt-5", {"OPENAI_BASE_URL": server.url}), (f"{server.url}#m", {})):
+            model = open_model(name, dialect="native", environment=environment)
+            reply = await model.reply(Request(messages=[], tools=(weather,)))
+            assert [call.name for call in reply.calls] == ["查天气"]
+    assert [str(function["name"]).isascii() for function in said] == [True, False]
 
 
 def test_a_model_is_passed_through_or_driven_by_text() -> None:
@@ -199,3 +223,24 @@ def test_the_http_client_is_loaded_only_for_a_model_that_needs_it() -> None:
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.row("S3")
+@pytest.mark.parametrize("heard", [False, True])
+async def test_one_flag_speaks_the_responses_api_to_a_provider_or_an_address(heard: bool) -> None:
+    tool = Tool(name="查天气")
+
+    def answer(asked: JsonObject) -> Reply:
+        (written,) = msgspec.convert(asked["tools"], list[JsonObject])
+        return Reply.of(calls=[ToolCall("a", str(written["name"]), {}, raw="{}")])
+
+    with ChatServer(answer) as server:
+        for name in ("openai:gpt-5", f"{server.url}#gpt-5"):
+            model = open_model(name, dialect="openai_responses", environment={"OPENAI_BASE_URL": server.url})
+            deltas: list[Delta] = []
+            reply = await model.reply(Request(messages=[], tools=(tool,)), deltas.append if heard else None)
+            assert [call.name for call in reply.calls] == ["查天气"]
+            assert bool(deltas) is heard
+    assert [asked.path for asked in server.requests] == ["/v1/responses"] * 2
+    assert [asked.body.count("查天气".encode()) for asked in server.requests] == [1, 1]
+    assert [b'"name":"tool_' in asked.body for asked in server.requests] == [True, False]

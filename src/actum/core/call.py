@@ -92,6 +92,7 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):
         raw: the arguments as source text, exactly as the model wrote them; empty when they never were text.
         complete: False when the text ended or broke inside the arguments; such a call is refused, never run.
         repairs: what had to be mended to read it, each a short phrase.
+        signature: an opaque token that some APIs want back unchanged beside the call.
 
     >>> ToolCall(id="1", name="add", arguments={"a": 2, "b": 3}).arguments["a"]
     2
@@ -103,6 +104,7 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):
     raw: str = ""
     complete: bool = True
     repairs: tuple[str, ...] = ()
+    signature: str = ""
 
     def arguments_text(self) -> str:
         """The arguments as JSON text: the source text where there is one."""

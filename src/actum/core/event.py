@@ -26,10 +26,17 @@ class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
     refusal: bool = False
 
 
-class ReasoningDelta(Struct, frozen=True, tag="reasoning_delta"):
-    """More of the model's reasoning."""
+class ReasoningDelta(Struct, frozen=True, tag="reasoning_delta", omit_defaults=True):
+    """More of the model's reasoning.
+
+    Attributes:
+        signature: in the last delta of a thought, its opaque token; see `ReasoningPart`.
+        redacted: the token is all there is of the thought.
+    """
 
     text: str
+    signature: str = ""
+    redacted: bool = False
 
 
 class CallDelta(Struct, frozen=True, tag="call_delta", omit_defaults=True):

@@ -20,10 +20,12 @@ class ReasoningPart(Struct, frozen=True, tag="reasoning", omit_defaults=True):
     Attributes:
         text: the thought, where the API shows it.
         signature: an opaque token that some APIs want back unchanged.
+        redacted: the API keeps the thought to itself; the signature holds it, encrypted, and there is no text.
     """
 
     text: str
     signature: str = ""
+    redacted: bool = False
 
 
 class RefusalPart(Struct, frozen=True, tag="refusal"):

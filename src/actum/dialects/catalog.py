@@ -10,12 +10,15 @@ from msgspec import Struct
 from ..core.errors import UnknownName, UsageError
 from .base import ApiDialect, TextDialect
 
-ApiName = Literal["openai_chat", "openai_functions"]
+ApiName = Literal["anthropic_messages", "gemini_content", "openai_chat", "openai_functions", "openai_responses"]
 TextName = Literal["prompt_json", "react"]
 
 _PLACES = {
+    "anthropic_messages": "anthropic_messages:ANTHROPIC_MESSAGES",
+    "gemini_content": "gemini_content:GEMINI_CONTENT",
     "openai_chat": "openai_chat:OPENAI_CHAT",
     "openai_functions": "openai_chat:OPENAI_FUNCTIONS",
+    "openai_responses": "openai_responses:OPENAI_RESPONSES",
     "prompt_json": "prompt_json:PromptJson",
     "react": "react:React",
 }

@@ -17,18 +17,20 @@ from msgspec import Struct
 from ..core.call import TextPart, ToolCall
 from ..core.errors import ModelGarbled
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.json import Json, JsonObject, JsonProblem, dumps, parse_object
+from ..core.json import Json, JsonObject, JsonProblem, dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, Usage
-from ..protocols.sse import SseReader
+from .answer_reader import AnswerReader
+from .call_wire import read_arguments, unique_id
 from .json_scan import JsonScan
 from .openai_chat_error import error_of_event, read_json
+from .token_count import count
+from .tool_names import ANY_NAMES, ToolNames
 
 TextKind = type[TextPart] | type[ReasoningPart] | type[RefusalPart]
 
 CONTENT_LEVELS = 6
 """How deep parts of a `content` are read: one that holds a list of parts that hold text takes four."""
 
-_BLANK = b"\xef\xbb\xbf \t\r\n"
 _KNOWN = frozenset({"role", "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"})
 _PARTS: dict[str, tuple[TextKind | None, str]] = {
     "text": (None, "text"),
@@ -90,10 +92,14 @@ class _OpenText:
 
 
 class _OpenCall:
-    """A call, as it grows. `said` is set as long as nothing more of it came since it was found whole."""
+    """A call, as it grows. `said` is set as long as nothing more of it came since it was found whole.
+
+    `name` is what the wire says; `untold` is what of it is held back, because it may be the beginning of a stand-in.
+    """
 
     __slots__ = (
         "_bracketed",
+        "_names",
         "_scan",
         "_scanned",
         "_tried",
@@ -102,15 +108,18 @@ class _OpenCall:
         "name",
         "pieces",
         "said",
+        "untold",
         "was_object",
         "wire_id",
     )
 
-    def __init__(self, index: int, id: str, wire_id: str) -> None:
+    def __init__(self, index: int, id: str, wire_id: str, names: ToolNames) -> None:
+        self._names = names
         self.index = index
         self.id = id
         self.wire_id = wire_id
         self.name = ""
+        self.untold = ""
         self.pieces: list[str] = []
         self.was_object = False
         self.said: ToolCall | None = None
@@ -119,12 +128,21 @@ class _OpenCall:
         self._scanned = 0
         self._bracketed = False
 
-    def add_name(self, name: str) -> str:
-        """Take a name, or a part of one; return what of it is new, since some servers repeat it and some split it."""
-        if name == self.name:
-            return ""
-        self.name += name
-        return name
+    def add_name(self, name: str, piece: Json) -> str:
+        """Take a name, or a part of one, and what of the arguments came with it.
+
+        Returns:
+            What of the name can be told by now and was not; some servers repeat it and some split it.
+        """
+        if name and name != self.name:
+            self.name += name
+            self.untold += name
+        return "" if not piece and self._names.may_go_on(self.name) else self.tell_name()
+
+    def tell_name(self) -> str:
+        """What of the name is not told yet: all of it, if it is a stand-in."""
+        untold, self.untold = self.untold, ""
+        return self._names.back(self.name) if untold == self.name else untold
 
     def add(self, piece: str) -> None:
         """Take more of the arguments."""
@@ -159,28 +177,23 @@ class _OpenCall:
             complete, repairs = False, ("the answer broke off before the arguments",)
         if self.was_object:
             raw, repairs = "", ("arguments were an object, not text", *repairs)
-        return ToolCall(self.id, self.name, arguments, raw, complete, repairs)
+        return ToolCall(self.id, self._names.back(self.name), arguments, raw, complete, repairs)
 
     def part(self) -> ReplyPart:
         return self.said or self.settle(broke_off=True)
 
 
-def read_arguments(raw: str) -> tuple[JsonObject, tuple[str, ...], bool]:
-    """The arguments of a call out of their source text, what was mended, and whether they are all there."""
-    try:
-        return *parse_object(raw), True
-    except JsonProblem as problem:
-        return {}, (f"the arguments are no JSON object: {problem}",), False
-
-
 class ChatDecoder:
-    """Reads one answer; see `base.ApiDecoder`. The first choice counts, others are passed over."""
+    """Reads one answer; see `base.ApiDecoder`. The first choice counts, others are passed over.
 
-    def __init__(self) -> None:
+    Args:
+        names: how the tools of the request are called on the wire.
+    """
+
+    def __init__(self, names: ToolNames = ANY_NAMES) -> None:
         self.ended = False
-        self._sse = SseReader()
-        self._body: list[bytes] | None = None
-        self._began = False
+        self._names = names
+        self._reader = AnswerReader()
         self._understood = False
         self._open: list[_OpenText | _OpenCall] = []
         self._calls: list[_OpenCall] = []
@@ -199,21 +212,9 @@ class ChatDecoder:
             ModelError: the stream tells of an error.
             ModelGarbled: an event that is not of this API.
         """
-        if isinstance(chunk, str):
-            chunk = chunk.encode("utf-8", "replace")
-        if not self._began:
-            chunk = chunk.lstrip(_BLANK)
-            if not chunk:
-                return []
-            self._began = True
-            if chunk.startswith(b"{"):
-                self._body = []
         deltas: list[Delta] = []
-        if self._body is not None:
-            self._body.append(chunk)
-            return deltas
-        for event in self._sse.feed(chunk):
-            self._read_event(event.data, deltas)
+        for data in self._reader.feed(chunk):
+            self._read_event(data, deltas)
         return deltas
 
     def close(self) -> list[Delta]:
@@ -223,18 +224,17 @@ class ChatDecoder:
             ModelGarbled: what came is not an answer of this API.
         """
         deltas: list[Delta] = []
-        if self._body is not None:
-            self._read_body(b"".join(self._body), deltas)
-            self._body = None
-        for event in self._sse.close():
-            self._read_event(event.data, deltas, may_be_torn=True)
-        if self._began and not self._understood:
+        body, rest = self._reader.close()
+        if body is not None:
+            self._read_body(body, deltas)
+        for data in rest:
+            self._read_event(data, deltas, may_be_torn=True)
+        if self._reader.began and not self._understood:
             raise ModelGarbled("the endpoint's answer is neither a chat completion nor a stream of one")
         broke_off = not self.ended or self._finish_reason == "length"
         for call in self._calls:
             if call.said is None:
-                call.said = call.settle(broke_off=broke_off)
-                deltas.append(CallSaid(call.index, call.said))
+                self._say_call(call, call.settle(broke_off=broke_off), deltas)
         return deltas
 
     @property
@@ -360,8 +360,7 @@ class ChatDecoder:
         if piece and not isinstance(piece, str):
             piece = dumps(piece)
             call.was_object = True
-        if name:
-            name = call.add_name(name)
+        name = call.add_name(name, piece) if name or call.untold else ""
         if piece:
             call.add(piece)
         if piece or name or new_id:
@@ -383,12 +382,8 @@ class ChatDecoder:
         if self._calls:
             self._try_to_settle(self._calls[-1], deltas)
         number = len(self._calls)
-        id_ = wire_id or f"call_{number}"
-        if id_ in self._ids:
-            id_ = f"call_{number}"
-        while id_ in self._ids:
-            id_ += "_"
-        call = _OpenCall(number, id_, wire_id)
+        id_ = unique_id(wire_id, number, self._ids)
+        call = _OpenCall(number, id_, wire_id, self._names)
         self._ids.add(id_)
         self._calls.append(call)
         self._open.append(call)
@@ -400,22 +395,24 @@ class ChatDecoder:
 
     def _try_to_settle(self, call: _OpenCall, deltas: list[Delta]) -> None:
         if said := call.try_to_settle():
-            deltas.append(CallSaid(call.index, said))
+            self._say_call(call, said, deltas)
+
+    def _say_call(self, call: _OpenCall, said: ToolCall, deltas: list[Delta]) -> None:
+        call.said = said
+        if call.untold:
+            deltas.append(CallDelta(call.index, call.tell_name()))
+        deltas.append(CallSaid(call.index, said))
 
 
 def read_usage(usage: JsonObject) -> Usage:
     """The tokens of an answer; what is missing or no number counts as 0."""
     output, cached = usage.get("completion_tokens_details"), usage.get("prompt_tokens_details")
     return Usage(
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        _count(cached.get("cached_tokens") if isinstance(cached, dict) else usage.get("prompt_cache_hit_tokens")),
-        _count(output.get("reasoning_tokens") if isinstance(output, dict) else 0),
+        count(usage.get("prompt_tokens")),
+        count(usage.get("completion_tokens")),
+        count(cached.get("cached_tokens") if isinstance(cached, dict) else usage.get("prompt_cache_hit_tokens")),
+        count(output.get("reasoning_tokens") if isinstance(output, dict) else 0),
     )
-
-
-def _count(value: Json) -> int:
-    return int(value) if isinstance(value, int | float) and 0 < value < 2**53 else 0
 
 
 def _merged(values: list[Json]) -> Json:

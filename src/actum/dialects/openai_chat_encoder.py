@@ -12,14 +12,16 @@ import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.json import JsonObject, dumps
+from ..core.json import JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
+from .call_wire import WireIds, arguments_text
 
 DEFAULT_ID = "chatcmpl-actum"
 _FINISH_REASONS = {
     "content_filter": "content_filter",
     "length": "length",
+    "max_output_tokens": "length",
     "max_tokens": "length",
     "refusal": "content_filter",
     "safety": "content_filter",
@@ -27,25 +29,6 @@ _FINISH_REASONS = {
 """What a reply's own word for why it stopped, in whatever API, is called here. `stop` and calls need no word."""
 
 _encode = msgspec.json.Encoder().encode
-
-
-class WireIds:
-    """Gives each call an id that no other call of the conversation has: the model's own wherever it can be kept."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._numbers: dict[str, int] = {}
-
-    def take(self, id_: str) -> str:
-        """The id under which a call with this id of ours is written."""
-        wire = id_ = id_ or f"call_{len(self._taken)}"
-        number = self._numbers.get(id_, 1)
-        while wire in self._taken:
-            number += 1
-            wire = f"{id_}_{number}"
-        self._taken.add(wire)
-        self._numbers[id_] = number
-        return wire
 
 
 def call_object(wire_id: str, call: ToolCall) -> JsonObject:
@@ -56,11 +39,6 @@ def call_object(wire_id: str, call: ToolCall) -> JsonObject:
 def function_object(call: ToolCall) -> JsonObject:
     """The name and arguments of a call: all there was to a call in 2023."""
     return {"name": call.name, "arguments": arguments_text(call)}
-
-
-def arguments_text(call: ToolCall) -> str:
-    """The source text that the model wrote; where it had to be mended, the JSON that it was mended to."""
-    return dumps(call.arguments) if call.complete and call.repairs else call.arguments_text()
 
 
 def spoken(reply: Reply, *, refusal: bool = False) -> str:
@@ -142,7 +120,7 @@ class ChatEncoder:
             case TextDelta(text, refusal):
                 return self._piece({"refusal" if refusal else "content": text})
             case ReasoningDelta(text):
-                return self._piece({"reasoning_content": text})
+                return self._piece({"reasoning_content": text}) if text else b""
             case CallDelta(index, name, arguments, id_):
                 return self._call(index, id_, name, arguments)
             case CallSaid(index, call):

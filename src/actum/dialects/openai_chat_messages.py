@@ -14,7 +14,10 @@ from msgspec import structs
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from .openai_chat_encoder import WireIds, call_object, function_object, spoken
+from .call_wire import PastIds, readable
+from .data_url import data_url
+from .openai_chat_encoder import call_object, function_object, spoken
+from .tool_names import ToolNames
 
 _AUDIO_FORMATS = {
     "audio/mpeg": "mp3",
@@ -30,20 +33,21 @@ class ToolWriter:
     """Writes messages in the form with `tool_calls` and `role: tool`.
 
     Args:
+        names: how tools are called on the wire.
         reasoning_field: where the endpoint wants its own reasoning back beside calls; empty when it does not.
     """
 
-    def __init__(self, reasoning_field: str = "") -> None:
+    def __init__(self, names: ToolNames, reasoning_field: str = "") -> None:
+        self._names = names
         self._reasoning_field = reasoning_field
-        self._ids = WireIds()
-        self._unanswered: list[tuple[str, str]] = []
+        self._ids = PastIds()
 
     def __call__(self, message: Message) -> bytes:
         match message:
             case Reply():
                 return self._reply(message)
             case ToolMessage():
-                wire_id = self._answered(message.result.call_id)
+                wire_id = self._ids.answered(message.result.call_id)
                 return _encode({"role": "tool", "tool_call_id": wire_id, "content": message.result.text})
             case _:
                 return said(message)
@@ -51,21 +55,12 @@ class ToolWriter:
     def _reply(self, reply: Reply) -> bytes:
         if not reply.calls:
             return _encode({"role": "assistant", "content": spoken(reply, refusal=True)})
-        wired = [(self._ids.take(call.id), call) for call in reply.calls]
-        self._unanswered = [(call.id, wire_id) for wire_id, call in wired]
         message: JsonObject = {"role": "assistant", "content": spoken(reply, refusal=True) or None}
         if self._reasoning_field and reply.reasoning:
             message[self._reasoning_field] = reply.reasoning
-        message["tool_calls"] = [call_object(wire_id, _readable(call)) for wire_id, call in wired]
+        wired = zip(self._ids.asked(reply.calls), reply.calls, strict=True)
+        message["tool_calls"] = [call_object(wire_id, _outgoing(call, self._names)) for wire_id, call in wired]
         return _encode(message)
-
-    def _answered(self, call_id: str) -> str:
-        """The wire's id of the call that is answered: the first of the last reply with this id and no answer yet."""
-        for number, (id_, wire_id) in enumerate(self._unanswered):
-            if id_ == call_id:
-                del self._unanswered[number]
-                return wire_id
-        return call_id
 
 
 class FunctionWriter:
@@ -73,9 +68,13 @@ class FunctionWriter:
 
     Several calls of one reply become a pair of call and answer each. A call beyond the first that has no answer yet is
     not written: this form has no place for it.
+
+    Args:
+        names: how functions are called on the wire.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: ToolNames) -> None:
+        self._names = names
         self._unanswered: list[tuple[ToolCall, bool]] = []
 
     def __call__(self, message: Message) -> bytes:
@@ -83,16 +82,22 @@ class FunctionWriter:
             case Reply():
                 calls = message.calls
                 self._unanswered = [(call, number == 0) for number, call in enumerate(calls)]
-                return _encode(_with_function(spoken(message, refusal=True), calls[0] if calls else None))
+                return _encode(self._said(spoken(message, refusal=True), calls[0] if calls else None))
             case ToolMessage(name, result):
-                answer = _encode({"role": "function", "name": name, "content": result.text})
+                answer = _encode({"role": "function", "name": self._names.wire(name), "content": result.text})
                 for number, (call, is_written) in enumerate(self._unanswered):
                     if call.id == result.call_id:
                         del self._unanswered[number]
-                        return answer if is_written else _encode(_with_function("", call)) + b"," + answer
+                        return answer if is_written else _encode(self._said("", call)) + b"," + answer
                 return answer
             case _:
                 return said(message)
+
+    def _said(self, text: str, call: ToolCall | None) -> JsonObject:
+        if call is None:
+            return {"role": "assistant", "content": text}
+        function = function_object(_outgoing(call, self._names))
+        return {"role": "assistant", "content": text or None, "function_call": function}
 
 
 def said(message: SystemMessage | UserMessage) -> bytes:
@@ -118,27 +123,14 @@ def content_parts(part: TextPart | MediaPart) -> list[JsonObject]:
 def _media(part: MediaPart) -> JsonObject | None:
     """None for what this API can not be given: what is neither an image nor here as bytes."""
     if part.media_type.startswith("image/"):
-        return {"type": "image_url", "image_url": {"url": part.url or _data_url(part)}}
+        return {"type": "image_url", "image_url": {"url": part.url or data_url(part)}}
     if not part.data:
         return None
     if audio := _AUDIO_FORMATS.get(part.media_type):
         return {"type": "input_audio", "input_audio": {"data": base64.b64encode(part.data).decode(), "format": audio}}
-    return {"type": "file", "file": {"filename": part.name or "file", "file_data": _data_url(part)}}
+    return {"type": "file", "file": {"filename": part.name or "file", "file_data": data_url(part)}}
 
 
-def _data_url(part: MediaPart) -> str:
-    return f"data:{part.media_type};base64,{base64.b64encode(part.data).decode()}"
-
-
-def _with_function(text: str, call: ToolCall | None) -> JsonObject:
-    if call is None:
-        return {"role": "assistant", "content": text}
-    return {"role": "assistant", "content": text or None, "function_call": function_object(_readable(call))}
-
-
-def _readable(call: ToolCall) -> ToolCall:
-    """The call as an endpoint takes it back: vLLM and llama.cpp refuse a whole request over arguments that are no JSON.
-
-    What was wrong with them is told by the answer to the call.
-    """
-    return call if call.complete else structs.replace(call, raw="")
+def _outgoing(call: ToolCall, names: ToolNames) -> ToolCall:
+    call, name = readable(call), names.wire(call.name)
+    return call if name == call.name else structs.replace(call, name=name)

@@ -6,22 +6,14 @@ Whatever is wrong is a `UsageError` that names the place (`messages[2].content: 
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
-from collections.abc import Sequence
-from typing import Literal, TypeVar
-
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
-from ..core.errors import BadTool, UsageError
-from ..core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
-from ..core.json import Json, JsonObject, JsonProblem, kind_of
+from ..core.errors import UsageError
+from ..core.interfaces import Request
+from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from ..core.tool import Tool
+from .data_url import base64_bytes, media_of_url
 from .openai_chat_decoder import ChatDecoder
-from .openai_chat_error import read_json
-
-T = TypeVar("T", str, bool, int, list[Json], dict[str, Json])
+from .openai_fields import as_, maybe, read_body, temperature, tool_choice, tools_at
 
 _READ = frozenset(
     {
@@ -29,13 +21,6 @@ _READ = frozenset(
         *("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
     }
 )
-_DATA_URL = re.compile(r"data:(?P<type>[^;,]*)(?:;[^,]*)?;base64,", re.IGNORECASE)
-_WORDS: dict[str, Literal["auto", "none", "required"]] = {
-    "auto": "auto",
-    "none": "none",
-    "required": "required",
-    "any": "required",
-}
 
 
 def decode_request(wire: bytes) -> Request:
@@ -44,55 +29,33 @@ def decode_request(wire: bytes) -> Request:
     Raises:
         UsageError: it is no request of this API; the message names the place.
     """
-    try:
-        body = read_json(wire)
-    except JsonProblem as problem:
-        raise UsageError(f"the body is no JSON: {problem}") from None
-    body = _as(dict, body, "the body")
-    tools = _tools(body)
+    body = read_body(wire)
+    tools = (*tools_at(body, "tools"), *tools_at(body, "functions"))
     extras = {name: value for name, value in body.items() if name not in _READ}
     schema = _output_schema(body.get("response_format"))
     if schema is not None:
         del extras["response_format"]
     limit = "max_tokens" if body.get("max_completion_tokens") is None else "max_completion_tokens"
     return Request(
-        messages=_messages(_as(list, body.get("messages"), "messages")),
+        messages=_messages(as_(list, body.get("messages"), "messages")),
         tools=tools,
-        tool_choice=_tool_choice(body, tools),
-        parallel_calls=_maybe(bool, body, "parallel_tool_calls"),
+        tool_choice=tool_choice(body, tools),
+        parallel_calls=maybe(bool, body, "parallel_tool_calls"),
         stop=_stop(body.get("stop")),
         output_schema=schema,
-        max_tokens=_maybe(int, body, limit),
-        temperature=_temperature(body.get("temperature")),
-        model=_maybe(str, body, "model") or "",
-        stream=_maybe(bool, body, "stream") or False,
+        max_tokens=maybe(int, body, limit),
+        temperature=temperature(body.get("temperature")),
+        model=maybe(str, body, "model") or "",
+        stream=maybe(bool, body, "stream") or False,
         extras=extras,
     )
-
-
-def _as(kind: type[T], value: Json, place: str) -> T:
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        example: Json = kind()
-        raise UsageError(f"{place}: {kind_of(example)} was expected, {kind_of(value)} came")
-    return value
-
-
-def _maybe(kind: type[T], body: JsonObject, name: str) -> T | None:
-    value = body.get(name)
-    return None if value is None else _as(kind, value, name)
-
-
-def _temperature(value: Json) -> float | None:
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value
-    raise UsageError(f"temperature: number was expected, {kind_of(value)} came")
 
 
 def _stop(value: Json) -> tuple[str, ...]:
     if value is None:
         return ()
     texts = value if isinstance(value, list) else [value]
-    return tuple([_as(str, text, "stop") for text in texts])
+    return tuple([as_(str, text, "stop") for text in texts])
 
 
 def _output_schema(response_format: Json) -> JsonObject | None:
@@ -103,84 +66,13 @@ def _output_schema(response_format: Json) -> JsonObject | None:
             return None
 
 
-def _tools(body: JsonObject) -> tuple[Tool, ...]:
-    tools = [_tool(item, f"tools[{n}]") for n, item in enumerate(_maybe(list, body, "tools") or [])]
-    tools += [_function(item, f"functions[{n}]") for n, item in enumerate(_maybe(list, body, "functions") or [])]
-    return tuple(tools)
-
-
-def _tool(item: Json, place: str) -> Tool:
-    item = _as(dict, item, place)
-    if item.get("type", "function") != "function":
-        raise UsageError(f"{place}.type: only 'function' is known here, not {str(item['type'])[:40]!r}")
-    nested = item.get("function")
-    return _function(item if nested is None else nested, place if nested is None else f"{place}.function")
-
-
-def _function(item: Json, place: str) -> Tool:
-    item = _as(dict, item, place)
-    name = _as(str, item.get("name"), f"{place}.name")
-    description = item.get("description") or ""
-    parameters = item.get("parameters") or {"type": "object", "properties": {}}
-    try:
-        return Tool(
-            name=name,
-            description=_as(str, description, f"{place}.description"),
-            parameters=_as(dict, parameters, f"{place}.parameters"),
-        )
-    except BadTool as error:
-        raise UsageError(f"{place}: {error}") from None
-
-
-def _tool_choice(body: JsonObject, tools: Sequence[Tool]) -> ToolChoice:
-    place = "function_call" if body.get("tool_choice") is None else "tool_choice"
-    names = {tool.name for tool in tools}
-    match body.get(place):
-        case None:
-            return "auto"
-        case str(word) if word in _WORDS:
-            return _WORDS[word]
-        case dict() as choice if choice.get("type") == "allowed_tools":
-            return _allowed_tools(choice, names, place)
-        case {"type": str(word)} if word in _WORDS:
-            return _WORDS[word]
-        case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
-            return NamedTool(_known(name, names, place))
-        case other:
-            raise UsageError(f"{place}: a word, or an object with a name, was expected, {kind_of(other)} came")
-
-
-def _allowed_tools(choice: JsonObject, names: set[str], place: str) -> AllowedTools:
-    allowed = _as(dict, choice.get("allowed_tools", choice), f"{place}.allowed_tools")
-    mode = allowed.get("mode", "auto")
-    if mode not in ("auto", "required"):
-        raise UsageError(f"{place}.allowed_tools.mode: 'auto' or 'required' was expected")
-    chosen = []
-    for number, item in enumerate(_as(list, allowed.get("tools"), f"{place}.allowed_tools.tools")):
-        match item:
-            case {"function": {"name": str(name)}} | {"name": str(name)} | str(name):
-                chosen.append(_known(name, names, f"{place}.allowed_tools.tools[{number}]"))
-            case _:
-                raise UsageError(f"{place}.allowed_tools.tools[{number}]: the name of a tool was expected")
-    return AllowedTools(tuple(chosen), "required" if mode == "required" else "auto")
-
-
-def _known(name: str, names: set[str], place: str) -> str:
-    if name not in names:
-        among = ", ".join(sorted(names)) or "none"
-        raise UsageError(
-            f"{place}: {name[:80]!r} is neither a known word nor one of the tools of this request: {among}"
-        )
-    return name
-
-
 def _messages(items: list[Json]) -> list[Message]:
     """The messages; an answer to a call is given the call's name, and in the form of 2023 its id."""
     messages: list[Message] = []
     calls: list[ToolCall] = []
     for number, value in enumerate(items):
         place = f"messages[{number}]"
-        item = _as(dict, value, place)
+        item = as_(dict, value, place)
         match item.get("role"):
             case "system" | "developer":
                 messages.append(SystemMessage(_text(item.get("content"), f"{place}.content")))
@@ -228,7 +120,7 @@ def _text(content: Json, place: str) -> str:
     if isinstance(content, str):
         return content
     texts = []
-    for number, part in enumerate(_as(list, content, place)):
+    for number, part in enumerate(as_(list, content, place)):
         match part:
             case {"text": str(text)} | str(text):
                 texts.append(text)
@@ -240,7 +132,7 @@ def _text(content: Json, place: str) -> str:
 def _content(content: Json, place: str) -> tuple[TextPart | MediaPart, ...]:
     if isinstance(content, str):
         return (TextPart(content),)
-    return tuple([_part(part, f"{place}[{number}]") for number, part in enumerate(_as(list, content, place))])
+    return tuple([_part(part, f"{place}[{number}]") for number, part in enumerate(as_(list, content, place))])
 
 
 def _part(part: Json, place: str) -> TextPart | MediaPart:
@@ -248,31 +140,17 @@ def _part(part: Json, place: str) -> TextPart | MediaPart:
         case {"type": "text", "text": str(text)} | str(text):
             return TextPart(text)
         case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
-            return _media(url, "image/*", "", f"{place}.image_url")
+            return media_of_url(url, "image/*", "", f"{place}.image_url")
         case {"type": "input_audio", "input_audio": {"data": str(data), "format": str(format_)}}:
             media_type = "audio/mpeg" if format_ == "mp3" else f"audio/{format_}"
-            return MediaPart(media_type, _bytes(data, f"{place}.input_audio.data"))
+            return MediaPart(media_type, base64_bytes(data, f"{place}.input_audio.data"))
         case {"type": "file", "file": {"file_data": str(data), **rest}}:
-            return _media(data, "application/octet-stream", str(rest.get("filename") or ""), f"{place}.file.file_data")
+            return media_of_url(
+                data, "application/octet-stream", str(rest.get("filename") or ""), f"{place}.file.file_data"
+            )
         case {"type": "file"}:
             raise UsageError(f"{place}.file: its bytes are needed as file_data; uploaded files are not known here")
         case _:
             raise UsageError(
                 f"{place}: a part of type text, image_url, input_audio or file was expected, with its value"
             )
-
-
-def _media(url: str, default_type: str, name: str, place: str) -> MediaPart:
-    head = _DATA_URL.match(url)
-    if head is not None:
-        return MediaPart(head["type"] or default_type, _bytes(url[head.end() :], place), name=name)
-    if url.startswith(("http://", "https://")):
-        return MediaPart(default_type, url=url, name=name)
-    raise UsageError(f"{place}: a data: URL with base64 or an http(s) URL was expected")
-
-
-def _bytes(text: str, place: str) -> bytes:
-    try:
-        return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise UsageError(f"{place}: it is not base64") from None

@@ -1,6 +1,6 @@
 """Strings become models: `openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `embedded`.
 
-A provider is a row of a table: where it answers, in which variable its key stands, how its API departs from OpenAI's.
+A provider is a row of a table: where it answers, in which variable its key stands, what API it speaks.
 `<PROVIDER>_BASE_URL` in the environment puts another address in its place. What a model runs on is loaded by name when
 it is opened, so that `import actum` loads no HTTP client.
 """
@@ -18,8 +18,12 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
-from ..dialects.base import TextDialect
+from ..dialects.anthropic_messages import ANTHROPIC_MESSAGES
+from ..dialects.base import ApiDialect, TextDialect
+from ..dialects.gemini_content import GEMINI_CONTENT
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from ..dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
+from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
 
 if TYPE_CHECKING:
@@ -41,7 +45,8 @@ class Provider(Struct, frozen=True, kw_only=True):
         key_needed: it does not answer without one.
         host_variable: the variable with another host and port, for servers on one's own machine.
         native: its models call tools by the API; None: that depends on the model and is found out.
-        dialect: how its API departs from OpenAI's.
+        dialect: its API; OpenAI's, or how it departs from that.
+        version_path: put behind the address that the environment gives, where that is usual without the version.
         default_model: what to ask for when no model is named; empty when one must be.
     """
 
@@ -50,7 +55,8 @@ class Provider(Struct, frozen=True, kw_only=True):
     key_needed: bool = True
     host_variable: str = ""
     native: bool | None = None
-    dialect: OpenAiChat = OPENAI_CHAT
+    dialect: ApiDialect = OPENAI_CHAT
+    version_path: str = ""
     default_model: str = ""
 
 
@@ -65,34 +71,63 @@ def _local(name: str, port: int, default_model: str = "") -> Provider:
     )
 
 
-_OPENAI = OpenAiChat(max_tokens_field="max_completion_tokens")
-_THINKING = OpenAiChat(reasoning_field="reasoning_content")
+_HOSTED = OpenAiChat(name_pattern=OPENAI_NAME)
+_OPENAI = OpenAiChat(name_pattern=OPENAI_NAME, max_tokens_field="max_completion_tokens")
+_DEEPSEEK = OpenAiChat(name_pattern=OPENAI_NAME, reasoning_field="reasoning_content")
+_MOONSHOT = OpenAiChat(name_pattern=MOONSHOT_NAME, reasoning_field="reasoning_content")
 
 PROVIDERS = {
-    "deepseek": Provider(
-        url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_THINKING
+    "anthropic": Provider(
+        url="https://api.anthropic.com/v1",
+        key_variable="ANTHROPIC_API_KEY",
+        native=True,
+        dialect=ANTHROPIC_MESSAGES,
+        version_path="/v1",
     ),
-    "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY"),
+    "deepseek": Provider(
+        url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_DEEPSEEK
+    ),
+    "gemini": Provider(
+        url="https://generativelanguage.googleapis.com/v1beta",
+        key_variable="GEMINI_API_KEY",
+        native=True,
+        dialect=GEMINI_CONTENT,
+        version_path="/v1beta",
+    ),
+    "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_HOSTED),
     "llamacpp": _local("llamacpp", 8080, default_model="default"),
     "lmstudio": _local("lmstudio", 1234),
-    "mistral": Provider(url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True),
+    "mistral": Provider(url="https://api.mistral.ai/v1", key_variable="MISTRAL_API_KEY", native=True, dialect=_HOSTED),
     "moonshot": Provider(
-        url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY", native=True, dialect=_THINKING
+        url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY", native=True, dialect=_MOONSHOT
     ),
     "ollama": _local("ollama", 11434),
     "openai": Provider(url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", native=True, dialect=_OPENAI),
-    "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY"),
+    "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", dialect=_HOSTED),
     "qwen": Provider(
-        url="https://dashscope.aliyuncs.com/compatible-mode/v1", key_variable="DASHSCOPE_API_KEY", native=True
+        url="https://dashscope.aliyuncs.com/compatible-mode/v1",
+        key_variable="DASHSCOPE_API_KEY",
+        native=True,
+        dialect=_HOSTED,
     ),
     "sglang": _local("sglang", 30000),
-    "together": Provider(url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY"),
+    "together": Provider(url="https://api.together.xyz/v1", key_variable="TOGETHER_API_KEY", dialect=_HOSTED),
     "vllm": _local("vllm", 8000),
-    "xai": Provider(url="https://api.x.ai/v1", key_variable="XAI_API_KEY", native=True),
-    "zhipu": Provider(url="https://open.bigmodel.cn/api/paas/v4", key_variable="ZHIPU_API_KEY", native=True),
+    "xai": Provider(url="https://api.x.ai/v1", key_variable="XAI_API_KEY", native=True, dialect=_HOSTED),
+    "zhipu": Provider(
+        url="https://open.bigmodel.cn/api/paas/v4", key_variable="ZHIPU_API_KEY", native=True, dialect=_HOSTED
+    ),
 }
 
-_API_DIALECTS = {"auto": None, "native": None, "openai_chat": None, "openai_functions": OPENAI_FUNCTIONS}
+_API_DIALECTS: dict[str, ApiDialect | None] = {
+    "anthropic_messages": ANTHROPIC_MESSAGES,
+    "auto": None,
+    "gemini_content": GEMINI_CONTENT,
+    "native": None,
+    "openai_chat": None,
+    "openai_functions": OPENAI_FUNCTIONS,
+    "openai_responses": OPENAI_RESPONSES,
+}
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
 
@@ -102,7 +137,8 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     Args:
         model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
-            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; or a text dialect.
+            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
+            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -129,13 +165,21 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> M
         provider.url,
         model,
         key=environment.get(provider.key_variable),
-        dialect=_API_DIALECTS.get(dialect) or provider.dialect,
+        dialect=_spoken(dialect, provider),
         native=provider.native,
         name="" if by_address else name,
     )
     if dialect == "auto":
         return Auto(endpoint, text_dialect)
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
+
+
+def _spoken(dialect: str, provider: Provider) -> ApiDialect:
+    """The dialect that is asked for; one of OpenAI's with the tool names that the provider takes."""
+    asked, own = _API_DIALECTS.get(dialect), provider.dialect
+    if isinstance(asked, OpenAiChat | OpenAiResponses) and isinstance(own, OpenAiChat):
+        return structs.replace(asked, name_pattern=own.name_pattern)
+    return asked or own
 
 
 def _at_address(name: str) -> tuple[Provider, str]:
@@ -156,6 +200,7 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
     if not model:
         raise UnknownName(f"which model of {prefix}? Put its name behind the colon: {prefix}:name")
     if url := environment.get(f"{prefix.upper()}_BASE_URL"):
+        url = url.rstrip("/").removesuffix(provider.version_path) + provider.version_path
         return structs.replace(provider, url=url, native=None), model
     if host := environment.get(provider.host_variable):
         return structs.replace(provider, url=_url_of_host(host, provider.url)), model

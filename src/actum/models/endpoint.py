@@ -5,6 +5,8 @@
 It streams when somebody listens and not otherwise. What passes by itself (too many requests, a server's trouble, no
 connection, an answer that broke off) is tried again, at most twice, and never after a part of the answer was heard.
 
+Where an API is below its address, and how it wants its key, is a row of `WIRES`.
+
 The key stands in one header and nowhere else: not in `repr`, not in errors, even where the endpoint quotes it.
 """
 
@@ -12,9 +14,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 import msgspec
+from msgspec import Struct
 
 from ..core.clock import SystemClock
 from ..core.errors import ModelError, ModelRejected, ModelUnavailable, UsageError
@@ -33,13 +36,47 @@ WAIT_S_MAX = 60.0
 PROBE_TOKENS_MAX = 1000
 """Room for a model that thinks before it calls, in a context that may be small."""
 
+
+class Wire(Struct, frozen=True, kw_only=True):
+    """How an API is spoken to over HTTP.
+
+    Attributes:
+        path: below the address of an endpoint; `{model}` stands for the model's name.
+        stream_path: where it streams, with the query that this takes; empty for the same place.
+        key_header: the header with the key.
+        key_form: what it says there.
+        headers: further ones.
+    """
+
+    path: str = "/chat/completions"
+    stream_path: str = ""
+    key_header: str = "authorization"
+    key_form: str = "Bearer {key}"
+    headers: dict[str, str] = {}
+
+
+CHAT = Wire()
+WIRES = {
+    "anthropic_messages": Wire(
+        path="/messages", key_header="x-api-key", key_form="{key}", headers={"anthropic-version": "2023-06-01"}
+    ),
+    "gemini_content": Wire(
+        path="/models/{model}:generateContent",
+        stream_path="/models/{model}:streamGenerateContent?alt=sse",
+        key_header="x-goog-api-key",
+        key_form="{key}",
+    ),
+    "openai_responses": Wire(path="/responses"),
+}
+"""By the name of a dialect; all others are spoken as `CHAT`."""
+
 _PROBE = Tool(
     name="open_door",
     description="Opens the door with this number.",
     parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
 )
-_probed: dict[tuple[str, str], bool] = {}
-"""What was found out by probing: whether the model at an address calls tools."""
+_probed: dict[tuple[str, str, str], bool] = {}
+"""What was found out by probing: whether the model at an address calls tools in a dialect."""
 
 
 class Endpoint:
@@ -48,14 +85,14 @@ class Endpoint:
     Args:
         url: up to and including the version, such as `https://api.openai.com/v1`; `path` is put behind it.
         model: its name at the endpoint.
-        key: sent as a bearer token; None or empty for none.
+        key: sent as the API of the dialect wants it; None or empty for none.
         dialect: of the endpoint.
         timeout_s: the longest silence, in seconds.
         headers: further ones.
         extras: further fields of every request's body.
         native: whether it calls tools; None when that is not known (see `probe`).
         name: what to call it in records; the model's name and host unless it is given.
-        path: of the API below `url`.
+        path: of the API below `url`; that of the dialect unless it is given.
         clock: for the waits between attempts.
 
     Attributes:
@@ -77,21 +114,26 @@ class Endpoint:
         extras: JsonObject | None = None,
         native: bool | None = None,
         name: str = "",
-        path: str = "/chat/completions",
+        path: str = "",
         clock: Clock | None = None,
     ) -> None:
         address = _checked(url)
-        where = address.path.rstrip("/").removesuffix(path)
+        wire = WIRES.get(dialect.name, CHAT)
+        named = quote(model.removeprefix("models/"), safe="/@")
+        whole = (path or wire.path).replace("{model}", named)
+        streamed = (path or wire.stream_path or wire.path).replace("{model}", named)
+        where = address.path.rstrip("/").removesuffix(whole)
         self.url = urlunsplit((address.scheme, address.netloc, where, "", ""))
         self.model = model
         self.name = name or f"{model}@{address.netloc}"
         self.dialect = dialect
         self.native = native
-        self._target = urlunsplit((address.scheme, address.netloc, where + path, address.query, ""))
+        self._whole, self._streamed = _below(address, where, whole), _below(address, where, streamed)
         self._key = (key or "").strip()
-        self._headers = {"content-type": "application/json", "user-agent": "actum", **(headers or {})}
+        ours = {"content-type": "application/json", "user-agent": "actum", **wire.headers}
+        self._headers = {**ours, **(headers or {})}
         if self._key:
-            self._headers["authorization"] = f"Bearer {self._key}"
+            self._headers[wire.key_header] = wire.key_form.replace("{key}", self._key)
         self._timeout_s = timeout_s
         self._extras = extras or {}
         self._clock = clock or SystemClock()
@@ -128,10 +170,11 @@ class Endpoint:
         Raises:
             ModelError: the endpoint does not answer at all, so that nothing can be said.
         """
+        known = (self.url, self.model, self.dialect.name)
         if self.native is None:
-            self.native = _probed.get((self.url, self.model))
+            self.native = _probed.get(known)
         if self.native is None:
-            self.native = _probed[self.url, self.model] = await self._calls_a_tool()
+            self.native = _probed[known] = await self._calls_a_tool()
         return self.native
 
     async def _calls_a_tool(self) -> bool:
@@ -147,7 +190,8 @@ class Endpoint:
 
     async def _ask(self, body: bytes, request: Request, ear: _Ear | None) -> Reply:
         try:
-            async with post(self._target, headers=self._headers, body=body, timeout_s=self._timeout_s) as answer:
+            target = self._whole if ear is None else self._streamed
+            async with post(target, headers=self._headers, body=body, timeout_s=self._timeout_s) as answer:
                 if answer.status != 200:
                     wait_s = retry_after(answer.headers, self._clock.now())
                     raise self.dialect.decode_error(answer.status, wait_s, await answer.read())
@@ -189,6 +233,13 @@ class _Ear:
 def _backoff_s(attempt: int) -> float:
     """Doubled each time, and up to half of it less, so that many clients do not come back at once."""
     return BACKOFF_S * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.0)
+
+
+def _below(address: SplitResult, where: str, path: str) -> str:
+    """The address of a place below an endpoint; what both ask for stands in the query."""
+    path, _, query = path.partition("?")
+    queries = "&".join(filter(None, (address.query, query)))
+    return urlunsplit((address.scheme, address.netloc, where + path, queries, ""))
 
 
 def _checked(url: str) -> SplitResult:
