@@ -12,14 +12,15 @@ from actum.agents.agent import Toolish
 from actum.core.call import TextPart
 from actum.core.errors import CallError, RateLimited
 from actum.core.event import RunResult
-from actum.testing import FakeClock, RecordingToolset, ScriptedModel
+from actum.core.json import JsonObject
+from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C2")
 
 
 async def run(tool: Toolish, calls: int = 1) -> RunResult:
     """The run of a model that calls `find`, so often in one turn, and goes on."""
-    script = [[ToolCall(str(number), "find", {}) for number in range(calls)], "Went on."]
+    script: list[Said] = [[ToolCall(str(number), "find", {}) for number in range(calls)], "Went on."]
     agent = Agent(ScriptedModel(script), [tool], clock=FakeClock(auto=True))
     result = await agent.run("Find")
     assert result.text == "Went on."
@@ -103,7 +104,7 @@ async def test_a_result_answers_the_call_that_was_made() -> None:
 
 
 async def test_a_result_that_does_not_fit_the_tools_own_schema_is_invalid() -> None:
-    promised = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    promised: JsonObject = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
     result = await run(RecordingToolset([Tool(name="find", result=promised)], lambda call: {"b": "x"}))
     assert codes(result) == ["invalid_result"]
 
@@ -121,7 +122,7 @@ async def test_a_second_attempt_gets_the_arguments_that_are_on_record() -> None:
             raise RateLimited("Later.")
         return "sent"
 
-    script = [[ToolCall("1", "send", {"items": ["a"]})], "Sent."]
+    script: list[Said] = [[ToolCall("1", "send", {"items": ["a"]})], "Sent."]
     result = await Agent(ScriptedModel(script), [send], clock=FakeClock(auto=True)).run("Send")
     assert got == [["a"], ["a"]]
     assert result.calls[0][0].arguments == {"items": ["a"]}

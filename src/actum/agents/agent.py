@@ -157,6 +157,7 @@ class Agent:
             UsageError: a run of this id exists.
         """
         run_id = new_id("run") if run_id is None else _checked_id(run_id)
+        principal, conversation = _checked_text("principal", principal), _checked_text("conversation", conversation)
         with self.journal.claim(run_id):
             if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
@@ -168,8 +169,8 @@ class Agent:
                 instructions=self._render_instructions(UserMessage.of(question).text),
                 tools=(await self._listed()).digest,
                 limits=self._limits_recorded,
-                principal=_checked_text("principal", principal),
-                conversation=_checked_text("conversation", conversation),
+                principal=principal,
+                conversation=conversation,
                 previous=before.run_id,
                 seen=before.seen,
             )
@@ -225,7 +226,7 @@ class Agent:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
         """
-        with self.journal.claim(run_id):
+        with self.journal.claim(_checked_id(run_id)):
             entries = sound(run_id, await self.journal.read(run_id))
             if not entries:
                 raise UnknownName(f"there is no run {run_id!r} in this journal")

@@ -62,9 +62,10 @@ class _Job:
         work: what to do, with the connection.
         done: is told when it is on the disk, or why it is not.
         durable: whether somebody waits for it to survive a loss of power.
+        error: what went wrong with this job alone.
     """
 
-    __slots__ = ("done", "durable", "run_id", "work")
+    __slots__ = ("done", "durable", "error", "run_id", "work")
 
     def __init__(
         self,
@@ -78,6 +79,7 @@ class _Job:
         self.work = work
         self.done = done
         self.durable = durable
+        self.error: Exception | None = None
 
 
 class SQLiteJournal:
@@ -149,7 +151,8 @@ class SQLiteJournal:
     async def read(self, run_id: str) -> list[Entry]:
         query = "SELECT number, at, payload, salt, digest, head FROM entries WHERE run_id = ? ORDER BY number"
         entries = [Entry(*row) for row in await self._ask(lambda c: c.execute(query, (run_id,)).fetchall())]
-        if self._conflicts.pop(run_id, None) or (entries and run_id not in self._heads):
+        known = 0 if self._conflicts.pop(run_id, None) else self._heads.get(run_id, (0,))[0]
+        if entries and entries[-1].number >= known:  # another process went on with it
             self._heads[run_id] = (entries[-1].number + 1, entries[-1].head)
         return entries
 
@@ -232,7 +235,7 @@ class SQLiteJournal:
             self._broken = self._broken or self._commit(jobs)
             for job in jobs:
                 if job.done is not None:
-                    job.done(self._broken or self._conflicts.get(job.run_id))
+                    job.done(self._broken or self._conflicts.get(job.run_id) or job.error)
 
     def _commit(self, jobs: list[_Job]) -> BaseException | None:
         """Write a batch; what went wrong with the file is returned, for everybody who waits and for everything after.
@@ -244,21 +247,32 @@ class SQLiteJournal:
             self._connection.execute(f"PRAGMA synchronous={level}")
             self._connection.execute("BEGIN IMMEDIATE")
             for job in jobs:
-                if job.run_id in self._conflicts:
-                    continue
-                try:
-                    self._connection.execute("SAVEPOINT job")
-                    job.work(self._connection)
-                    self._connection.execute("RELEASE job")
-                except sqlite3.IntegrityError:
-                    self._connection.execute("ROLLBACK TO job")
-                    self._conflicts[job.run_id] = JournalError(f"run {job.run_id} is written by another process too")
+                if job.run_id not in self._conflicts:
+                    self._do(job)
             self._connection.execute("COMMIT")
         except (sqlite3.Error, JournalError) as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             return error
         return None
+
+    def _do(self, job: _Job) -> None:
+        """Do one job. What is wrong with the file is everybody's, what is wrong with the job its own or its run's."""
+        try:
+            self._connection.execute("SAVEPOINT job")
+            job.work(self._connection)
+            self._connection.execute("RELEASE job")
+        except (sqlite3.OperationalError, JournalError):
+            raise
+        except Exception as error:  # whoever waits for this job hears of it
+            if type(error) is sqlite3.DatabaseError:  # a damaged file
+                raise
+            self._connection.execute("ROLLBACK TO job")
+            job.error = error
+            if job.run_id:
+                written = isinstance(error, sqlite3.IntegrityError)
+                why = "is written by another process too" if written else f"can not be written: {error}"
+                self._conflicts[job.run_id] = JournalError(f"run {job.run_id} {why}")
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -1,0 +1,177 @@
+"""A person's word holds, and what may have happened is never told as not made, whatever else has changed since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from actum import Agent, Answer, Rule, Rules, Tool, ToolCall, tool
+from actum.call.journal import MemoryJournal
+from actum.core.call import ToolResult
+from actum.core.errors import ReplayDiverged, UsageError
+from actum.core.event import RunResult
+from actum.core.interfaces import Decision
+from actum.core.record import Answered, Intended, Refused
+from actum.testing import RecordingToolset, ScriptedApprover, ScriptedModel
+from actum.toolsets.function import FunctionTool
+from tests.till import Till, pays_once
+
+
+def codes(result: RunResult) -> list[str]:
+    return [done.error.code if done.error else "ok" for _, done in result.calls]
+
+
+class Milder:
+    """A run that a strict policy paused, and the agent that goes on with it under a policy that would not have."""
+
+    def __init__(self) -> None:
+        self.till = Till(approval=False)
+        journal, tools = MemoryJournal(), [self.till.pay]
+        self.strict = Agent(ScriptedModel(pays_once), tools, journal=journal, policy=Rules(Rule("ask")))
+        self.mild = Agent(ScriptedModel(pays_once), tools, journal=journal)
+
+
+@pytest.mark.row("C4")
+async def test_a_no_holds_though_the_policy_has_become_milder() -> None:
+    run = Milder()
+    paused = await run.strict.run("Pay")
+    resumed = await run.mild.resume(paused.run_id, {paused.pending[0].id: "deny"})
+    assert codes(resumed) == ["approval_denied"]
+    assert run.till.paid == []
+
+
+@pytest.mark.row("C4")
+async def test_a_question_that_nobody_answered_stands_though_the_policy_has_become_milder() -> None:
+    run = Milder()
+    paused = await run.strict.run("Pay")
+    resumed = await run.mild.resume(paused.run_id)
+    assert (resumed.status, resumed.pending) == ("paused", paused.pending)
+    assert run.till.paid == []
+
+
+@pytest.mark.row("C4")
+async def test_an_approver_who_answers_in_words_has_not_approved() -> None:
+    till, approver = Till(), ScriptedApprover(Answer("answer", "no, don't"))
+    with pytest.raises(UsageError, match="expected approve or deny"):
+        await Agent(ScriptedModel(pays_once), [till.pay], approver=approver).run("Pay")
+    assert till.paid == []
+
+
+@pytest.mark.row("C4")
+async def test_an_answer_on_record_that_is_no_yes_lets_nothing_through() -> None:
+    till = Till()
+    agent = Agent(ScriptedModel(pays_once), [till.pay])
+    paused = await agent.run("Pay", run_id="r")
+    agent.journal.append("r", Answered(paused.pending[0].id, "answer", "no, don't"))
+    assert codes(await agent.resume("r")) == ["approval_denied"]
+    assert till.paid == []
+
+
+@pytest.mark.row("C4")
+async def test_answers_are_all_looked_at_before_one_is_taken() -> None:
+    till = Till()
+    calls = [ToolCall("1", "pay", {"amount": 1}), ToolCall("2", "pay", {"amount": 2})]
+    agent = Agent(ScriptedModel([calls, "Done."]), [till.pay])
+    paused = await agent.run("Pay")
+    one, two = [pending.id for pending in paused.pending]
+    with pytest.raises(UsageError, match="perhaps"):
+        await agent.resume(paused.run_id, {one: "approve", two: "perhaps"})
+    resumed = await agent.resume(paused.run_id, {one: "deny", two: "approve"})
+    assert codes(resumed) == ["approval_denied", "ok"]
+    assert till.paid == [2]
+
+
+def look() -> str:
+    """Look."""
+    return "seen"
+
+
+@pytest.mark.row("C4")
+@pytest.mark.row("C7")
+@pytest.mark.parametrize(("instructions", "more"), [("Be quick.", []), ("Be careful.", [look])], ids=["words", "tools"])
+async def test_an_answer_is_not_taken_by_a_resume_that_does_nothing(
+    instructions: str, more: list[Callable[..., object]]
+) -> None:
+    journal, till = MemoryJournal(), Till()
+    agent = Agent(ScriptedModel(pays_once), [till.pay], journal=journal, instructions="Be careful.")
+    paused = await agent.run("Pay")
+    yes = {paused.pending[0].id: "approve"}
+    changed = Agent(ScriptedModel(pays_once), [till.pay, *more], journal=journal, instructions=instructions)
+    with pytest.raises(ReplayDiverged):
+        await changed.resume(paused.run_id, yes)
+    assert till.paid == []
+    assert (await journal.runs())[0].status == "paused"
+    assert (await changed.resume(paused.run_id, yes, accept=True)).status == "done"
+    assert till.paid == [1]
+
+
+@pytest.mark.row("C4")
+@pytest.mark.parametrize(("word", "paid"), [("approve", [1]), ("deny", [])])
+async def test_an_approval_inside_an_agent_that_is_a_tool_pauses_its_parent_and_is_answered_there(
+    word: str, paid: list[int]
+) -> None:
+    journal, till = MemoryJournal(), Till()
+    child = Agent(ScriptedModel(pays_once), [till.pay], name="child", journal=journal)
+    parent = Agent(ScriptedModel([[ToolCall("1", "child", {"task": "Pay"})], "Well."]), [child], journal=journal)
+    paused = await parent.run("Pay")
+    (pending,) = paused.pending
+    assert pending.call is not None
+    assert (paused.status, pending.call.name, till.paid) == ("paused", "pay", [])
+    result = await parent.resume(paused.run_id, {pending.id: word})
+    assert (result.status, result.text, till.paid) == ("done", "Well.", paid)
+
+
+@pytest.mark.row("C3")
+async def test_a_verdict_that_is_none_lets_nothing_through() -> None:
+    class Mine:
+        def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
+            return Decision("forbid", "mine")  # type: ignore[arg-type]  # as a policy without types would
+
+    toolset = RecordingToolset([Tool(name="pay")])
+    result = await Agent(ScriptedModel(pays_once), [toolset], policy=Mine()).run("Pay")
+    assert codes(result) == ["permission_denied"]
+    assert toolset.executed == []
+
+
+@pytest.mark.row("C3")
+async def test_a_refused_call_is_on_record_with_the_rule_that_refused_it() -> None:
+    agent = Agent(ScriptedModel(pays_once), [RecordingToolset([Tool(name="pay")])], policy=Rules(Rule("deny")))
+    result = await agent.run("Pay")
+    records = [entry.record for entry in await agent.journal.read(result.run_id)]
+    assert [record.rule for record in records if isinstance(record, Refused)] == ["rule 1: deny *"]
+    assert "rule 1" not in result.calls[0][1].text
+
+
+async def cut_off_while_it_paid() -> MemoryJournal:
+    """The journal of a run `r` as it is found when the process ended within an approved payment."""
+    whole, cut = MemoryJournal(), MemoryJournal()
+    approver = ScriptedApprover(Answer("approve"))
+    await Agent(ScriptedModel(pays_once), [Till().pay], journal=whole, approver=approver).run("Pay", run_id="r")
+    for entry in await whole.read("r"):
+        cut.append("r", entry.record)
+        if isinstance(entry.record, Intended):
+            break
+    return cut
+
+
+@tool(effects={"spend"}, approval=True)
+async def pay(amount: int) -> str:
+    """Pay, in other words."""
+    raise AssertionError("it was made again")
+
+
+@pytest.mark.row("C7")
+@pytest.mark.parametrize("change", ["nothing", "gone", "denied", "other words"])
+async def test_a_call_in_doubt_is_never_told_as_not_made(change: str) -> None:
+    till = Till()
+    tools: list[FunctionTool] = {"gone": [], "other words": [pay]}.get(change, [till.pay])
+    policy = Rules(Rule("deny")) if change == "denied" else Rules()
+    agent = Agent(ScriptedModel(pays_once), tools, journal=await cut_off_while_it_paid(), policy=policy)
+    (said,) = (await agent.resume("r", accept=True)).calls
+    assert doubt(said[1]) == ("in_doubt", "unknown")
+    assert till.paid == []
+
+
+def doubt(result: ToolResult) -> tuple[str, str]:
+    return (result.error.code, result.error.effect) if result.error is not None else ("ok", "")
