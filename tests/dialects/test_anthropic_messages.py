@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types import Message as SdkMessage
-from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
+from anthropic.types.message_create_params import MessageCreateParamsBase
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -219,7 +219,7 @@ def blocks_of(message: JsonObject) -> list[JsonObject]:
 @pytest.mark.row("S5")
 def test_a_call_and_its_answer_go_out_byte_by_byte_as_the_api_shows_them() -> None:
     answer = ToolMessage("get_weather", ToolResult("toolu_1", structured={"temperature": 24}))
-    messages = [SystemMessage("Be brief."), QUESTION, Reply((BEIJING,)), answer]
+    messages: list[Message] = [SystemMessage("Be brief."), QUESTION, Reply((BEIJING,)), answer]
     request = Request(messages=messages, tools=(WEATHER,), model="claude-opus-5-5", max_tokens=100)
     assert ANTHROPIC_MESSAGES.encode_request(request).decode() == (
         '{"model":"claude-opus-5-5","max_tokens":100,"system":"Be brief.","messages":['
@@ -336,7 +336,13 @@ def test_an_answer_to_no_call_is_written_as_text() -> None:
 
 
 def test_instructions_stand_in_front_and_later_ones_where_they_were_said() -> None:
-    messages = [SystemMessage("One."), SystemMessage("Two."), QUESTION, SystemMessage("Three."), Reply.of("Yes.")]
+    messages: list[Message] = [
+        SystemMessage("One."),
+        SystemMessage("Two."),
+        QUESTION,
+        SystemMessage("Three."),
+        Reply.of("Yes."),
+    ]
     asked = body(Request(messages=messages))
     assert asked["system"] == [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
     assert [block["text"] for block in blocks_of(objects(asked["messages"])[0])] == [QUESTION.text, "Three."]
@@ -474,11 +480,12 @@ def test_a_request_comes_back_as_it_was_written() -> None:
         MediaPart("application/pdf", b"3", name="a.pdf"),
         MediaPart("text/plain", b"x", name="t"),
     )
+    call = msgspec.structs.replace(BEIJING, raw='{"city":"北京"}')
     request = Request(
         messages=[
             SystemMessage("Be brief."),
             UserMessage(content),
-            Reply((ReasoningPart("hm", "sig"), ReasoningPart("", "red", redacted=True), TextPart("Well."), BEIJING)),
+            Reply((ReasoningPart("hm", "sig"), ReasoningPart("", "red", redacted=True), TextPart("Well."), call)),
             ToolMessage("get_weather", ToolResult("toolu_1", (TextPart("4"), MediaPart("image/png", b"2")))),
             Reply.of("Cold."),
             UserMessage.of("Thanks"),
@@ -494,14 +501,7 @@ def test_a_request_comes_back_as_it_was_written() -> None:
         stream=True,
         extras={"thinking": {"type": "enabled", "budget_tokens": 1024}, "output_config": {"effort": "low"}},
     )
-    read_back = ANTHROPIC_MESSAGES.decode_request(ANTHROPIC_MESSAGES.encode_request(request))
-    assert read_back.messages[2] == Reply(
-        (*msgspec.structs.replace(request.messages[2]).content[:3], read_back.messages[2].calls[0])
-    )  # type: ignore[union-attr]
-    assert msgspec.structs.replace(read_back, messages=()) == msgspec.structs.replace(request, messages=())
-    assert ANTHROPIC_MESSAGES.encode_request(read_back).replace(
-        b'{"city":"', b'{"city": "'
-    ) == ANTHROPIC_MESSAGES.encode_request(request)
+    assert ANTHROPIC_MESSAGES.decode_request(ANTHROPIC_MESSAGES.encode_request(request)) == request
 
 
 def test_answers_errors_and_other_blocks_of_a_message_are_read_in_order() -> None:
@@ -727,7 +727,7 @@ def test_a_stream_that_ends_inside_a_call_says_that_it_is_not_whole() -> None:
 
 
 async def as_the_sdk_reads(reply: Reply, *, streamed: bool) -> tuple[SdkMessage, Request]:
-    asked: MessageCreateParamsNonStreaming = {
+    asked: MessageCreateParamsBase = {
         "model": "m",
         "max_tokens": 9,
         "system": "Be brief.",
