@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import msgspec
 import pytest
 
-from actum.core.call import ToolCall
-from actum.core.errors import UnknownName, UsageError
+from actum.core.call import TextPart, ToolCall, ToolResult
+from actum.core.errors import ModelError, ModelRejected, ModelUnavailable, UnknownName, UsageError
 from actum.core.event import Delta
 from actum.core.interfaces import Model, Request
 from actum.core.json import JsonObject
-from actum.core.message import Reply, UserMessage
+from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.tool import Tool
 from actum.dialects.openai_chat import OpenAiChat
 from actum.models import open_model
@@ -21,7 +22,7 @@ from actum.models.catalog import PROVIDERS
 from actum.models.endpoint import Endpoint
 from actum.models.prompted import Auto, Prompted, Recognising
 from actum.testing import ScriptedModel
-from tests.chat_server import ChatServer
+from tests.chat_server import ChatServer, Raw
 
 NOW = Tool(name="now")
 ASKED = Request(messages=[UserMessage.of("What time is it?")], tools=(NOW,))
@@ -133,6 +134,8 @@ def test_a_secret_in_an_address_is_refused_and_not_repeated() -> None:
         ("native", Recognising, "openai_chat"),
         ("openai_chat", Recognising, "openai_chat"),
         ("openai_functions", Recognising, "openai_functions"),
+        ("anthropic_messages", Recognising, "anthropic_messages"),
+        ("gemini_content", Recognising, "gemini_content"),
         ("react", Prompted, "openai_chat"),
         ("prompt_json", Prompted, "openai_chat"),
     ],
@@ -177,6 +180,98 @@ def test_models_that_want_their_reasoning_back_get_it(name: str) -> None:
     dialect = PROVIDERS[name].dialect
     assert isinstance(dialect, OpenAiChat)
     assert dialect.reasoning_field == "reasoning_content"
+
+
+HOSTS = {
+    "anthropic:claude-opus-5-5": ("/v1/messages", "/v1/messages", "", "x-api-key"),
+    "gemini:gemini-3-pro": (
+        "/v1beta/models/gemini-3-pro:generateContent",
+        "/v1beta/models/gemini-3-pro:streamGenerateContent",
+        "alt=sse",
+        "x-goog-api-key",
+    ),
+}
+
+
+def at(server: ChatServer, key: str = "sk-secret-1234") -> dict[str, str]:
+    """The environment in which these providers answer at a server."""
+    root = server.url.removesuffix("/v1")
+    keys = {"ANTHROPIC_API_KEY": key, "GEMINI_API_KEY": key}
+    return {"ANTHROPIC_BASE_URL": root, "GEMINI_BASE_URL": f"{root}/v1beta/", **keys}
+
+
+@pytest.mark.row("S5")
+@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_another_api_is_another_model_string(name: str, streamed: bool) -> None:
+    whole, stream, query, key_header = HOSTS[name]
+    call = ToolCall("a", "now", {"zone": "北京"}, raw='{"zone":"北京"}')
+    first = Reply((TextPart("I look."), call))
+    answer = ToolMessage("now", ToolResult("a", structured="10:00"))
+    heard: list[Delta] = []
+    with ChatServer([first, "It is 10:00."]) as server:
+        model = open_model(name, dialect="native", environment=at(server))
+        reply = await model.reply(ASKED, heard.append if streamed else None)
+        again = msgspec.structs.replace(ASKED, messages=[*ASKED.messages, reply, answer])
+        assert (await model.reply(again, heard.append if streamed else None)).text == "It is 10:00."
+    assert (reply.content, bool(heard)) == (first.content, streamed)
+    for asked in server.requests:
+        assert (asked.path, asked.query) == ((stream, query) if streamed else (whole, ""))
+        assert asked.headers[key_header] == "sk-secret-1234"
+        assert "authorization" not in asked.headers
+    assert "10:00" in server.requests[1].body.decode()
+
+
+@pytest.mark.row("S8")
+@pytest.mark.parametrize("name", HOSTS)
+async def test_another_api_at_another_address_is_asked_whether_it_calls_tools(name: str) -> None:
+    with ChatServer([Reply.of(calls=[ToolCall("a", "now", {})])]) as server:
+        reply = await open_model(name, environment=at(server)).reply(ASKED)
+    assert (server.probes, reply.calls[0].name) == (1, "now")
+
+
+@pytest.mark.parametrize("name", HOSTS)
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, ModelRejected), (413, ModelRejected), (529, ModelUnavailable), (503, ModelUnavailable)]
+)
+async def test_a_key_that_another_api_quotes_is_not_repeated(name: str, status: int, kind: type[ModelError]) -> None:
+    said = Raw((b'{"error": {"message": "not with hunter2-key, of all keys"}}',), status, {"retry-after": "100"})
+    with ChatServer(lambda _: said) as server, pytest.raises(kind) as raised:
+        await open_model(name, dialect="native", environment=at(server, "hunter2-key")).reply(ASKED)
+    assert (raised.value.status, raised.value.retry_after) == (status, 100.0)
+    assert "hunter2" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", HOSTS)
+async def test_a_stream_of_another_api_that_ends_too_soon_is_known_to_have(name: str) -> None:
+    folder = {"anthropic": "anthropic_messages", "gemini": "gemini_content"}[name.split(":")[0]]
+    wire = (Path(__file__).parents[1] / "corpus" / folder / "stream_text.wire").read_bytes()
+    last = (
+        b"event: message_delta"
+        if b"event: message_delta" in wire
+        else b'data: {"candidates": [{"content": {"parts": [{"text": "!"'
+    )
+    heard: list[Delta] = []
+    cut = Raw((wire[: wire.index(last)],))
+    with ChatServer([cut]) as server, pytest.raises(ModelUnavailable, match="broke off"):
+        await open_model(name, dialect="native", environment=at(server)).reply(ASKED, heard.append)
+    assert heard
+
+
+async def test_an_address_that_speaks_another_api_is_named_with_its_dialect() -> None:
+    with ChatServer(["ok"]) as server:
+        asked = Request(messages=ASKED.messages, temperature=0.5)
+        await open_model(f"{server.url}#m", dialect="anthropic_messages", environment={}).reply(asked)
+    assert server.requests[0].path == "/v1/messages"
+    assert server.requests[0].json["temperature"] == 0.5
+
+
+async def test_anthropic_itself_is_sent_no_temperature() -> None:
+    with ChatServer(["ok"]) as server:
+        model = open_model("anthropic:claude-opus-5-5", dialect="native", environment=at(server))
+        await model.reply(Request(messages=ASKED.messages, temperature=0.5))
+    assert "temperature" not in server.requests[0].json
+    assert server.requests[0].headers["anthropic-version"] == "2026-10-21"
 
 
 @pytest.mark.row("S3")

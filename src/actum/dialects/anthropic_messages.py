@@ -5,7 +5,8 @@
 
 The messages of a `Transcript` and a tuple of tools are encoded once, however often a request with them is. Where the
 work is done: `anthropic_messages_messages`, `anthropic_messages_request`, `anthropic_messages_decoder`,
-`anthropic_messages_encoder`. The wire is that of the types in the official SDK, version 2.11.
+`anthropic_messages_encoder`. The wire is that of the types in the official SDK, version 2.11, and of API version
+2026-10-21, which differs from 2023-06-01 in what a request may hold: no `temperature`, no documents in a reply.
 
 Thoughts go back with their signatures, blocks of Anthropic's own tools as they came. What the API can not say: a choice
 among some of the tools (only these are then sent), sounds and films (described in words), a reply's own media.
@@ -48,6 +49,8 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         name: of the dialect.
         name_pattern: regular expression that the endpoint wants tools' names to fit; empty where it takes any.
         max_tokens: the limit of an answer's length where the request has none.
+        sampling: a temperature is sent. Anthropic itself refuses any since API version 2026-10-21; servers that
+            speak its API take it.
         strict: the API holds the model to the tools' schemas, narrowed to what it can hold it to.
         system_in_place: later instructions stand where they were said, which Claude Opus 4.8 and later take.
     """
@@ -55,6 +58,7 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
     name: str = "anthropic_messages"
     name_pattern: str = ANTHROPIC_NAME
     max_tokens: int = MAX_TOKENS
+    sampling: bool = True
     strict: bool = False
     system_in_place: bool = False
 
@@ -74,8 +78,10 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         body["messages"] = self._messages(request.messages, names)
         if request.tools:
             body |= self._tool_fields(request, names)
-        options = {"temperature": request.temperature, "stop_sequences": list(request.stop) or None}
-        body |= {name: value for name, value in options.items() if value is not None}
+        if self.sampling and request.temperature is not None:
+            body["temperature"] = request.temperature
+        if request.stop:
+            body["stop_sequences"] = list(request.stop)
         if request.output_schema is not None:
             schema = narrowed(request.output_schema, ANTHROPIC_STRICT)
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}

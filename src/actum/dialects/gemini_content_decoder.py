@@ -233,7 +233,7 @@ class ContentDecoder:
         """What is said of a prompt that gets no answer."""
         reason = as_text(feedback.get("blockReason"))
         if reason:
-            self._finish_reason, self.ended = reason, True
+            self._finish_reason, self.ended = self._finish_reason or reason, True
             self._refuse(as_text(feedback.get("blockReasonMessage")) or f"The prompt was blocked: {reason}.", deltas)
         if feedback.get("safetyRatings"):
             self._extras["promptFeedback"] = feedback

@@ -1,6 +1,7 @@
 """Writes an answer of the Gemini API, whole and as an event stream: what a server sends. Pure.
 
-The words of a refusal go into `finishMessage`, beside a reason that says so. A call that broke off is not written as a
+The words of a refusal go into `promptFeedback`, since the official client passes on no `finishMessage`. A call that
+broke off is not written as a
 call, which a client would run: as the API does, the answer ends with `MALFORMED_FUNCTION_CALL`, and `finishMessage`
 holds what was said. In a stream a call is written when it is whole.
 """
@@ -25,6 +26,7 @@ _OWN = frozenset(
         *REFUSALS,
     }
 )
+_BLOCKED = frozenset({"SAFETY", "BLOCKLIST", "PROHIBITED_CONTENT", "IMAGE_SAFETY", "MODEL_ARMOR", "JAILBREAK"})
 _FINISH_REASONS = {
     "content_filter": "SAFETY",
     "length": "MAX_TOKENS",
@@ -36,7 +38,7 @@ _FINISH_REASONS = {
 _CANDIDATE = frozenset(
     {
         *("citationMetadata", "groundingMetadata", "safetyRatings", "avgLogprobs", "logprobsResult", "tokenCount"),
-        *("urlContextMetadata", "continuationToken", "groundingAttributions"),
+        *("urlContextMetadata", "continuationToken", "groundingAttributions", "finishMessage"),
     }
 )
 """Fields of a candidate that stand in a reply's extras."""
@@ -145,19 +147,36 @@ def _signatures(reply: Reply) -> list[Block]:
 
 def _outcome(reply: Reply) -> Block:
     """What is said of an answer as a whole."""
-    words = "".join([part.text for part in reply.content if isinstance(part, RefusalPart)])
-    reason = _FINISH_REASONS.get(reply.finish_reason.lower(), reply.finish_reason.upper())
+    outcome: Block = {name: value for name, value in reply.extras.items() if name in _CANDIDATE}
     broken = [call for call in reply.calls if not call.complete]
     if broken:
-        words = "Malformed function call: " + ", ".join(f"{call.name}({call.raw})" for call in broken)
-        reason = "MALFORMED_FUNCTION_CALL"
-    elif words and reason not in REFUSALS:
-        reason = "SAFETY"
-    elif not words and isinstance(known := reply.extras.get("finishMessage"), str):
-        words = known
-    outcome: Block = {name: value for name, value in reply.extras.items() if name in _CANDIDATE}
-    outcome["finishReason"] = reason if reason in _OWN else "STOP"
-    return outcome | {"finishMessage": words} if words else outcome
+        said = ", ".join([f"{call.name}({call.raw})" for call in broken])
+        return outcome | {
+            "finishReason": "MALFORMED_FUNCTION_CALL",
+            "finishMessage": f"Malformed function call: {said}",
+        }
+    return outcome | {"finishReason": _finish_reason(reply)}
+
+
+def _finish_reason(reply: Reply) -> str:
+    reason = _FINISH_REASONS.get(reply.finish_reason.lower(), reply.finish_reason.upper())
+    if _refusal(reply) and reason not in REFUSALS:
+        return "SAFETY"
+    return reason if reason in _OWN else "STOP"
+
+
+def _refusal(reply: Reply) -> str:
+    return "".join([part.text for part in reply.content if isinstance(part, RefusalPart)])
+
+
+def _feedback(reply: Reply) -> Block:
+    """What is said of a prompt that gets no answer."""
+    known, words = reply.extras.get("promptFeedback"), _refusal(reply)
+    feedback: Block = dict(known) if isinstance(known, dict) else {}
+    if words:
+        reason = _finish_reason(reply)
+        feedback |= {"blockReason": reason if reason in _BLOCKED else "OTHER", "blockReasonMessage": words}
+    return {"promptFeedback": feedback} if feedback else {}
 
 
 def _usage(reply: Reply) -> Block:
@@ -172,5 +191,4 @@ def _usage(reply: Reply) -> Block:
     if usage.reasoning_tokens:
         counts["thoughtsTokenCount"] = usage.reasoning_tokens
     fields: Block = {"usageMetadata": counts | (extras if isinstance(extras, dict) else {})}
-    feedback = reply.extras.get("promptFeedback")
-    return fields | {"promptFeedback": feedback} if isinstance(feedback, dict) else fields
+    return fields | _feedback(reply)

@@ -116,8 +116,8 @@ class _Narrowing:
                 words.append(f"{name}: {value if isinstance(value, str) else dumps(value)}")
         if self._subset.closed and out.get("type") == "object":
             out["additionalProperties"] = False
-        description = schema.get("description")
-        said = [description] if isinstance(description, str) and description else []
+        descriptions = (schema.get("description"), out.get("description"))  # the second of an only alternative
+        said = [text for text in descriptions if isinstance(text, str) and text]
         if words:
             said.append(f"({', '.join(words)})")
         if said:
@@ -212,7 +212,7 @@ class _Narrowing:
         if name == "additionalProperties":
             return value is False or value is True
         if name == "format":
-            taken = value in self._subset.formats.get(str(out.get("type")), ())
+            taken = isinstance(value, str) and value in self._subset.formats.get(str(out.get("type")), ())
         elif name == "minItems" and self._subset.min_items is not None:
             taken = isinstance(value, int) and value <= self._subset.min_items
         elif name == "required" and not (self._subset.empty_objects or "properties" in out):

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
-from ..dialects.anthropic_messages import ANTHROPIC_MESSAGES
+from ..dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
 from ..dialects.base import ApiDialect, TextDialect
 from ..dialects.gemini_content import GEMINI_CONTENT
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
@@ -81,7 +81,7 @@ PROVIDERS = {
         url="https://api.anthropic.com/v1",
         key_variable="ANTHROPIC_API_KEY",
         native=True,
-        dialect=ANTHROPIC_MESSAGES,
+        dialect=AnthropicMessages(sampling=False),
         version_path="/v1",
     ),
     "deepseek": Provider(

@@ -58,7 +58,7 @@ class Wire(Struct, frozen=True, kw_only=True):
 CHAT = Wire()
 WIRES = {
     "anthropic_messages": Wire(
-        path="/messages", key_header="x-api-key", key_form="{key}", headers={"anthropic-version": "2023-06-01"}
+        path="/messages", key_header="x-api-key", key_form="{key}", headers={"anthropic-version": "2026-10-21"}
     ),
     "gemini_content": Wire(
         path="/models/{model}:generateContent",

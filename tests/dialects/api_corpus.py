@@ -1,0 +1,112 @@
+"""Answers of model APIs as files, `tests/corpus/<dialect>/<case>.wire` beside `<case>.json`, and the ways to feed them.
+
+A case says where its expectation comes from (`source`), and whether its bytes were made by hand after that (`made`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from actum.core.call import ToolCall
+from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from actum.core.json import Json, JsonObject
+from actum.core.message import Reply
+from actum.dialects.base import ApiDialect
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+
+class Case(Struct, frozen=True, forbid_unknown_fields=True):
+    """What an answer says.
+
+    Attributes:
+        source: the documentation or type of the official SDK that says so.
+        reply: what is to be read.
+        made: the bytes were made by hand, in the form that the source shows.
+    """
+
+    source: str
+    reply: Reply
+    made: bool = False
+
+
+def paths_of(dialect: str, part: str = "") -> list[Path]:
+    """The wires of a dialect whose names hold this part."""
+    return sorted(path for path in (CORPUS / dialect).glob("*.wire") if part in path.stem)
+
+
+def cases(dialect: str) -> pytest.MarkDecorator:
+    """A test of each case of a dialect."""
+    return pytest.mark.parametrize("path", paths_of(dialect), ids=lambda path: path.stem)
+
+
+def case_of(path: Path) -> Case:
+    return msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=Case)
+
+
+def read(dialect: ApiDialect, chunks: Sequence[bytes | str]) -> tuple[list[Delta], Reply, bool]:
+    """The deltas, the reply, and whether it came to its end."""
+    decoder = dialect.decoder()
+    deltas = [delta for chunk in chunks for delta in decoder.feed(chunk)] + decoder.close()
+    return deltas, decoder.reply, decoder.ended
+
+
+def cut(wire: bytes, places: Sequence[int]) -> list[bytes]:
+    edges = [0, *sorted(places), len(wire)]
+    return [wire[begin:end] for begin, end in pairwise(edges)]
+
+
+def check_every_cut(dialect: ApiDialect, path: Path) -> None:
+    """The answer reads as it should: whole, in any two pieces, in small ones, and as text."""
+    wire, reply = path.read_bytes(), case_of(path).reply
+    whole = read(dialect, [wire])
+    assert dialect.decode(wire) == whole[1] == reply
+    for place in range(len(wire) + 1):
+        assert read(dialect, cut(wire, [place])) == whole
+    for size in (1, 2, 3, 7):
+        assert read(dialect, [wire[n : n + size] for n in range(0, len(wire), size)]) == whole
+    assert read(dialect, [wire.decode("utf-8", "ignore")])[1] == reply
+
+
+def check_events(dialect: ApiDialect, path: Path) -> None:
+    """The events tell what the reply holds, in the order of its calls."""
+    deltas, reply, _ = read(dialect, [path.read_bytes()])
+    said = {delta.index: delta.call for delta in deltas if isinstance(delta, CallSaid)}
+    assert tuple([said[index] for index in sorted(said)]) == reply.calls
+    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == reply.text
+    assert "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)) == reply.reasoning
+    for index, call in said.items():
+        pieces = [delta for delta in deltas if isinstance(delta, CallDelta) and delta.index == index]
+        assert "".join(piece.name for piece in pieces) == call.name
+        assert "".join(piece.arguments for piece in pieces) == call.raw
+        assert pieces[0].id == call.id
+
+
+VALUES: list[JsonObject] = [
+    {},
+    {"city": "北京"},
+    {"a": 2, "b": [3, None, {"c": '}{"\\'}], "": 0.5},
+    {"text": "\n\t\u0000\x7f🌤", "empty": {}, "n": 12345678901234567890123},
+]
+text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
+calls = st.lists(st.tuples(st.sampled_from(["get_weather", "查天气"]), st.sampled_from(VALUES)), max_size=3).map(
+    lambda said: [
+        ToolCall(f"id_{number}", name, values, raw=msgspec.json.encode(values).decode())
+        for number, (name, values) in enumerate(said)
+    ]
+)
+
+
+def any_json(names: Sequence[str]) -> st.SearchStrategy[Json]:
+    """Any value, with objects that have these names."""
+    return st.recursive(
+        st.none() | st.booleans() | st.integers(-2, 2) | st.floats(allow_nan=False) | st.text(max_size=3),
+        lambda child: st.lists(child, max_size=3) | st.dictionaries(st.sampled_from(names), child, max_size=4),
+    )
