@@ -177,7 +177,7 @@ class Frame:
             if found is not None:
                 return found[0], (*found[1], *repairs)
         for key, name, repairs in named:
-            if _says_no_tool(name):
+            if _says_no_tool(name) and not self.tagged:
                 return None
             fitting = arguments_key in NAME_KEYS[key] or (self.tagged and (arguments_key in ("", *ARGUMENT_KEYS)))
             if self.trusted and fitting and NAME.fullmatch(name):
