@@ -5,21 +5,85 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Literal, cast, overload
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.errors import UnknownName, UsageError
 from .base import ApiDialect, TextDialect
 
 ApiName = Literal["openai_chat", "openai_functions"]
-TextName = Literal["prompt_json", "react"]
+TextName = Literal[
+    "prompt_json",
+    "react",
+    "hermes",
+    "qwen3_coder",
+    "llama3_json",
+    "llama_pythonic",
+    "mistral",
+    "mistral_v11",
+    "deepseek_v3",
+    "deepseek_v3_1",
+    "glm4_5",
+    "kimi_k2",
+    "harmony",
+]
 
 _PLACES = {
     "openai_chat": "openai_chat:OPENAI_CHAT",
     "openai_functions": "openai_chat:OPENAI_FUNCTIONS",
     "prompt_json": "prompt_json:PromptJson",
     "react": "react:React",
+    "hermes": "tagged_formats:hermes",
+    "qwen3_coder": "tagged_formats:qwen3_coder",
+    "llama3_json": "tagged_formats:llama3_json",
+    "llama_pythonic": "tagged_formats:llama_pythonic",
+    "mistral": "tagged_formats:mistral",
+    "mistral_v11": "tagged_formats:mistral_v11",
+    "deepseek_v3": "tagged_formats:deepseek_v3",
+    "deepseek_v3_1": "tagged_formats:deepseek_v3_1",
+    "glm4_5": "tagged_formats:glm4_5",
+    "kimi_k2": "tagged_formats:kimi_k2",
+    "harmony": "harmony:Harmony",
 }
 """Module and attribute: a dialect as it is, or the class of one that takes options."""
+
+_TEMPLATES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("harmony", ("<|channel|>", "<|message|>")),
+    ("qwen3_coder", ("<function=", "<parameter=", "<tool_call>")),
+    ("glm4_5", ("<arg_key>", "<arg_value>")),
+    ("kimi_k2", ("<|tool_call_argument_begin|>",)),
+    ("kimi_k2", ("<|im_middle|>", "tool_declare")),
+    ("deepseek_v3", ("<｜tool▁sep｜>", "```json")),
+    ("deepseek_v3_1", ("<｜tool▁sep｜>",)),
+    ("mistral_v11", ("[TOOL_CALLS]", "[ARGS]")),
+    ("mistral", ("[TOOL_CALLS]",)),
+    ("hermes", ("<tool_call>", "</tool_call>")),
+    ("llama_pythonic", ("<|python_start|>",)),
+    ("llama_pythonic", ("<|eot|>", "<|header_start|>")),
+    ("llama3_json", ("<|python_tag|>",)),
+    ("llama3_json", ("<|eot_id|>", '"parameters"')),
+)
+"""What a chat template has that tells a dialect, the surest first."""
+
+_MODELS: dict[str, tuple[str, ...]] = {
+    "harmony": ("gpt-oss", "gpt_oss"),
+    "hermes": ("hermes", "qwen", "qwq"),
+    "qwen3_coder": ("qwen3-coder", "qwen3coder", "qwen3_coder", "qwen3.5", "qwen3.6"),
+    "llama3_json": ("llama-3", "llama3", "llama_3"),
+    "llama_pythonic": ("llama-4", "llama4", "llama-3.2-1b", "llama-3.2-3b", "toolace"),
+    "mistral": ("mistral", "mixtral", "ministral"),
+    "mistral_v11": (
+        *("mistral-small-3.2", "mistral-small-2506", "mistral-small-4", "magistral", "devstral", "ministral-3"),
+        *("mistral-large-3", "mistral-large-2512", "mistral-medium"),
+    ),
+    "deepseek_v3": ("deepseek-v3", "deepseek-r1", "deepseek-chat-v3"),
+    "deepseek_v3_1": ("deepseek-v3.1", "deepseek-v3_1"),
+    "glm4_5": ("glm-4.5", "glm-4.6", "glm-4.7", "glm4.5", "glm4_5", "glm-4p5"),
+    "kimi_k2": ("kimi-k2", "kimi_k2"),
+}
+"""Pieces of the names of models that write so. The one that stands first counts, of two the longer: a model that was
+made of another is called by its own name first."""
+
+_TEMPLATE_SIGNS = ("{%", "{{", "\n")
 
 
 @overload
@@ -33,7 +97,8 @@ def dialect(name: str, **options: str | bool) -> ApiDialect | TextDialect:
 
     Args:
         name: one of `names()`.
-        options: what the dialect can be told: `language` ("en", "zh", "auto") of the text dialects, `plan` of `react`.
+        options: what the dialect can be told: `language` ("en", "zh", "auto") of `prompt_json` and `react`, `plan` of
+            `react`, `thinking` of a model's own format: the prompt ends with the mark that opens reasoning.
 
     Raises:
         UnknownName: no dialect has this name; the message lists them.
@@ -47,14 +112,36 @@ def dialect(name: str, **options: str | bool) -> ApiDialect | TextDialect:
         raise UnknownName(f"there is no dialect called {name!r}: use one of {', '.join(names())}")
     module, attribute = place.split(":")
     found: object = getattr(import_module(f"{__package__}.{module}"), attribute)
-    if isinstance(found, type) and issubclass(found, Struct):
-        unknown = options.keys() - set(found.__struct_fields__)
-        if unknown:
-            raise UsageError(f"dialect {name!r} takes no option {', '.join(sorted(unknown))}")
+    taken = found.__struct_fields__ if isinstance(found, type) and issubclass(found, Struct) else ()
+    taken = getattr(found, "OPTIONS", taken)
+    unknown = options.keys() - set(taken)
+    if unknown:
+        raise UsageError(f"dialect {name!r} takes no option {', '.join(sorted(unknown))}")
+    if isinstance(found, type):
         found = found(**options)
     elif options:
-        raise UsageError(f"dialect {name!r} takes no options")
+        found = structs.replace(cast(Struct, found), **options)
     return cast(ApiDialect | TextDialect, found)
+
+
+def for_model(name_or_template: str) -> str | None:
+    """The text dialect that a model writes calls in.
+
+    Args:
+        name_or_template: the model's name, as a hub, a server or its file has it, or its chat template.
+
+    Returns:
+        The dialect's name; None where nothing tells.
+
+    >>> for_model("Qwen/Qwen2.5-7B-Instruct"), for_model("gpt-oss:20b"), for_model("phi-1")
+    ('hermes', 'harmony', None)
+    """
+    if any(sign in name_or_template for sign in _TEMPLATE_SIGNS):
+        told = (name for name, pieces in _TEMPLATES if all(piece in name_or_template for piece in pieces))
+        return next(told, None)
+    model = name_or_template.lower().rsplit("/", 1)[-1]
+    pieces = [(model.find(piece), -len(piece), name) for name, known in _MODELS.items() for piece in known]
+    return min([found for found in pieces if found[0] >= 0], default=(0, 0, None))[2]
 
 
 def names() -> tuple[str, ...]:

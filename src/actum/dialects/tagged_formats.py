@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 
 from .marks import Head, unlike
-from .tagged_bodies import Body, JsonCall, NamedCall, PythonicCall, XmlCall
+from .pythonic_call import PythonicCall
+from .tagged_bodies import Body, JsonCall, NamedCall
 from .tagged_text import Format, TaggedText, bare_tool, openai_tool
+from .xml_call import XmlCall
 
 _BRACKETS = r"\s,;}\]"
 _CHATML = ("<|im_end|>", "<|endoftext|>", "<|im_start|>")
@@ -60,8 +62,6 @@ To call functions, write for each call a JSON object with its name and arguments
 </tool_call>""",
     declare=openai_tool,
     result="<tool_response>\n{text}\n</tool_response>",
-    models=("hermes", "qwen", "qwq", "xlam-2", "arch-function", "smollm3"),
-    template=(("<tool_call>", "</tool_call>"),),
     source="Hermes function calling format (NousResearch); chat templates of Qwen2.5 and Qwen3",
 )
 
@@ -86,8 +86,6 @@ several lines
 </tool_call>""",
     declare=openai_tool,
     result="<tool_response>\n{text}\n</tool_response>",
-    models=("qwen3-coder", "qwen3coder", "qwen3.5", "qwen3.6", "qwen3_coder"),
-    template=(("<function=", "<parameter=", "<tool_call>"),),
     source="chat template of Qwen3-Coder",
 )
 
@@ -106,8 +104,6 @@ Several calls are divided by a semicolon.
 {tools}""",
     declare=openai_tool,
     result="<tool_response name={name}>\n{text}\n</tool_response>",
-    models=("llama-3", "llama3", "llama_3", "meta-llama-3"),
-    template=(("<|python_tag|>",), ('"parameters"', "<|eot_id|>")),
     source="Llama 3.1 model card and prompt formats (Meta): JSON based tool calling",
 )
 
@@ -128,8 +124,6 @@ You may call the functions below. To call some, answer with nothing but a list o
     declare=bare_tool,
     joined="list",
     result="<tool_response name={name}>\n{text}\n</tool_response>",
-    models=("llama-4", "llama4", "llama-3.2-1b", "llama-3.2-3b", "toolace"),
-    template=(("<|python_start|>",),),
     source="Llama 3.2 and Llama 4 model cards and prompt formats (Meta): zero-shot function calling",
 )
 
@@ -164,8 +158,6 @@ To call functions, write:
     declare=openai_tool,
     joined="list",
     result='[TOOL_RESULTS] {"content": {json}}[/TOOL_RESULTS]',
-    models=("mistral", "mixtral", "ministral", "codestral", "mathstral"),
-    template=(("[TOOL_CALLS]",),),
     source="mistral-common, tokenizers v2 to v7; chat template of Mistral-7B-Instruct-v0.3",
 )
 
@@ -184,11 +176,6 @@ To call functions, write for each call:
     declare=openai_tool,
     joined="list",
     result="[TOOL_RESULTS]{text}[/TOOL_RESULTS]",
-    models=(
-        *("mistral-small-3.2", "mistral-small-2506", "mistral-small-4", "magistral", "devstral"),
-        *("ministral-3", "mistral-large-3", "mistral-medium", "mistral-large-2512"),
-    ),
-    template=(("[TOOL_CALLS]", "[ARGS]"),),
     source="mistral-common, tokenizers v11 and v13; chat template of Mistral-Small-3.2",
 )
 
@@ -218,7 +205,7 @@ _DEEPSEEK_V3_1 = NamedCall(
 )
 
 
-def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, models: tuple[str, ...], template: str) -> Format:
+def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, source: str) -> Format:
     return Format(
         name=name,
         bodies=bodies,
@@ -234,9 +221,7 @@ def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, models: tuple[s
         "<｜tool▁calls▁end｜>\nSeveral calls stand one behind the other, all between the outer marks.",
         declare=bare_tool,
         result="<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>",
-        models=models,
-        template=((_SEP, template),),
-        source=f"chat template of {models[0]}",
+        source=source,
     )
 
 
@@ -244,15 +229,13 @@ DEEPSEEK_V3 = _deepseek(
     "deepseek_v3",
     (_DEEPSEEK_V3, _DEEPSEEK_V3_1),
     'function<｜tool▁sep｜>function_name\n```json\n{"parameter": "value"}\n```',
-    models=("deepseek-v3", "deepseek-r1", "deepseek"),
-    template="```json",
+    source="chat templates of DeepSeek-V3-0324 and DeepSeek-R1",
 )
 DEEPSEEK_V3_1 = _deepseek(
     "deepseek_v3_1",
     (_DEEPSEEK_V3_1, _DEEPSEEK_V3),
     'function_name<｜tool▁sep｜>{"parameter": "value"}',
-    models=("deepseek-v3.1", "deepseek-v3_1"),
-    template="<｜tool▁calls▁begin｜>",
+    source="chat template of DeepSeek-V3.1",
 )
 
 _GLM_NAME = r"[^\s<>{}]"
@@ -296,8 +279,6 @@ To call functions, write for each call its name, then each argument as a pair:
 </tool_call>""",
     declare=openai_tool,
     result="<tool_response>\n{text}\n</tool_response>",
-    models=("glm-4.5", "glm-4.6", "glm-4.7", "glm-5", "glm4.5", "glm4_5", "glm-4p5"),
-    template=(("<arg_key>", "<arg_value>"),),
     source="chat template of GLM-4.5",
 )
 
@@ -349,8 +330,6 @@ To call functions, write, counting the calls of the conversation from 0:
     declare=openai_tool,
     joined="list",
     result="## Return of {id}\n{text}",
-    models=("kimi-k2", "kimi_k2", "kimi"),
-    template=(("<|tool_call_argument_begin|>",), ("<|tool_calls_section_begin|>",)),
     source="chat template and tool call guidance of Kimi-K2 (Moonshot AI)",
 )
 
@@ -369,7 +348,7 @@ FORMATS: dict[str, Format] = {
         HERMES,
     )
 }
-"""All rows, those whose template says more of it first."""
+"""All rows by name. Which models write so is in `catalog`, so that asking for it reads no row."""
 
 
 def tagged(name: str) -> TaggedText:

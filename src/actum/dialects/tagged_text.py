@@ -57,8 +57,6 @@ class Format(Struct, frozen=True, kw_only=True):
         declare: how a tool is described to it.
         joined: what stands between two descriptions; a pair of brackets more makes a list of them.
         result: how a result is told; `{name}`, `{id}` and `{text}` are filled in.
-        models: pieces of the names of models that write so, in lower case.
-        template: pieces of a chat template that only these models have: all of one tuple together.
         source: where the format is described.
     """
 
@@ -77,8 +75,6 @@ class Format(Struct, frozen=True, kw_only=True):
     declare: Callable[[Tool], str]
     joined: Literal["lines", "list"] = "lines"
     result: str
-    models: tuple[str, ...] = ()
-    template: tuple[tuple[str, ...], ...] = ()
     source: str
 
 
