@@ -26,18 +26,21 @@ from .speech import Speech
 from .toolbox import Toolbox
 
 _EDGE = re.compile(r"[{\[`~<]")
-START = re.compile(
-    r"(?:(?:`{1,8}|~{3,8})[ \t]{0,8}[\w+-]{0,20}\s{0,64}|<tool_calls?>\s{0,64})?"
-    rf"(?P<json>(?:\[\s{{0,64}})?\{{\s{{0,64}}{KEY_TEXT}\s{{0,16}}[:：])"
-)
-"""Where JSON begins that may hold a call: a fence or a tag, the bracket of a list, then a brace, a key and a colon."""
+_TAG_BEFORE = r"<tool_calls?>\s{0,64}"
+_VALUE = rf"(?P<json>(?:\[\s{{0,64}})?\{{\s{{0,64}}{KEY_TEXT}\s{{0,16}}[:：])"
+_FENCE_BEFORE = r"(?:`{1,8}|~{3,8})[ \t]{0,8}[\w+-]{0,20}\s{0,64}"
+_START = re.compile(rf"(?:{_FENCE_BEFORE}|{_TAG_BEFORE})?{_VALUE}")
+START = re.compile(rf"(?:{_FENCE_BEFORE})?{_VALUE}")
+"""Where JSON begins that may hold a call: a fence, the bracket of a list, then a brace, a key and a colon."""
 
-MAY_START = re.compile(
-    r"(?:`{1,8}[ \t]{0,8}[\w+-]{0,20}\s{0,64}|~{1,2}\Z|~{3,8}[ \t]{0,8}[\w+-]{0,20}\s{0,64}|<tool_calls?>\s{0,64})?"
+_MAY_FENCE = r"`{1,8}[ \t]{0,8}[\w+-]{0,20}\s{0,64}|~{1,2}\Z|~{3,8}[ \t]{0,8}[\w+-]{0,20}\s{0,64}"
+_MAY_VALUE = (
     r"(?:\[\s{0,64})?"
     r"""(?:\{\s{0,64}(?:"[^"\\\n]{0,64}(?:"\s{0,16})?|'[^'\\\n]{0,64}(?:'\s{0,16})?|[“”][^“”"\n]{0,64}(?:[“”"]\s{0,16})?"""
     r"""|[^\W\d]\w{0,63}\s{0,16})?)?\Z"""
 )
+_MAY_START = re.compile(rf"(?:{_MAY_FENCE}|{_TAG_BEFORE})?{_MAY_VALUE}")
+MAY_START = re.compile(rf"(?:{_MAY_FENCE})?{_MAY_VALUE}")
 """A text that more text may turn into `START`: the same, cut off anywhere."""
 
 _TAG = re.compile(r"<(/?)think(?:ing)?>")
@@ -106,7 +109,7 @@ class JsonCalls:
             end = edge.start() if edge is not None else len(text)
             self._say(text[at:end])
             return end
-        start = START.match(text, at)
+        start = _START.match(text, at)
         if start is not None:
             self._begin_json(text[at : start.start("json")])
             return start.start("json")
@@ -114,7 +117,7 @@ class JsonCalls:
         if tag is not None:
             self._state = self._in_text if tag[1] else self._in_thought
             return tag.end()
-        if not self._closing and (MAY_START.match(text, at) or _may_become(_TAGS, text, at)):
+        if not self._closing and (_MAY_START.match(text, at) or _may_become(_TAGS, text, at)):
             return at
         found = _RUN.match(text, at)
         assert found is not None

@@ -246,7 +246,7 @@ GLM4_5 = Format(
             head=Head(
                 re.compile(
                     rf"(?P<name>{_GLM_NAME}{{1,128}})"
-                    rf"(?:\s*(?=<arg_key>|</tool_call>)|\s*\n\s*(?=[^\s<>]{{1,128}}</arg_key>))"
+                    rf"(?:\s*(?=<arg_key>|</tool_call>)|\s*\n\s*(?=[^\s<>{{}}]{{1,128}}</arg_key>))"
                 ),
                 refuse=re.compile(
                     rf"(?!{_GLM_NAME})|{_GLM_NAME}{{129}}|{_GLM_NAME}+\s*[>{{}}]|{_GLM_NAME}+[^\S\n]+{_GLM_NAME}"
