@@ -129,7 +129,7 @@ class JsonValue:
         frame = self._frames[-1]
         frame.end_segment(mark)
         if frame.said is not None:
-            self._end_call(frame)
+            self._end_call(frame, *([] if mark else ["closing bracket missing"]))
         elif frame.kind == "{" and not frame.used:
             self._settle(frame, frame.settle(self._box))
         if frame.used:

@@ -136,6 +136,7 @@ class JsonCall(Struct, frozen=True):
 
     name_key: str = "name"
     arguments_key: str = "arguments"
+    id_key: str = ""
     unmarked: bool = True
 
     @property
@@ -149,9 +150,11 @@ class JsonCall(Struct, frozen=True):
         return ValueReader(JsonValue(place.box, place.speech, tagged=place.tagged), place)
 
     def write(self, call: ToolCall, index: int) -> str:
+        told: JsonObject = {self.id_key: call.id} if self.id_key and call.id else {}
+        told[self.name_key] = call.name
         if call.complete:
-            return dumps({self.name_key: call.name, self.arguments_key: call.arguments})
-        return f'{{"{self.name_key}":{dumps(call.name)},"{self.arguments_key}":{call.raw}'
+            return dumps({**told, self.arguments_key: call.arguments})
+        return f'{dumps(told)[:-1]},"{self.arguments_key}":{call.raw}'
 
 
 _JSON_HEAD = Head(re.compile(r"(?=\{|\[\s*[{\]])"), refuse=re.compile(r"[^{\[]|\[\s*[^{\]\s]"))

@@ -11,22 +11,12 @@ import re
 from .marks import Head, unlike
 from .pythonic_call import PythonicCall
 from .tagged_bodies import Body, JsonCall, NamedCall
-from .tagged_text import Format, TaggedText, bare_tool, openai_tool
+from .tagged_formats_more import MORE
+from .tagged_text import BRACKETS, IN_TOOLS, Format, TaggedText, bare_tool, openai_tool
 from .xml_call import XmlCall
 
-_BRACKETS = r"\s,;}\]"
 _CHATML = ("<|im_end|>", "<|endoftext|>", "<|im_start|>")
 _LLAMA = ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>")
-
-_IN_TOOLS = """\
-# Tools
-
-These are the functions that you may call, as JSON, one a line:
-<tools>
-{tools}
-</tools>
-
-"""
 
 QWEN_XML = XmlCall(
     head=Head(
@@ -52,9 +42,9 @@ HERMES = Format(
     closes=("</tool_call>", "</tool_calls>"),
     drops=_CHATML,
     call_ends_thought=True,
-    loose=_BRACKETS,
+    loose=BRACKETS,
     call=("<tool_call>\n", "\n</tool_call>"),
-    prompt=_IN_TOOLS
+    prompt=IN_TOOLS
     + """\
 To call functions, write for each call a JSON object with its name and arguments:
 <tool_call>
@@ -73,7 +63,7 @@ QWEN3_CODER = Format(
     drops=_CHATML,
     call_ends_thought=True,
     call=("<tool_call>\n", "\n</tool_call>"),
-    prompt=_IN_TOOLS
+    prompt=IN_TOOLS
     + """\
 To call functions, write for each call:
 <tool_call>
@@ -94,7 +84,7 @@ LLAMA3_JSON = Format(
     bodies=(JsonCall(arguments_key="parameters"), PythonicCall(listed=False, suffix=".call")),
     opens=("<|python_tag|>",),
     drops=_LLAMA,
-    loose=_BRACKETS,
+    loose=BRACKETS,
     between="; ",
     prompt="""\
 You may call the functions below. To call one, answer with nothing but a JSON object of this form:
@@ -148,7 +138,7 @@ MISTRAL = Format(
     opens=("[TOOL_CALLS]",),
     drops=("</s>",),
     think=("[THINK]", "[/THINK]"),
-    loose=_BRACKETS,
+    loose=BRACKETS,
     section=("[TOOL_CALLS] [", "]"),
     between=", ",
     prompt=_MISTRAL_PROMPT
@@ -167,7 +157,7 @@ MISTRAL_V11 = Format(
     opens=("[TOOL_CALLS]",),
     drops=("</s>",),
     think=("[THINK]", "[/THINK]"),
-    loose=_BRACKETS,
+    loose=BRACKETS,
     between="",
     prompt=_MISTRAL_PROMPT
     + """\
@@ -212,7 +202,7 @@ def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, source: str) ->
         opens=("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"),
         closes=("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"),
         drops=("<｜end▁of▁sentence｜>",),
-        loose=_BRACKETS + "`",
+        loose=BRACKETS + "`",
         section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
         call=("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>"),
         between="",
@@ -270,7 +260,7 @@ GLM4_5 = Format(
     drops=("<|user|>", "<|observation|>", "<|assistant|>", "<|endoftext|>"),
     call_ends_thought=True,
     call=("<tool_call>", "</tool_call>"),
-    prompt=_IN_TOOLS
+    prompt=IN_TOOLS
     + """\
 To call functions, write for each call its name, then each argument as a pair:
 <tool_call>function_name
@@ -314,7 +304,7 @@ KIMI_K2 = Format(
     closes=("<|tool_call_end|>", "<|tool_calls_section_end|>"),
     drops=("<|im_end|>", "[EOS]"),
     call_ends_thought=True,
-    loose=_BRACKETS,
+    loose=BRACKETS,
     section=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
     call=("<|tool_call_begin|>", "<|tool_call_end|>"),
     between="",
@@ -346,6 +336,7 @@ FORMATS: dict[str, Format] = {
         LLAMA_PYTHONIC,
         LLAMA3_JSON,
         HERMES,
+        *MORE,
     )
 }
 """All rows by name. Which models write so is in `catalog`, so that asking for it reads no row."""

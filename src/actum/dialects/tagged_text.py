@@ -49,6 +49,7 @@ class Format(Struct, frozen=True, kw_only=True):
         drops: marks for the server, which say nothing here.
         think: the marks around reasoning.
         call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
+        several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
         loose: what may stand between calls and behind the last, as the inside of a character class.
         section: what is written around all calls of a reply.
         call: what is written around each call.
@@ -67,6 +68,7 @@ class Format(Struct, frozen=True, kw_only=True):
     drops: tuple[str, ...] = ()
     think: tuple[str, str] = ("<think>", "</think>")
     call_ends_thought: bool = False
+    several_inside: bool = False
     loose: str = r"\s,;"
     section: tuple[str, str] = ("", "")
     call: tuple[str, str] = ("", "")
@@ -207,6 +209,7 @@ class TaggedReader:
         self._lead = ""
         self._loose = ""
         self._fenced = False
+        self._inside = False
         self._reader: BodyReader | None = None
         # What is looked for.
         drops = (*form.drops, *form.think)
@@ -287,6 +290,7 @@ class TaggedReader:
             if self._state == self._in_prose:
                 return None
             self._loose = ""
+            self._inside = False
         return found.end()
 
     def _say(self, text: str) -> None:
@@ -328,6 +332,7 @@ class TaggedReader:
                 self._fenced = fenced or (self._fenced and self._state == self._behind)
                 self._loose = ""
                 self._thinking = False
+                self._inside = tagged and self._form.several_inside
                 place = Place(self._speech, self._box, self._stops, self._closes, tagged)
                 self._reader = body.reader(found, place)
                 self._state = self._in_call
@@ -368,7 +373,8 @@ class TaggedReader:
             return loose.end()
         taken = self._take_mark(text, at)
         if taken is None:
-            taken = self._begin(self._bare, text, at)
+            heads = [(body, body.head) for body in self._form.bodies] if self._inside else self._bare
+            taken = self._begin(heads, text, at, tagged=self._inside)
         if taken is not None:
             return taken
         if not self._closing and self._marks.may_begin(text, at):
@@ -388,6 +394,21 @@ def _edge(marks: Iterable[str], heads: Iterable[Head], names: Iterable[str]) -> 
     for head in heads:
         first |= {char for char in candidates if head.sees(char, 0, closing=False) is not None}
     return re.compile("[" + "".join(map(re.escape, sorted(first))) + "]" if first else r"(?!)")
+
+
+BRACKETS = r"\s,;}\]"
+"""`Format.loose` where calls are JSON: brackets too many stand there as well."""
+
+IN_TOOLS = """\
+# Tools
+
+These are the functions that you may call, as JSON, one a line:
+<tools>
+{tools}
+</tools>
+
+"""
+"""The beginning of a prompt that many models know."""
 
 
 def openai_tool(tool: Tool) -> str:

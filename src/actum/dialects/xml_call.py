@@ -26,8 +26,8 @@ class XmlCall(Struct, frozen=True, kw_only=True):
 
     Attributes:
         head: with the group `name`.
-        parameter: how a parameter begins, with the group `key`; where it has a group `text`, only values with that
-            group are plain text, others are JSON.
+        parameter: how a parameter begins, with the group `key`; a group `string` says by `true` or `false` whether
+            the value is a string, whatever the schema says.
         value_end: what ends a value.
         end: what ends the call; empty where a closing mark does.
         padded: a line break stands around each value and is no part of it.
@@ -121,9 +121,9 @@ class XmlReader:
     def _begin(self, found: re.Match[str]) -> None:
         self._key = found["key"].strip()
         self._kinds = self._call.kinds(self._key)
-        if "string" in found.groupdict():
-            plain = found["string"] == "true"
-            self._kinds = frozenset(("string",)) if plain else self._kinds or _ANY
+        said = found.groupdict().get("string")
+        if said is not None:
+            self._kinds = frozenset(("string",)) if said == "true" else self._kinds or _ANY
         self._fresh = self._row.padded
         self._value = []
         self._call.open(self._key)
