@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from actum.core.errors import UnknownName, UsageError
-from actum.dialects import dialect, names
+from actum.dialects import dialect, for_model, names
 
 
 @pytest.mark.parametrize("name", names())
@@ -15,7 +15,7 @@ def test_each_dialect_is_found_under_its_own_name(name: str) -> None:
 
 
 def test_an_unknown_name_is_told_what_there_is() -> None:
-    with pytest.raises(UnknownName, match=r"anthropic_messages, .*, react"):
+    with pytest.raises(UnknownName, match=r"anthropic_messages, .*react, .*hermes"):
         dialect("telepathy")
 
 
@@ -42,3 +42,69 @@ def test_listing_the_dialects_imports_none_of_them() -> None:
     code = "import sys; from actum.dialects import names; names(); print('actum.dialects.react_reader' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct", "hermes"),
+        ("qwen3:8b", "hermes"),
+        ("Qwen3-Coder-30B-A3B-Instruct-Q4_K_M.gguf", "qwen3_coder"),
+        ("NousResearch/Hermes-3-Llama-3.1-8B", "hermes"),
+        ("meta-llama/Llama-3.1-8B-Instruct", "llama3_json"),
+        ("meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama_pythonic"),
+        ("meta-llama/Llama-3.2-1B-Instruct", "llama_pythonic"),
+        ("mistralai/Mistral-7B-Instruct-v0.3", "mistral"),
+        ("mistralai/Mistral-Small-3.2-24B-Instruct-2506", "mistral_v11"),
+        ("deepseek-ai/DeepSeek-V3-0324", "deepseek_v3"),
+        ("deepseek-ai/DeepSeek-R1", "deepseek_v3"),
+        ("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "deepseek_v3"),
+        ("deepseek-ai/DeepSeek-V3.1", "deepseek_v3_1"),
+        ("zai-org/GLM-4.5-Air", "glm4_5"),
+        ("moonshotai/Kimi-K2-Instruct", "kimi_k2"),
+        ("openai/gpt-oss-20b", "harmony"),
+        ("ibm-granite/granite-3.1-8b-instruct", "granite"),
+        ("ibm-granite/granite-4.0-h-small", "hermes"),
+        ("deepseek-ai/DeepSeek-V3.2", "deepseek_v3_2"),
+        ("CohereForAI/c4ai-command-r7b-12-2024", "command_r"),
+        ("MiniMaxAI/MiniMax-M2", "minimax_m2"),
+        ("gpt-2", None),
+        ("", None),
+    ],
+)
+def test_a_model_s_name_tells_its_dialect(model: str, name: str | None) -> None:
+    assert for_model(model) == name
+    assert name is None or dialect(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("template", "name"),
+    [
+        ("{{ '<tool_call>' + tc.name }}<arg_key>{{ k }}</arg_key><arg_value>{{ v }}</arg_value></tool_call>", "glm4_5"),
+        (
+            "{% for t in tools %}<tool_call>\n<function={{ n }}>\n<parameter={{ k }}>{% endfor %}</tool_call>",
+            "qwen3_coder",
+        ),
+        ('{{- \'<tool_call>\\n{"name": "\' }}{{ n }}</tool_call>', "hermes"),
+        ("{{ '<|tool_call_begin|>' + id + '<|tool_call_argument_begin|>' }}", "kimi_k2"),
+        ("{{'<｜tool▁call▁begin｜>' + type + '<｜tool▁sep｜>' + name + '\\n' + '```json' + args}}", "deepseek_v3"),
+        ("{{'<｜tool▁call▁begin｜>'+ name + '<｜tool▁sep｜>' + args}}", "deepseek_v3_1"),
+        ("{{ '[TOOL_CALLS] [' }}{{ tc }}", "mistral"),
+        ("{{ '[TOOL_CALLS]' + name + '[ARGS]' + args }}", "mistral_v11"),
+        ("{{ '<|start|>assistant<|channel|>analysis<|message|>' }}", "harmony"),
+        ("{{ '<|python_tag|>' + name + '.call(' }}", "llama3_json"),
+        ("{{ '<|python_start|>[' }}", "llama_pythonic"),
+        ("{% for message in messages %}{{ message.content }}{% endfor %}", None),
+    ],
+)
+def test_a_chat_template_tells_its_dialect(template: str, name: str | None) -> None:
+    assert for_model(template) == name
+
+
+def test_an_option_of_a_model_s_own_format_reaches_it() -> None:
+    found = dialect("deepseek_v3", thinking=True)
+    assert found.decode("Hm.</think>Hi.").reasoning == "Hm."
+    with pytest.raises(UsageError):
+        dialect("hermes", form="x")
+    with pytest.raises(UsageError):
+        dialect("harmony", thinking=True)

@@ -36,10 +36,20 @@ def output_of(path: Path) -> str:
 
 
 def expected_of(path: Path) -> JsonObject:
-    """What is to be read out of it, with all that the file leaves to defaults."""
+    """What is to be read out of it, with all that the file leaves to defaults.
+
+    An expectation also has a `source`, which says who says so, and `made` where the output was made up by hand; they
+    are for readers. An `id` is of interest only where the model gave one.
+    """
     found = json.loads(path.with_suffix(".json").read_text("utf-8"))
-    found["calls"] = [{"complete": True, "repaired": False, **call} for call in found["calls"]]
-    return {"reasoning": "", **found}
+    calls = [{key: value for key, value in call.items() if key != "id"} for call in found["calls"]]
+    found["calls"] = [{"complete": True, "repaired": False, **call} for call in calls]
+    return {"reasoning": "", **{key: value for key, value in found.items() if key not in ("source", "made")}}
+
+
+def ids_of(path: Path) -> list[str | None]:
+    """The ids that the model gave its calls; None for one without."""
+    return [call.get("id") for call in json.loads(path.with_suffix(".json").read_text("utf-8"))["calls"]]
 
 
 def summary(reply: Reply) -> JsonObject:

@@ -1,5 +1,5 @@
 """How a model says a call: every dialect by its name. Pure functions and incremental decoders; see `base`."""
 
-from .catalog import dialect, names
+from .catalog import dialect, for_model, names
 
-__all__ = ["dialect", "names"]
+__all__ = ["dialect", "for_model", "names"]

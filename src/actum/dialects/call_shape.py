@@ -45,7 +45,8 @@ WRAPPER_KEYS = (
 
 THOUGHT_KEYS = ("thought", "thoughts", "thinking", "reasoning", "rationale", "思考", "想法")
 TEXT_KEYS = ("answer", "final_answer", "response", "reply", "text", "content", "message", "output", "回答", "答案")
-SILENT_KEYS = ("id", "type", "index", "role", "call_id", "tool_call_id", "description")
+ID_KEYS = ("id", "call_id", "tool_call_id")
+SILENT_KEYS = (*ID_KEYS, "type", "index", "role", "description")
 NO_TOOL = (
     *("none", "null", "no_tool", "final answer", "final_answer", "answer", "finish", "respond"),
     *("无", "回答", "最终答案"),
@@ -98,16 +99,18 @@ class Frame:
     Attributes:
         kind: its bracket, `{` or `[`.
         trusted: it stands where a call would stand, so an unknown tool's name makes a call too.
+        tagged: it stands in a mark-up that only calls stand in, so a name alone makes a call too.
         used: it held a call or was one, or an answer, and so is not text itself.
         said: the call that it is, once its arguments were read.
         name: the tool of the call that it is, once that is certain, and what was mended to read it.
     """
 
-    __slots__ = ("_fields", "_key", "_pieces", "_start", "kind", "name", "said", "trusted", "used")
+    __slots__ = ("_fields", "_key", "_pieces", "_start", "kind", "name", "said", "tagged", "trusted", "used")
 
-    def __init__(self, kind: str, *, trusted: bool) -> None:
+    def __init__(self, kind: str, *, trusted: bool, tagged: bool = False) -> None:
         self.kind = kind
         self.trusted = trusted
+        self.tagged = tagged and trusted
         self.used = False
         self.said: Said | None = None
         self.name: tuple[str, tuple[str, ...]] | None = None
@@ -174,9 +177,10 @@ class Frame:
             if found is not None:
                 return found[0], (*found[1], *repairs)
         for key, name, repairs in named:
-            if _says_no_tool(name):
+            if _says_no_tool(name) and not self.tagged:
                 return None
-            if self.trusted and arguments_key in NAME_KEYS[key] and NAME.fullmatch(name):
+            fitting = arguments_key in NAME_KEYS[key] or (self.tagged and (arguments_key in ("", *ARGUMENT_KEYS)))
+            if self.trusted and fitting and NAME.fullmatch(name):
                 return name, repairs
         return None
 
@@ -206,8 +210,17 @@ class Frame:
                 return value
         return ""
 
-    def broken_off(self, box: Toolbox) -> Said | None:
-        """The call that the text ended in; None if it was none."""
+    @property
+    def call_id(self) -> str:
+        """The id that the model gave the call, as far as it was read; empty where there is none."""
+        for key in ID_KEYS:
+            value = Field(self._fields[key]).value if key in self._fields else None
+            if isinstance(value, str):
+                return value.strip()
+        return ""
+
+    def broken_off(self, box: Toolbox, *, closed: bool = False) -> Said | None:
+        """The call that the text ended in; None if it was none. `closed`: only its closing brackets are missing."""
         segment = self.segment
         key = key_of(segment)
         value = segment[_end_of_key(segment) :].strip() if key else ""
@@ -216,7 +229,7 @@ class Frame:
             key = value = ""
         called = self.called(key, box)
         if called is not None:
-            whole = self.settle(box) if any(name in self._fields for name in ARGUMENT_KEYS) else None
+            whole = self.settle(box) if closed or any(name in self._fields for name in ARGUMENT_KEYS) else None
             if whole is not None:
                 return with_repairs(whole, "closing bracket missing")
             return Said(called[0], {}, value if key in ARGUMENT_KEYS else "", complete=False)
@@ -238,7 +251,7 @@ class Frame:
             if field.key in parameters or field.key.lower() not in (*SILENT_KEYS, *THOUGHT_KEYS)
         }
         fits = rest.keys() <= set(parameters) and rest.keys() >= set(box.required(name))
-        if name not in box.tools or (name_key in WEAK_NAME_KEYS and not fits):
+        if not self.tagged and (name not in box.tools or (name_key in WEAK_NAME_KEYS and not fits)):
             return None
         for key in rest:
             del self._fields[key.strip().lower()]

@@ -5,13 +5,41 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Literal, cast, overload
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.errors import UnknownName, UsageError
 from .base import ApiDialect, TextDialect
 
 ApiName = Literal["anthropic_messages", "gemini_content", "openai_chat", "openai_functions", "openai_responses"]
-TextName = Literal["prompt_json", "react"]
+TextName = Literal[
+    "prompt_json",
+    "react",
+    "hermes",
+    "qwen3_coder",
+    "llama3_json",
+    "llama_pythonic",
+    "mistral",
+    "mistral_v11",
+    "deepseek_v3",
+    "deepseek_v3_1",
+    "glm4_5",
+    "kimi_k2",
+    "harmony",
+    "granite",
+    "phi4_mini",
+    "jamba",
+    "nemotron",
+    "xlam",
+    "internlm",
+    "command_r",
+    "functionary",
+    "minimax_m2",
+    "deepseek_v3_2",
+    "step3",
+    "seed_oss",
+    "olmo3",
+    "lfm2",
+]
 
 _PLACES = {
     "anthropic_messages": "anthropic_messages:ANTHROPIC_MESSAGES",
@@ -21,8 +49,100 @@ _PLACES = {
     "openai_responses": "openai_responses:OPENAI_RESPONSES",
     "prompt_json": "prompt_json:PromptJson",
     "react": "react:React",
+    "hermes": "tagged_formats:hermes",
+    "qwen3_coder": "tagged_formats:qwen3_coder",
+    "llama3_json": "tagged_formats:llama3_json",
+    "llama_pythonic": "tagged_formats:llama_pythonic",
+    "mistral": "tagged_formats:mistral",
+    "mistral_v11": "tagged_formats:mistral_v11",
+    "deepseek_v3": "tagged_formats:deepseek_v3",
+    "deepseek_v3_1": "tagged_formats:deepseek_v3_1",
+    "glm4_5": "tagged_formats:glm4_5",
+    "kimi_k2": "tagged_formats:kimi_k2",
+    "harmony": "harmony:Harmony",
+    "granite": "tagged_formats:granite",
+    "phi4_mini": "tagged_formats:phi4_mini",
+    "jamba": "tagged_formats:jamba",
+    "nemotron": "tagged_formats:nemotron",
+    "xlam": "tagged_formats:xlam",
+    "internlm": "tagged_formats:internlm",
+    "command_r": "tagged_formats:command_r",
+    "functionary": "tagged_formats:functionary",
+    "minimax_m2": "tagged_formats:minimax_m2",
+    "deepseek_v3_2": "tagged_formats:deepseek_v3_2",
+    "step3": "tagged_formats:step3",
+    "seed_oss": "tagged_formats:seed_oss",
+    "olmo3": "tagged_formats:olmo3",
+    "lfm2": "tagged_formats:lfm2",
 }
 """Module and attribute: a dialect as it is, or the class of one that takes options."""
+
+_TEMPLATES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("harmony", ("<|channel|>", "<|message|>")),
+    ("qwen3_coder", ("<function=", "<parameter=", "<tool_call>")),
+    ("seed_oss", ("<seed:tool_call>",)),
+    ("minimax_m2", ("<minimax:tool_call>",)),
+    ("step3", ("steptml:",)),
+    ("deepseek_v3_2", ("｜DSML｜",)),
+    ("nemotron", ("<TOOLCALL>",)),
+    ("lfm2", ("<|tool_call_start|>",)),
+    ("internlm", ("<|action_start|>", "<|plugin|>")),
+    ("command_r", ("<|START_ACTION|>",)),
+    ("phi4_mini", ("<|tool_call|>", "<|/tool_call|>")),
+    ("phi4_mini", ("<|tool|>", "<|/tool|>")),
+    ("granite", ("<|start_of_role|>", "<|tool_call|>")),
+    ("jamba", ("<tool_calls>", "</tool_calls>")),
+    ("olmo3", ("<function_calls>", "</function_calls>")),
+    ("glm4_5", ("<arg_key>", "<arg_value>")),
+    ("kimi_k2", ("<|tool_call_argument_begin|>",)),
+    ("kimi_k2", ("<|im_middle|>", "tool_declare")),
+    ("deepseek_v3", ("<｜tool▁sep｜>", "```json")),
+    ("deepseek_v3_1", ("<｜tool▁sep｜>",)),
+    ("mistral_v11", ("[TOOL_CALLS]", "[ARGS]")),
+    ("mistral", ("[TOOL_CALLS]",)),
+    ("hermes", ("<tool_call>", "</tool_call>")),
+    ("functionary", ("<function=", "</function>")),
+    ("llama_pythonic", ("<|python_start|>",)),
+    ("llama_pythonic", ("<|eot|>", "<|header_start|>")),
+    ("llama3_json", ("<|python_tag|>",)),
+    ("llama3_json", ("<|eot_id|>", '"parameters"')),
+)
+"""What a chat template has that tells a dialect, the surest first."""
+
+_MODELS: dict[str, tuple[str, ...]] = {
+    "harmony": ("gpt-oss", "gpt_oss"),
+    "hermes": ("hermes", "qwen", "qwq", "granite-4", "xlam-2"),
+    "qwen3_coder": ("qwen3-coder", "qwen3coder", "qwen3_coder", "qwen3.5", "qwen3.6"),
+    "llama3_json": ("llama-3", "llama3", "llama_3"),
+    "llama_pythonic": ("llama-4", "llama4", "llama-3.2-1b", "llama-3.2-3b", "toolace"),
+    "mistral": ("mistral", "mixtral", "ministral"),
+    "mistral_v11": (
+        *("mistral-small-3.2", "mistral-small-2506", "mistral-small-4", "magistral", "devstral", "ministral-3"),
+        *("mistral-large-3", "mistral-large-2512", "mistral-medium"),
+    ),
+    "deepseek_v3": ("deepseek-v3", "deepseek-r1", "deepseek-chat-v3"),
+    "deepseek_v3_1": ("deepseek-v3.1", "deepseek-v3_1"),
+    "glm4_5": ("glm-4.5", "glm-4.6", "glm-4.7", "glm4.5", "glm4_5", "glm-4p5"),
+    "kimi_k2": ("kimi-k2", "kimi_k2"),
+    "granite": ("granite-3",),
+    "phi4_mini": ("phi-4-mini", "phi4-mini"),
+    "jamba": ("jamba", "hunyuan-a13b"),
+    "nemotron": ("nvidia-nemotron-nano", "nemotron-nano", "llama-3_3-nemotron-super-49b-v1_5"),
+    "xlam": ("xlam-1b", "xlam-7b", "xlam-8x"),
+    "internlm": ("internlm2", "internlm3"),
+    "command_r": ("command-r7b", "c4ai-command-r7b", "command-a", "c4ai-command-a"),
+    "functionary": ("functionary",),
+    "minimax_m2": ("minimax-m2",),
+    "deepseek_v3_2": ("deepseek-v3.2", "deepseek-v4"),
+    "step3": ("step3", "step-3"),
+    "seed_oss": ("seed-oss",),
+    "olmo3": ("olmo-3",),
+    "lfm2": ("lfm2",),
+}
+"""Pieces of the names of models that write so. The one that stands first counts, of two the longer: a model that was
+made of another is called by its own name first."""
+
+_TEMPLATE_SIGNS = ("{%", "{{", "\n")
 
 
 @overload
@@ -36,7 +156,8 @@ def dialect(name: str, **options: str | bool) -> ApiDialect | TextDialect:
 
     Args:
         name: one of `names()`.
-        options: what the dialect can be told: `language` ("en", "zh", "auto") of the text dialects, `plan` of `react`.
+        options: what the dialect can be told: `language` ("en", "zh", "auto") of `prompt_json` and `react`, `plan` of
+            `react`, `thinking` of a model's own format: the prompt ends with the mark that opens reasoning.
 
     Raises:
         UnknownName: no dialect has this name; the message lists them.
@@ -50,14 +171,36 @@ def dialect(name: str, **options: str | bool) -> ApiDialect | TextDialect:
         raise UnknownName(f"there is no dialect called {name!r}: use one of {', '.join(names())}")
     module, attribute = place.split(":")
     found: object = getattr(import_module(f"{__package__}.{module}"), attribute)
-    if isinstance(found, type) and issubclass(found, Struct):
-        unknown = options.keys() - set(found.__struct_fields__)
-        if unknown:
-            raise UsageError(f"dialect {name!r} takes no option {', '.join(sorted(unknown))}")
+    taken = found.__struct_fields__ if isinstance(found, type) and issubclass(found, Struct) else ()
+    taken = getattr(found, "OPTIONS", taken)
+    unknown = options.keys() - set(taken)
+    if unknown:
+        raise UsageError(f"dialect {name!r} takes no option {', '.join(sorted(unknown))}")
+    if isinstance(found, type):
         found = found(**options)
     elif options:
-        raise UsageError(f"dialect {name!r} takes no options")
+        found = structs.replace(cast(Struct, found), **options)
     return cast(ApiDialect | TextDialect, found)
+
+
+def for_model(name_or_template: str) -> str | None:
+    """The text dialect that a model writes calls in.
+
+    Args:
+        name_or_template: the model's name, as a hub, a server or its file has it, or its chat template.
+
+    Returns:
+        The dialect's name; None where nothing tells.
+
+    >>> for_model("Qwen/Qwen2.5-7B-Instruct"), for_model("gpt-oss:20b"), for_model("phi-1")
+    ('hermes', 'harmony', None)
+    """
+    if any(sign in name_or_template for sign in _TEMPLATE_SIGNS):
+        told = (name for name, pieces in _TEMPLATES if all(piece in name_or_template for piece in pieces))
+        return next(told, None)
+    model = name_or_template.lower().rsplit("/", 1)[-1]
+    pieces = [(model.find(piece), -len(piece), name) for name, known in _MODELS.items() for piece in known]
+    return min([found for found in pieces if found[0] >= 0], default=(0, 0, None))[2]
 
 
 def names() -> tuple[str, ...]:

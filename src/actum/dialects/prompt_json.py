@@ -9,7 +9,8 @@ from `encode_reply` as such only where it stands last.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -90,7 +91,7 @@ class PromptJson(Struct, frozen=True):
     def encode_request(self, request: Request) -> Request:
         """The request for a model that only reads and writes text; see `TextDialect`."""
         language = language_of(request.messages) if self.language == "auto" else self.language
-        messages = list(_written(request.messages, language))
+        messages = list(written(request.messages, _reply_parts, partial(_result_parts, language)))
         if request.tools:
             rules = _INSTRUCTIONS[language].format(tools=describe_tools(request.tools, language))
             messages = with_instructions(messages, "\n\n".join((rules, *describe_wishes(request, language))))
@@ -130,17 +131,26 @@ def without_tools(request: Request, messages: Sequence[Message]) -> Request:
     )
 
 
-def _written(messages: Sequence[Message], language: Language) -> Iterator[Message]:
+WriteReply = Callable[[Reply], Sequence[TextPart | MediaPart]]
+WriteResult = Callable[[ToolMessage, ToolCall | None, bool], Iterable[TextPart | MediaPart]]
+
+
+def written(messages: Sequence[Message], reply_parts: WriteReply, result_parts: WriteResult) -> Iterator[Message]:
     """The messages with calls as text, and the results of a turn as one message in the user's role.
 
     A message of the user that follows the results is joined to them: many models refuse two in a row.
+
+    Args:
+        messages: the conversation.
+        reply_parts: writes what the model said.
+        result_parts: writes a result, given its call and whether it is the first of its turn.
     """
     calls: dict[str, ToolCall] = {}
     results: list[TextPart | MediaPart] = []
     for message in messages:
         match message:
             case ToolMessage():
-                results += _result_parts(message, calls.get(message.result.call_id), language, first=not results)
+                results += result_parts(message, calls.get(message.result.call_id), not results)
                 continue
             case UserMessage():
                 yield UserMessage((*results, *message.content)) if results else message
@@ -152,7 +162,7 @@ def _written(messages: Sequence[Message], language: Language) -> Iterator[Messag
                 if results:
                     yield UserMessage(tuple(results))
                 calls = {call.id: call for call in message.calls}
-                yield structs.replace(message, content=_reply_parts(message))
+                yield structs.replace(message, content=tuple(reply_parts(message)))
         results = []
     if results:
         yield UserMessage(tuple(results))
@@ -186,7 +196,7 @@ def _call_text(call: ToolCall) -> str:
 
 
 def _result_parts(
-    message: ToolMessage, call: ToolCall | None, language: Language, *, first: bool
+    language: Language, message: ToolMessage, call: ToolCall | None, first: bool
 ) -> Iterator[TextPart | MediaPart]:
     """A result in a mark-up that its own text can not leave, under the call that it belongs to."""
     params = dumps(call.arguments).translate(_ATTRIBUTE) if call is not None and call.complete else ""

@@ -18,13 +18,14 @@ from ..core.message import ReasoningPart, Reply, ReplyPart
 
 
 class Said(Struct, frozen=True):
-    """A call as it was read, before it has an id: see `ToolCall` for the fields."""
+    """A call as it was read: see `ToolCall` for the fields. Its id is empty where the model gave none."""
 
     name: str
     arguments: JsonObject
     raw: str = ""
     complete: bool = True
     repairs: tuple[str, ...] = ()
+    id: str = ""
 
 
 class _Voice:
@@ -67,6 +68,8 @@ class Speech:
         self._thinking = False
         self._text = _Voice()
         self._reasoning = _Voice()
+        self._ids: set[str] = set()
+        self._id = ""
         self.calls = 0
 
     @property
@@ -109,10 +112,11 @@ class Speech:
         self._text.pause()
         self._reasoning.pause()
 
-    def begin_call(self, name: str) -> None:
-        """A call of this tool is certain."""
+    def begin_call(self, name: str, call_id: str = "") -> None:
+        """A call of this tool is certain; `call_id`: the model's own id of it, where that is known by now."""
         self.pause()
-        self._deltas.append(CallDelta(self.calls, name=name))
+        self._id = self._unique(call_id) if call_id else ""
+        self._deltas.append(CallDelta(self.calls, name=name, id=self._id))
 
     def call_text(self, source: str) -> None:
         """More source text of the arguments of the call that is being said."""
@@ -124,21 +128,29 @@ class Speech:
         index = self.calls
         self.calls += 1
         call = ToolCall(
-            id=f"call_{index}",
+            id=self._id or self._unique(said.id or f"call_{index}"),
             name=said.name,
             arguments=said.arguments,
             raw=said.raw,
             complete=said.complete,
             repairs=tuple(dict.fromkeys(said.repairs)),
         )
+        self._ids.add(call.id)
+        self._id = ""
         self._parts.append(call)
         self._deltas.append(CallSaid(index, call))
 
     def call(self, said: Said) -> None:
         """A whole call at once. Arguments that had to be mended are told as the JSON that they were mended to."""
-        self.begin_call(said.name)
+        self.begin_call(said.name, said.id)
         self.call_text(dumps(said.arguments) if said.complete and (said.repairs or not said.raw) else said.raw)
         self.end_call(said)
+
+    def _unique(self, call_id: str) -> str:
+        """The id, or one made of it when an earlier call of this reply has it."""
+        while call_id in self._ids:
+            call_id = f"call_{self.calls}" if call_id != f"call_{self.calls}" else call_id + "_"
+        return call_id
 
     def _turn_to(self, *, thinking: bool) -> None:
         if self._thinking != thinking:

@@ -1,0 +1,96 @@
+"""What an engine looks for in text that comes in pieces: fixed marks, and the heads that a call begins with.
+
+Both can say that a text is not one *yet*, so that a reader holds back as much as may still become one, and no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+HEAD_MAX = 320
+"""Characters in which a head must be complete."""
+
+
+class Waiting:
+    """More text may decide."""
+
+
+WAIT: Final = Waiting()
+
+
+class Marks:
+    """Fixed strings, found in one pass."""
+
+    def __init__(self, marks: Iterable[str]) -> None:
+        self.all = tuple(sorted({mark for mark in marks if mark}, key=len, reverse=True))
+        self.pattern = re.compile("|".join(map(re.escape, self.all)) or r"(?!)")
+        self._beginnings = {mark[:end] for mark in self.all for end in range(1, len(mark))}
+        self._longest = max(map(len, self.all), default=0)
+
+    def may_begin(self, text: str, at: int) -> bool:
+        """All the text from a place on is the beginning of a mark."""
+        return len(text) - at < self._longest and text[at:] in self._beginnings
+
+    def hold(self, text: str, at: int, end: int) -> int:
+        """Where in `text[at:end]` the longest suffix begins that may become a mark; `end` where there is none."""
+        for start in range(max(at, end - self._longest + 1), end):
+            if text[start:end] in self._beginnings:
+                return start
+        return end
+
+
+class Head(Struct, frozen=True):
+    """How a call begins.
+
+    Attributes:
+        match: what it looks like. It must end in something that more text does not change.
+        refuse: what shows that it is none, whatever follows.
+        may: instead of `refuse`: what it looks like when it is cut off anywhere.
+    """
+
+    match: re.Pattern[str]
+    refuse: re.Pattern[str] | None = None
+    may: re.Pattern[str] | None = None
+
+    def sees(self, text: str, at: int, *, closing: bool) -> re.Match[str] | Waiting | None:
+        """The head at a place, None if there is none. The match is of the text from that place on."""
+        window = text[at : at + HEAD_MAX]
+        found = self.match.match(window)
+        if found is not None:
+            return found
+        if closing or len(window) == HEAD_MAX:
+            return None
+        if self.may is not None:
+            return WAIT if self.may.match(window) else None
+        return None if self.refuse is not None and self.refuse.match(window) else WAIT
+
+
+def unlike(*beginnings: str) -> str:
+    """A pattern of a text that begins with none of these, nor can become one that does."""
+    found: set[str] = set()
+    for text in beginnings:
+        for end in range(len(text)):
+            start = text[:end]
+            if any(start.startswith(other) for other in beginnings):
+                break
+            following = {other[end] for other in beginnings if len(other) > end and other.startswith(start)}
+            found.add(re.escape(start) + "[^" + "".join(map(re.escape, sorted(following))) + "]")
+    return "(?:" + "|".join(sorted(found)) + ")"
+
+
+def follows(beginnings: Marks, text: str, at: int, *, closing: bool) -> bool | Waiting:
+    """Whether white space and one of the marks stand here, or nothing more at all.
+
+    Only the next `HEAD_MAX` characters are looked at, so that endless white space costs nothing.
+    """
+    window = text[at : at + HEAD_MAX]
+    rest = window.lstrip()
+    if not rest:
+        return True if closing or len(window) == HEAD_MAX else WAIT
+    if beginnings.pattern.match(rest):
+        return True
+    return WAIT if not closing and len(window) < HEAD_MAX and beginnings.may_begin(rest, 0) else False

@@ -1,0 +1,327 @@
+"""More rows of `tagged_formats`: the families that are met less often."""
+
+from __future__ import annotations
+
+import re
+
+from .marks import Head, unlike
+from .pythonic_call import PythonicCall
+from .tagged_bodies import JsonCall, NamedCall
+from .tagged_text import BRACKETS, IN_TOOLS, Format, bare_tool, openai_tool
+from .xml_call import XmlCall
+
+_EXAMPLE = '{"name": "function name", "arguments": {"parameter": "value"}}'
+_RESPONSE = "<tool_response>\n{text}\n</tool_response>"
+
+
+def _json_list(
+    name: str,
+    section: tuple[str, str],
+    opens: tuple[str, ...],
+    closes: tuple[str, ...],
+    *,
+    drops: tuple[str, ...] = (),
+    result: str = _RESPONSE,
+    source: str,
+) -> Format:
+    """Calls as a JSON list between marks."""
+    return Format(
+        name=name,
+        bodies=(JsonCall(),),
+        opens=opens,
+        closes=closes,
+        drops=drops,
+        loose=BRACKETS,
+        section=section,
+        between=", ",
+        prompt=IN_TOOLS + f"To call functions, write a list of them:\n{section[0]}{_EXAMPLE}{section[1]}",
+        declare=openai_tool,
+        result=result,
+        source=source,
+    )
+
+
+def _invoke(prefix: str, *, typed: bool = False, lead: str = "") -> XmlCall:
+    """`<invoke name="f"><parameter name="a">1</parameter></invoke>`.
+
+    Args:
+        prefix: before each tag's name.
+        typed: each parameter says whether it is a string.
+        lead: a pattern of what may stand before the call.
+    """
+    start, parameter = f'<{prefix}invoke name="', f'<{prefix}parameter name="'
+    kind = r'(?: string="(?P<string>true|false)")?' if typed else ""
+    mark = ' string="{string}"' if typed else ""
+    leads = ["function<"] if lead else []
+    return XmlCall(
+        head=Head(
+            re.compile(rf'(?:{lead})?{start}(?P<name>[^">\n]{{1,160}})">'),
+            refuse=re.compile(rf'{unlike(start, *leads)}|{start}(?:"|[^">\n]*+(?:\n|>|"[^>]))'),
+        ),
+        parameter=Head(
+            re.compile(rf'{parameter}(?P<key>[^"\n]{{1,160}})"{kind}>'),
+            refuse=re.compile(rf'{unlike(parameter)}|{parameter}(?:"|[^"\n]*+(?:\n|"[^ >]|" [^s]))'),
+        ),
+        parameter_start=parameter,
+        value_end=f"</{prefix}parameter>",
+        end=f"</{prefix}invoke>",
+        form=(start + '{name}">\n', f"</{prefix}invoke>"),
+        parameter_form=f'{parameter}{{key}}"{mark}>{{value}}</{prefix}parameter>\n',
+    )
+
+
+def _xml_prompt(opening: str, example: str, closing: str) -> str:
+    return IN_TOOLS + f"To call functions, write:\n{opening}\n{example}\n{closing}"
+
+
+GRANITE = _json_list(
+    "granite",
+    ("<|tool_call|>[", "]"),
+    ("<|tool_call|>", "<tool_call>", "<function_call>"),
+    ("</tool_call>",),
+    drops=("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"),
+    source="chat templates of Granite 3.0 to 3.3 (IBM); Granite 4 writes as `hermes`",
+)
+PHI4_MINI = _json_list(
+    "phi4_mini",
+    ("functools[", "]"),
+    ("functools", "<|tool_call|>"),
+    ("<|/tool_call|>",),
+    drops=("<|end|>", "<|endoftext|>"),
+    source="model card and chat template of Phi-4-mini-instruct",
+)
+JAMBA = _json_list(
+    "jamba",
+    ("<tool_calls>[", "]</tool_calls>"),
+    ("<tool_calls>",),
+    ("</tool_calls>",),
+    drops=("<|eom|>",),
+    source="chat template of Jamba 1.5 and 1.6; Hunyuan-A13B writes the same",
+)
+NEMOTRON = _json_list(
+    "nemotron",
+    ("<TOOLCALL>[", "]</TOOLCALL>"),
+    ("<TOOLCALL>",),
+    ("</TOOLCALL>",),
+    result="<TOOL_RESPONSE>[{text}]</TOOL_RESPONSE>",
+    drops=("<SPECIAL_12>", "<|eot_id|>"),
+    source="chat templates of Nemotron Nano v2 and Llama-3.3-Nemotron-Super v1.5",
+)
+XLAM = _json_list(
+    "xlam",
+    ("[", "]"),
+    ("[TOOL_CALLS]", "<tool_call>"),
+    ("</tool_call>",),
+    drops=("<|eot_id|>", "<|im_end|>", "<|endoftext|>"),
+    source="model cards of xLAM (Salesforce): a bare list of calls",
+)
+
+INTERNLM = Format(
+    name="internlm",
+    bodies=(JsonCall(arguments_key="parameters"),),
+    opens=("<|action_start|>", "<|plugin|>", "<|interpreter|>"),
+    closes=("<|action_end|>",),
+    drops=("<|im_end|>",),
+    loose=BRACKETS,
+    call=("<|action_start|><|plugin|>\n", "<|action_end|>"),
+    prompt="""\
+These are the functions that you may call, as JSON:
+{tools}
+
+To call one, write:
+<|action_start|><|plugin|>
+{"name": "function name", "parameters": {"parameter": "value"}}<|action_end|>""",
+    declare=bare_tool,
+    joined="list",
+    result="<|environment|>\n{text}",
+    source="chat format of InternLM2 and InternLM2.5: tools",
+)
+
+COMMAND_R = Format(
+    name="command_r",
+    bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", id_key="tool_call_id"), JsonCall()),
+    opens=("<|START_ACTION|>",),
+    closes=("<|END_ACTION|>",),
+    drops=(
+        *("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"),
+        *("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),
+    ),
+    think=("<|START_THINKING|>", "<|END_THINKING|>"),
+    loose=BRACKETS,
+    section=("<|START_ACTION|>[\n", "\n]<|END_ACTION|>"),
+    between=",\n",
+    prompt="""\
+## Available Tools
+
+{tools}
+
+To call tools, write a list of calls; the answer to the user stands between <|START_RESPONSE|> and <|END_RESPONSE|>:
+<|START_ACTION|>[
+{"tool_call_id": "0", "tool_name": "function name", "parameters": {"parameter": "value"}}
+]<|END_ACTION|>""",
+    declare=bare_tool,
+    joined="list",
+    result='<|START_TOOL_RESULT|>[{"tool_call_id": "{id}", "results": {"0": {json}}}]<|END_TOOL_RESULT|>',
+    source="chat templates of Command R7B and Command A (Cohere)",
+)
+
+_FUNCTION = Head(
+    re.compile(r"<function=(?P<name>[^>\n]{1,160})>\s*(?=[{\"<])"),
+    refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*+(?:\n|>\s*+[^{{\"<\s]))"),
+)
+FUNCTIONARY = Format(
+    name="functionary",
+    bodies=(NamedCall(head=_FUNCTION, unmarked=_FUNCTION, form="<function={name}>{arguments}</function>"),),
+    opens=("<|python_tag|>",),
+    closes=("</function>",),
+    drops=("<|eom_id|>", "<|eot_id|>"),
+    loose=BRACKETS,
+    between="",
+    prompt="""\
+These are the functions that you may call, as JSON, one a line:
+
+{tools}
+
+To call functions, write for each call:
+<function=function_name>{"parameter": "value"}</function>""",
+    declare=openai_tool,
+    result="<tool_response name={name}>\n{text}\n</tool_response>",
+    source="Functionary v3.1 (MeetKai); the user-defined custom tool calling of Llama 3.1",
+)
+
+MINIMAX_M2 = Format(
+    name="minimax_m2",
+    bodies=(_invoke(""), JsonCall(unmarked=False)),
+    opens=("<minimax:tool_call>",),
+    closes=("</minimax:tool_call>",),
+    drops=("[e~[", "]~b]", "]~!b["),
+    call_ends_thought=True,
+    section=("<minimax:tool_call>\n", "\n</minimax:tool_call>"),
+    prompt=_xml_prompt(
+        "<minimax:tool_call>",
+        '<invoke name="function_name">\n<parameter name="parameter_name">its value</parameter>\n</invoke>',
+        "</minimax:tool_call>",
+    ),
+    declare=openai_tool,
+    result="<response>{text}</response>",
+    source="chat template of MiniMax-M2",
+)
+
+_DSML = "｜DSML｜"
+DEEPSEEK_V3_2 = Format(
+    name="deepseek_v3_2",
+    bodies=(_invoke(_DSML, typed=True),),
+    opens=(f"<{_DSML}function_calls>", f"<{_DSML}tool_calls>"),
+    closes=(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>"),
+    drops=("<｜end▁of▁sentence｜>",),
+    section=(f"<{_DSML}function_calls>\n", f"\n</{_DSML}function_calls>"),
+    prompt=_xml_prompt(
+        f"<{_DSML}function_calls>",
+        f'<{_DSML}invoke name="function_name">\n<{_DSML}parameter name="parameter_name" string="true|false">its value'
+        f"</{_DSML}parameter>\n</{_DSML}invoke>",
+        f'</{_DSML}function_calls>\nstring="true" for plain text, string="false" for JSON.',
+    ),
+    declare=openai_tool,
+    result="<function_results>\n<result>{text}</result>\n</function_results>",
+    source="encoding of DeepSeek-V3.2; DeepSeek-V4 names the outer mark tool_calls",
+)
+
+STEP3 = Format(
+    name="step3",
+    bodies=(_invoke("steptml:", lead=r"function<｜tool_sep｜>[^\s<]{1,128}\s*"),),
+    opens=("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"),
+    closes=("<｜tool_call_end｜>", "<｜tool_calls_end｜>", "<｜tool_sep｜>"),
+    drops=("<|EOT|>",),
+    section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
+    call=("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
+    between="<｜tool_sep｜>",
+    prompt=_xml_prompt(
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>",
+        '<steptml:invoke name="function_name">\n<steptml:parameter name="parameter_name">its value'
+        "</steptml:parameter>\n</steptml:invoke>",
+        "<｜tool_call_end｜><｜tool_calls_end｜>",
+    ),
+    declare=openai_tool,
+    result="<｜tool_output_begin｜>{text}<｜tool_output_end｜>",
+    source="chat template of Step-3",
+)
+
+SEED_OSS = Format(
+    name="seed_oss",
+    bodies=(
+        XmlCall(
+            head=Head(
+                re.compile(r"<function=(?P<name>[^>\n]{1,160})>"),
+                refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*\n)"),
+            ),
+            parameter=Head(
+                re.compile(r"<parameter=(?P<key>[^>\n]{1,160})>"),
+                refuse=re.compile(rf"{unlike('<parameter=')}|<parameter=(?:>|[^>\n]*\n)"),
+            ),
+            parameter_start="<parameter=",
+            value_end="</parameter>",
+            end="</function>",
+            form=("<function={name}>\n", "</function>"),
+            parameter_form="<parameter={key}>{value}</parameter>\n",
+        ),
+    ),
+    opens=("<seed:tool_call>",),
+    closes=("</seed:tool_call>",),
+    drops=("<seed:eos>", "<seed:bos>"),
+    think=("<seed:think>", "</seed:think>"),
+    call_ends_thought=True,
+    call=("<seed:tool_call>\n", "\n</seed:tool_call>"),
+    prompt=_xml_prompt(
+        "<seed:tool_call>",
+        "<function=function_name>\n<parameter=parameter_name>its value</parameter>\n</function>",
+        "</seed:tool_call>",
+    ),
+    declare=openai_tool,
+    result="<tool_response>\n{text}\n</tool_response>",
+    source="chat template of Seed-OSS-36B-Instruct",
+)
+
+OLMO3 = Format(
+    name="olmo3",
+    bodies=(PythonicCall(listed=False),),
+    opens=("<function_calls>",),
+    closes=("</function_calls>",),
+    drops=("<|im_end|>", "<|endoftext|>"),
+    several_inside=True,
+    section=("<function_calls>", "</function_calls>"),
+    prompt="""\
+You may call the functions below, in Python's notation, one call a line:
+<function_calls>function_a(parameter="value", other=1)
+function_b()</function_calls>
+
+<functions>{tools}</functions>""",
+    declare=bare_tool,
+    joined="list",
+    result="<tool_response>\n{text}\n</tool_response>",
+    source="chat template of OLMo 3",
+)
+
+LFM2 = Format(
+    name="lfm2",
+    bodies=(PythonicCall(), JsonCall(unmarked=False)),
+    opens=("<|tool_call_start|>",),
+    closes=("<|tool_call_end|>",),
+    drops=("<|im_end|>",),
+    loose=r"\s,;\])",
+    section=("<|tool_call_start|>[", "]<|tool_call_end|>"),
+    between=", ",
+    prompt="""\
+List of tools: <|tool_list_start|>{tools}<|tool_list_end|>
+
+To call some, write a list of calls in Python's notation:
+<|tool_call_start|>[function_a(parameter="value", other=1), function_b()]<|tool_call_end|>""",
+    declare=bare_tool,
+    joined="list",
+    result="<|tool_response_start|>{text}<|tool_response_end|>",
+    source="model card and chat template of LFM2",
+)
+
+MORE = (
+    *(GRANITE, PHI4_MINI, JAMBA, NEMOTRON, XLAM, INTERNLM, COMMAND_R, FUNCTIONARY),
+    *(MINIMAX_M2, DEEPSEEK_V3_2, STEP3, SEED_OSS, OLMO3, LFM2),
+)

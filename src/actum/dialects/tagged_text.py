@@ -1,0 +1,425 @@
+"""The engine of the open models' text formats: a row of `tagged_formats` says how a model writes, this reads and writes
+it, whole or in pieces, in one pass.
+
+    prose ──opening mark──▶ lead ──head of a call──▶ call ──its end──▶ behind a call ──▶ prose
+    prose ──head of a call without its mark──▶ call            prose ──<think>──▶ thought ──</think>──▶ prose
+
+An opening mark alone is no call: what follows it must begin like one, or all of it is text. How the call itself is
+written is `tagged_bodies`' affair. A mark that only servers are meant to see is dropped.
+
+Limits: text that shows a call in the model's own mark-up has made it. A mark that a value may not hold in a format (its
+own end tag, with another tag right behind it) ends the value there.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+
+from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.event import Delta
+from ..core.interfaces import Request
+from ..core.json import JsonObject, dumps
+from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
+from ..core.tool import Tool
+from .marks import HEAD_MAX, WAIT, Head, Marks
+from .prompt_json import with_instructions, without_tools, written
+from .speech import Speech
+from .tagged_bodies import Body, BodyReader, NamedCall, Place
+from .toolbox import Toolbox
+from .wording import describe_wishes, language_of
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_SPACE = re.compile(r"\s+")
+_FENCE = re.compile(r"\s{0,64}(?:`{3,16}|~{3,16})")
+
+
+class Format(Struct, frozen=True, kw_only=True):
+    """A row: how the models of a family write calls.
+
+    Attributes:
+        name: the dialect's name.
+        bodies: the ways of writing a call that are read; the first is the one that is written.
+        opens: marks before a call or a section of calls, any of which may be missing.
+        closes: marks behind one.
+        drops: marks for the server, which say nothing here.
+        think: the marks around reasoning.
+        call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
+        several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
+        loose: what may stand between calls and behind the last, as the inside of a character class.
+        section: what is written around all calls of a reply.
+        call: what is written around each call.
+        between: what is written between two calls.
+        prompt: what the model is told; `{tools}` is filled in.
+        declare: how a tool is described to it.
+        joined: what stands between two descriptions; a pair of brackets more makes a list of them.
+        result: how a result is told; `{name}`, `{id}` and `{text}` are filled in.
+        source: where the format is described.
+    """
+
+    name: str
+    bodies: tuple[Body, ...]
+    opens: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    think: tuple[str, str] = ("<think>", "</think>")
+    call_ends_thought: bool = False
+    several_inside: bool = False
+    loose: str = r"\s,;"
+    section: tuple[str, str] = ("", "")
+    call: tuple[str, str] = ("", "")
+    between: str = "\n"
+    prompt: str
+    declare: Callable[[Tool], str]
+    joined: Literal["lines", "list"] = "lines"
+    result: str
+    source: str
+
+
+class TaggedText(Struct, frozen=True):
+    """The dialect of a row.
+
+    Args:
+        form: the row.
+        thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
+    """
+
+    OPTIONS: ClassVar = ("thinking",)
+    form: Format
+    thinking: bool = False
+
+    @property
+    def name(self) -> str:
+        """The row's name."""
+        return self.form.name
+
+    def encode_request(self, request: Request) -> Request:
+        """The request for a model behind a chat or plain completions endpoint; see `TextDialect`.
+
+        The server's own template adds the marks of roles; what it would add for `tools` stands in the messages here.
+        """
+        writer = _Writer(self.form)
+        messages = list(written(request.messages, writer.reply, writer.result))
+        if request.tools:
+            tools = [self.form.declare(tool) for tool in request.tools]
+            told = "\n".join(tools) if self.form.joined == "lines" else "[" + ", ".join(tools) + "]"
+            wishes = describe_wishes(request, language_of(request.messages))
+            messages = with_instructions(messages, "\n\n".join((self.form.prompt.replace("{tools}", told), *wishes)))
+        return without_tools(request, messages)
+
+    def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
+        """What a model wrote, as text, reasoning and calls."""
+        decoder = self.decoder(tools=tools)
+        decoder.feed(output)
+        decoder.close()
+        return decoder.reply
+
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> TaggedReader:
+        """A reader of the same text in pieces."""
+        return TaggedReader(self.form, Toolbox(tools), thinking=self.thinking)
+
+    def encode_reply(self, reply: Reply) -> str:
+        """The text by which a model would have said this reply; `decode` takes it back.
+
+        An incomplete call comes back as such only where it stands last.
+        """
+        return _Writer(self.form, thinking=self.thinking).text(reply.content, reasoning=True)
+
+
+class _Writer:
+    """Writes what was said before, counting the calls."""
+
+    def __init__(self, form: Format, *, thinking: bool = False) -> None:
+        self._form = form
+        self._thinking = thinking
+        self._written = 0
+        self._ids: dict[str, str] = {}
+        marks = (*form.opens, *form.closes, *form.drops, *form.think)
+        ends = re.findall(r"</\w+>|\[/\w+\]|<\|?[^{}<>]+\|?>", form.result)
+        self._marks = Marks((*marks, *ends)).pattern
+
+    def reply(self, reply: Reply) -> list[TextPart | MediaPart]:
+        text = self.text(reply.content, reasoning=False)
+        media = [part for part in reply.content if isinstance(part, MediaPart)]
+        return [*([TextPart(text)] if text else []), *media]
+
+    def result(self, message: ToolMessage, call: ToolCall | None, first: bool) -> Iterator[TextPart | MediaPart]:
+        """A result, in marks that its own text can not leave."""
+        text = self._marks.sub(lambda found: found[0][0] + "\\" + found[0][1:], message.result.text)
+        if message.result.error is not None:
+            text = "Error: " + text
+        given = message.result.call_id
+        told = self._form.result.replace("{name}", message.name).replace("{id}", self._ids.get(given, given))
+        if "{json}" in told:
+            told = told.replace("{json}", dumps(text))
+        yield TextPart(told.replace("{text}", text))
+        yield from (part for part in message.result.content if isinstance(part, MediaPart))
+
+    def text(self, parts: Sequence[ReplyPart], *, reasoning: bool) -> str:
+        pieces: list[str] = []
+        calls: list[ToolCall] = []
+        for part in parts:
+            if isinstance(part, ToolCall):
+                calls.append(part)
+                continue
+            pieces += self._section(calls)
+            calls = []
+            match part:
+                case TextPart(text) | RefusalPart(text):
+                    pieces.append(text)
+                case ReasoningPart(text=text) if reasoning:
+                    opening, closing = self._form.think
+                    pieces.append(f"{'' if self._thinking and not pieces else opening}\n{text}\n{closing}\n")
+                case _:
+                    pass
+        return "\n".join([*pieces, *self._section(calls)])
+
+    def _section(self, calls: Sequence[ToolCall]) -> list[str]:
+        if not calls:
+            return []
+        opening, closing = self._form.section
+        texts = [self._call(call) for call in calls]
+        return [opening + self._form.between.join(texts) + (closing if calls[-1].complete else "")]
+
+    def _call(self, call: ToolCall) -> str:
+        body, (opening, closing) = self._form.bodies[0], self._form.call
+        text = opening + body.write(call, self._written)
+        if isinstance(body, NamedCall):
+            self._ids[call.id] = body.id_of(call, self._written)
+        self._written += 1
+        return text + closing if call.complete else text
+
+
+class TaggedReader:
+    """A decoder: feed it text in any cut, and it tells prose, reasoning and calls."""
+
+    def __init__(self, form: Format, box: Toolbox, *, thinking: bool = False) -> None:
+        self._form = form
+        self._box = box
+        self._speech = Speech()
+        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._closing = False
+        self._held = ""
+        self._thinking = thinking
+        self._state: Callable[[str, int], int] = self._in_prose
+        self._lead = ""
+        self._loose = ""
+        self._fenced = False
+        self._inside = False
+        self._reader: BodyReader | None = None
+        # What is looked for.
+        drops = (*form.drops, *form.think)
+        self._marks = Marks((*form.opens, *form.closes, *drops))
+        self._stops = Marks((*form.opens, *form.closes, *form.drops))
+        self._closes = Marks((*form.closes, *form.drops))
+        bare = [(body, body.bare(box)) for body in form.bodies]
+        self._bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
+        self._edge = _edge(self._marks.all, [head for _, head in self._bare], box.tools)
+        self._loose_text = re.compile(f"[{form.loose}]+")
+
+    @property
+    def reply(self) -> Reply:
+        """All that was said."""
+        return self._speech.reply
+
+    def feed(self, chunk: bytes | str) -> list[Delta]:
+        """Take the next piece and return what became certain by it."""
+        self._read(_SURROGATE.sub("\ufffd", chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
+        return self._speech.take()
+
+    def close(self) -> list[Delta]:
+        """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
+        self._closing = True
+        self._read(self._utf8.decode(b"", True))
+        if self._reader is not None:
+            self._reader.stop()
+            self._end_call()
+        self._give_up_lead()
+        return self._speech.take()
+
+    def _read(self, text: str) -> None:
+        """Each state takes what it can from `at` on. One that takes nothing waits for the next piece to tell."""
+        text, self._held, at = self._held + text, "", 0
+        while at < len(text):
+            state, before = self._state, at
+            at = state(text, at)
+            if at == before and state == self._state:
+                self._held = text[at:]
+                return
+
+    # Prose and reasoning.
+
+    def _in_prose(self, text: str, at: int) -> int:
+        edge = self._edge.search(text, at)
+        end = edge.start() if edge is not None else len(text)
+        if end > at:
+            self._say(text[at:end])
+            return end
+        taken = self._take_mark(text, at)
+        if taken is not None:
+            return taken
+        if not self._thinking:
+            begun = self._begin(self._bare, text, at)
+            if begun is not None:
+                return begun
+        if not self._closing and self._marks.may_begin(text, at):
+            return at
+        self._say(text[at])
+        return at + 1
+
+    def _take_mark(self, text: str, at: int) -> int | None:
+        """The place behind a mark that stands here, None where none does that counts."""
+        found = self._marks.pattern.match(text, at)
+        if found is None:
+            return None
+        mark, form = found[0], self._form
+        if mark in form.opens:
+            if self._thinking and not form.call_ends_thought:
+                return None
+            self._lead = self._loose + mark
+            self._loose = ""
+            self._state = self._in_lead
+        elif mark in form.think:
+            self._thinking = mark == form.think[0]
+            self._state = self._in_prose
+        elif mark in form.closes:
+            if self._state == self._in_prose:
+                return None
+            self._loose = ""
+            self._inside = False
+        return found.end()
+
+    def _say(self, text: str) -> None:
+        text, self._loose = self._loose.translate(_STRAY) + text, ""
+        (self._speech.think if self._thinking else self._speech.say)(text)
+
+    # Behind an opening mark.
+
+    def _in_lead(self, text: str, at: int) -> int:
+        room = max(0, HEAD_MAX - len(self._lead))
+        found = self._stops.pattern.match(text, at) or _SPACE.match(text, at, at + room)
+        if found is not None and room and found[0] not in self._form.closes:
+            self._lead += found[0]
+            return found.end()
+        begun = self._begin([(body, body.head) for body in self._form.bodies], text, at, tagged=True)
+        if begun is not None:
+            return begun
+        if not self._closing and self._stops.may_begin(text, at):
+            return at
+        self._give_up_lead()
+        return at
+
+    def _give_up_lead(self) -> None:
+        """No call followed: the mark was text."""
+        if self._state == self._in_lead:
+            lead, self._lead = self._lead, ""
+            self._state = self._in_prose
+            self._say(lead)
+
+    def _begin(self, heads: Sequence[tuple[Body, Head]], text: str, at: int, *, tagged: bool = False) -> int | None:
+        """Begin a call whose head stands here; its place where it may yet be one, None where it is none."""
+        waits = False
+        for body, head in heads:
+            found = head.sees(text, at, closing=self._closing)
+            if isinstance(found, re.Match):
+                start = found.start("json") if "json" in found.groupdict() else found.end()
+                self._lead = self._lead if tagged else self._loose + found[0][:start]
+                fenced = not tagged and found[0][:1] in ("`", "~")
+                self._fenced = fenced or (self._fenced and self._state == self._behind)
+                self._loose = ""
+                self._thinking = False
+                self._inside = tagged and self._form.several_inside
+                place = Place(self._speech, self._box, self._stops, self._closes, tagged)
+                self._reader = body.reader(found, place)
+                self._state = self._in_call
+                return at + start
+            waits = waits or found is WAIT
+        return at if waits else None
+
+    # Calls.
+
+    def _in_call(self, text: str, at: int) -> int:
+        assert self._reader is not None
+        at = self._reader.feed(text, at, closing=self._closing)
+        if self._reader.ended:
+            self._end_call()
+        return at
+
+    def _end_call(self) -> None:
+        assert self._reader is not None
+        text, self._reader = self._reader.text, None
+        lead, self._lead = self._lead, ""
+        if text:
+            self._state = self._in_prose
+            self._say(lead + text)
+        else:
+            self._state = self._behind
+
+    def _behind(self, text: str, at: int) -> int:
+        """Behind a call: separators, brackets too many, closing marks, or the next call."""
+        fence = _FENCE.match(text, at) if self._fenced else None
+        if fence is not None and (fence.end() < len(text) or self._closing):
+            self._fenced = False
+            return fence.end()
+        if self._fenced and not self._closing and _FENCE_BEGUN.match(text, at):
+            return at
+        loose = self._loose_text.match(text, at)
+        if loose is not None:
+            self._loose += loose[0]
+            return loose.end()
+        taken = self._take_mark(text, at)
+        if taken is None:
+            heads = [(body, body.head) for body in self._form.bodies] if self._inside else self._bare
+            taken = self._begin(heads, text, at, tagged=self._inside)
+        if taken is not None:
+            return taken
+        if not self._closing and self._marks.may_begin(text, at):
+            return at
+        self._state = self._in_prose
+        return at
+
+
+_STRAY = str.maketrans("", "", "}])")
+_FENCE_BEGUN = re.compile(r"\s{0,64}(?:`{0,15}|~{0,15})\Z")
+
+
+def _edge(marks: Iterable[str], heads: Iterable[Head], names: Iterable[str]) -> re.Pattern[str]:
+    """The characters that a mark or a head may begin with; a head begins with any that it does not refuse."""
+    first = {mark[0] for mark in marks}
+    candidates = {chr(code) for code in range(33, 127)} | {name[0] for name in names}
+    for head in heads:
+        first |= {char for char in candidates if head.sees(char, 0, closing=False) is not None}
+    return re.compile("[" + "".join(map(re.escape, sorted(first))) + "]" if first else r"(?!)")
+
+
+BRACKETS = r"\s,;}\]"
+"""`Format.loose` where calls are JSON: brackets too many stand there as well."""
+
+IN_TOOLS = """\
+# Tools
+
+These are the functions that you may call, as JSON, one a line:
+<tools>
+{tools}
+</tools>
+
+"""
+"""The beginning of a prompt that many models know."""
+
+
+def openai_tool(tool: Tool) -> str:
+    """`{"type": "function", "function": {...}}`."""
+    return dumps({"type": "function", "function": _definition(tool)})
+
+
+def bare_tool(tool: Tool) -> str:
+    """`{"name": ..., "description": ..., "parameters": ...}`."""
+    return dumps(_definition(tool))
+
+
+def _definition(tool: Tool) -> JsonObject:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
