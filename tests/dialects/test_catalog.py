@@ -15,7 +15,7 @@ def test_each_dialect_is_found_under_its_own_name(name: str) -> None:
 
 
 def test_an_unknown_name_is_told_what_there_is() -> None:
-    with pytest.raises(UnknownName, match=r"anthropic_messages, .*react, .*hermes"):
+    with pytest.raises(UnknownName, match=r"anthropic_messages, .*hermes, .*react"):
         dialect("telepathy")
 
 
