@@ -257,7 +257,7 @@ def test_options_are_written_and_extras_stand_as_they_are() -> None:
     request = Request(
         messages=[QUESTION],
         tools=(NEWS,),
-        stop=("\n\n",),
+        stop=("END", "\n\n"),
         output_schema={"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}},
         temperature=0.0,
         stream=True,
@@ -279,7 +279,7 @@ def test_options_are_written_and_extras_stand_as_they_are() -> None:
             {"type": "bash_20250124", "name": "bash"},
         ],
         "temperature": 0.0,
-        "stop_sequences": ["\n\n"],
+        "stop_sequences": ["END"],
         "output_config": {"format": {"type": "json_schema", "schema": narrowed}, "effort": "low"},
         "top_k": 3,
         "stream": True,

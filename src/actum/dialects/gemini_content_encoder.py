@@ -1,9 +1,8 @@
 """Writes an answer of the Gemini API, whole and as an event stream: what a server sends. Pure.
 
 The words of a refusal go into `promptFeedback`, since the official client passes on no `finishMessage`. A call that
-broke off is not written as a
-call, which a client would run: as the API does, the answer ends with `MALFORMED_FUNCTION_CALL`, and `finishMessage`
-holds what was said. In a stream a call is written when it is whole.
+broke off is not written as a call, which a client would run: as the API does, the answer ends with
+`MALFORMED_FUNCTION_CALL`, and `finishMessage` holds what was said. In a stream a call is written when it is whole.
 """
 
 from __future__ import annotations
