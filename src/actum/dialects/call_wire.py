@@ -99,8 +99,13 @@ def read_arguments(raw: str) -> tuple[JsonObject, tuple[str, ...], bool]:
 
 
 def arguments_text(call: ToolCall) -> str:
-    """The source text that the model wrote; where it had to be mended, the JSON that it was mended to."""
-    return dumps(call.arguments) if call.complete and call.repairs else call.arguments_text()
+    """The source text that the model wrote; where it had to be mended, the JSON that it was mended to.
+
+    Of a call that broke off, a text that no reader takes for whole arguments: it must not be run further on either.
+    """
+    if call.complete:
+        return dumps(call.arguments) if call.repairs else call.arguments_text()
+    return (call.raw.rstrip()[:-1] or "{") if read_arguments(call.raw)[2] else call.raw
 
 
 def readable(call: ToolCall) -> ToolCall:
@@ -108,7 +113,7 @@ def readable(call: ToolCall) -> ToolCall:
 
     What was wrong with them is told by the answer to the call.
     """
-    return call if call.complete else structs.replace(call, raw="")
+    return call if call.complete else structs.replace(call, raw="", complete=True)
 
 
 def arguments_object(call: ToolCall) -> msgspec.Raw:
