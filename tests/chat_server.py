@@ -3,9 +3,9 @@
     with ChatServer([Reply.of(calls=[call]), "It is 5."]) as server:
         model = Endpoint(server.url, "some-model")
 
-The path tells the API. A reply is encoded by our own served side, whole or streamed as the request asks. Where the exact bytes matter, a `Raw`
-is given, which is sent as it is and can break off. All servers of a process share one port and differ by their path,
-because to start and stop one takes longer than most tests.
+The path tells the API. A reply is encoded by our own served side, whole or streamed as the request asks. Where the
+exact bytes matter, a `Raw` is given, which is sent as it is and can break off. All servers of a process share one port
+and differ by their path, because to start and stop one takes longer than most tests.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ from actum.core.message import Reply
 from actum.dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
 from actum.dialects.gemini_content import GEMINI_CONTENT, GeminiContent
 from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
 
-APIS: dict[str, OpenAiChat | AnthropicMessages | GeminiContent] = {
+APIS: dict[str, OpenAiChat | OpenAiResponses | AnthropicMessages | GeminiContent] = {
     "/chat/completions": OPENAI_CHAT,
     "/messages": ANTHROPIC_MESSAGES,
+    "/responses": OPENAI_RESPONSES,
     ":generateContent": GEMINI_CONTENT,
     ":streamGenerateContent": GEMINI_CONTENT,
 }

@@ -15,9 +15,7 @@ def test_each_dialect_is_found_under_its_own_name(name: str) -> None:
 
 
 def test_an_unknown_name_is_told_what_there_is() -> None:
-    with pytest.raises(
-        UnknownName, match="anthropic_messages, gemini_content, openai_chat, openai_functions, prompt_json, react"
-    ):
+    with pytest.raises(UnknownName, match=r"openai_chat, openai_functions, .*prompt_json, react"):
         dialect("telepathy")
 
 

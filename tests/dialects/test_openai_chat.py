@@ -425,6 +425,13 @@ def test_a_client_is_told_the_broken_text_of_a_call_and_not_of_a_mended_one() ->
     assert [(call.raw, call.complete) for call in calls] == [('{"a": ', False), ('{"a":1}', True)]
 
 
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_call_that_broke_off_before_its_arguments_is_no_whole_call_to_a_client(streamed: bool) -> None:
+    reply = Reply((ToolCall("a", "delete_all", {}, complete=False, repairs=("broke off",)),), "length")
+    wire = OPENAI_CHAT.encoder().close(reply) if streamed else OPENAI_CHAT.encode_reply(reply)
+    assert [call.complete for call in OPENAI_CHAT.decode(wire).calls] == [False]
+
+
 @pytest.mark.row("S3")
 def test_every_answer_goes_to_its_call_although_the_model_repeats_ids() -> None:
     calls = [ToolCall("a", "add", {"n": 1}), ToolCall("a", "add", {"n": 2}), ToolCall("", "add", {"n": 3})]

@@ -318,3 +318,24 @@ def test_the_http_client_is_loaded_only_for_a_model_that_needs_it() -> None:
     )
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.row("S3")
+@pytest.mark.parametrize("heard", [False, True])
+async def test_one_flag_speaks_the_responses_api_to_a_provider_or_an_address(heard: bool) -> None:
+    tool = Tool(name="查天气")
+
+    def answer(asked: JsonObject) -> Reply:
+        (written,) = msgspec.convert(asked["tools"], list[JsonObject])
+        return Reply.of(calls=[ToolCall("a", str(written["name"]), {}, raw="{}")])
+
+    with ChatServer(answer) as server:
+        for name in ("openai:gpt-5", f"{server.url}#gpt-5"):
+            model = open_model(name, dialect="openai_responses", environment={"OPENAI_BASE_URL": server.url})
+            deltas: list[Delta] = []
+            reply = await model.reply(Request(messages=[], tools=(tool,)), deltas.append if heard else None)
+            assert [call.name for call in reply.calls] == ["查天气"]
+            assert bool(deltas) is heard
+    assert [asked.path for asked in server.requests] == ["/v1/responses"] * 2
+    assert [asked.body.count("查天气".encode()) for asked in server.requests] == [1, 1]
+    assert [b'"name":"tool_' in asked.body for asked in server.requests] == [True, False]

@@ -135,7 +135,7 @@ class MessagesEncoder:
             call.name, call.id = said.call.name, said.call.id
             events.append(self._begin_call(call))
             whole = said.call.complete
-            source = bytes(arguments_object(said.call)).decode() if whole else arguments_text(said.call)
+            source = bytes(arguments_object(said.call)).decode() if whole else arguments_text(said.call, nothing="{")
             events.append(self._delta({"type": "input_json_delta", "partial_json": source}))
         events.append(self._stop())
         self._call = None

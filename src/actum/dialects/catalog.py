@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..core.errors import UnknownName, UsageError
 from .base import ApiDialect, TextDialect
 
-ApiName = Literal["anthropic_messages", "gemini_content", "openai_chat", "openai_functions"]
+ApiName = Literal["anthropic_messages", "gemini_content", "openai_chat", "openai_functions", "openai_responses"]
 TextName = Literal["prompt_json", "react"]
 
 _PLACES = {
@@ -18,6 +18,7 @@ _PLACES = {
     "gemini_content": "gemini_content:GEMINI_CONTENT",
     "openai_chat": "openai_chat:OPENAI_CHAT",
     "openai_functions": "openai_chat:OPENAI_FUNCTIONS",
+    "openai_responses": "openai_responses:OPENAI_RESPONSES",
     "prompt_json": "prompt_json:PromptJson",
     "react": "react:React",
 }

@@ -114,8 +114,7 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
 
 
 def _function(tool: Tool, names: ToolNames) -> JsonObject:
-    name = names.wire(tool.name)
-    words = tool.description if name == tool.name else f"{tool.name}: {tool.description}"
+    name, words = names.told(tool)
     described: JsonObject = {"description": words} if words else {}
     return {"name": name, **described, "parameters": tool.parameters}
 

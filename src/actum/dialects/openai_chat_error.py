@@ -16,14 +16,27 @@ from ..core.json import Json, JsonProblem, dumps, parse
 
 MESSAGE_CHARS_MAX = 300
 _PASSES_BY_ITSELF = {408, 409, 425, 429}
-_STATUS_OF_TYPE = {
+_STATUS_OF_WORD = {
     "authentication_error": 401,
     "invalid_request_error": 400,
     "not_found_error": 404,
     "permission_error": 403,
     "rate_limit_error": 429,
     "rate_limit_exceeded": 429,
+    "server_error": 500,
+    "vector_store_timeout": 504,
+    **dict.fromkeys(
+        (
+            *("invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation"),
+            *("invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url", "image_too_large"),
+            *("image_too_small", "image_parse_error", "image_content_policy_violation", "invalid_image_mode"),
+            *("image_file_too_large", "unsupported_image_media_type", "empty_image_file", "failed_to_download_image"),
+            "image_file_not_found",
+        ),
+        400,
+    ),
 }
+"""What stands as `type` or `code` in an error that has no HTTP status, since it came in an answer that began well."""
 _MEANING = {
     400: "the endpoint refused the request",
     401: "the endpoint did not accept the key",
@@ -66,16 +79,18 @@ def error_of_event(wire: bytes) -> ModelError | None:
     body = read_json(wire)
     if not isinstance(body, dict):
         return None
-    error = body.get("error") or (body if body.get("object") == "error" else None)
-    if not error:
-        return None
-    status = 500
-    if isinstance(error, dict):
-        code, kind = error.get("code"), error.get("type")
-        status = _STATUS_OF_TYPE.get(kind, 500) if isinstance(kind, str) else 500
-        if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code)):
-            status = int(code)
-    return error_of(status, None, body)
+    error = body.get("error") or (body if "error" in (body.get("object"), body.get("type")) else None)
+    return error_of_field(error) if error else None
+
+
+def error_of_field(error: Json) -> ModelError:
+    """The error that the value of a field `error` means."""
+    words: list[Json] = [error.get("type"), error.get("code")] if isinstance(error, dict) else []
+    status = next((_STATUS_OF_WORD[word] for word in words if isinstance(word, str) and word in _STATUS_OF_WORD), 500)
+    for word in words:
+        if isinstance(word, int | str) and re.fullmatch(r"[45]\d\d", str(word)):
+            status = int(word)
+    return error_of(status, None, error)
 
 
 def error_of(status: int, retry_after: float | None, body: Json) -> ModelError:

@@ -1,6 +1,6 @@
-"""The fields that requests of OpenAI's APIs share, read from what clients send: tools, tool choice, plain values. Pure.
+"""The fields that OpenAI's APIs share, read from what the other side sends: tools, tool choice, plain values. Pure.
 
-Whatever is wrong is a `UsageError` that names the place (`tools[2].name: ...`).
+Whatever is wrong with a request is a `UsageError` that names the place (`tools[2].name: ...`).
 """
 
 from __future__ import annotations

@@ -60,6 +60,11 @@ class ToolNames:
         """The name under which a tool goes out; of a tool of the request or of any other."""
         return self._wires.get(name) or (name if self._fits(name) else stand_in(name))
 
+    def told(self, tool: Tool) -> tuple[str, str]:
+        """The name and the description under which a tool goes out: beside a stand-in the model can read the name."""
+        name = self.wire(tool.name)
+        return name, tool.description if name == tool.name else f"{tool.name}: {tool.description}"
+
     def back(self, wire: str) -> str:
         """The tool that is meant by a name that came in."""
         return self._tools.get(wire, wire)

@@ -124,8 +124,11 @@ _API_DIALECTS: dict[str, OpenAiChat | str | None] = {
     "native": None,
     "openai_chat": None,
     "openai_functions": OPENAI_FUNCTIONS,
+    "openai_responses": "openai_responses:OPENAI_RESPONSES",
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
+
+_OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
 
 def open_model(model: str | Model, *, dialect: str = "auto", environment: Mapping[str, str] = os.environ) -> Model:
@@ -134,8 +137,8 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     Args:
         model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
-            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `anthropic_messages` or
-            `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
+            `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
+            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -162,13 +165,22 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> M
         provider.url,
         model,
         key=environment.get(provider.key_variable),
-        dialect=_loaded(_API_DIALECTS.get(dialect) or provider.dialect),
+        dialect=_spoken(dialect, provider),
         native=provider.native,
         name="" if by_address else name,
     )
     if dialect == "auto":
         return Auto(endpoint, text_dialect)
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
+
+
+def _spoken(dialect: str, provider: Provider) -> ApiDialect:
+    """The dialect that is asked for; one of OpenAI's with the tool names that the provider takes."""
+    own = provider.dialect
+    asked = _loaded(_API_DIALECTS.get(dialect) or own)
+    if dialect in _OPENAI_DIALECTS and isinstance(own, OpenAiChat) and isinstance(asked, Struct):
+        return structs.replace(asked, name_pattern=own.name_pattern)
+    return asked
 
 
 def _at_address(name: str) -> tuple[Provider, str]:

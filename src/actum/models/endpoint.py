@@ -66,6 +66,7 @@ WIRES = {
         key_header="x-goog-api-key",
         key_form="{key}",
     ),
+    "openai_responses": Wire(path="/responses"),
 }
 """By the name of a dialect; all others are spoken as `CHAT`."""
 
@@ -74,8 +75,8 @@ _PROBE = Tool(
     description="Opens the door with this number.",
     parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
 )
-_probed: dict[tuple[str, str], bool] = {}
-"""What was found out by probing: whether the model at an address calls tools."""
+_probed: dict[tuple[str, str, str], bool] = {}
+"""What was found out by probing: whether the model at an address calls tools in a dialect."""
 
 
 class Endpoint:
@@ -169,10 +170,11 @@ class Endpoint:
         Raises:
             ModelError: the endpoint does not answer at all, so that nothing can be said.
         """
+        known = (self.url, self.model, self.dialect.name)
         if self.native is None:
-            self.native = _probed.get((self.url, self.model))
+            self.native = _probed.get(known)
         if self.native is None:
-            self.native = _probed[self.url, self.model] = await self._calls_a_tool()
+            self.native = _probed[known] = await self._calls_a_tool()
         return self.native
 
     async def _calls_a_tool(self) -> bool:

@@ -1,0 +1,150 @@
+"""The OpenAI Responses API as a dialect. Pure.
+
+    Request ──encode_request──▶ bytes ──▶ endpoint ──▶ bytes ──decode / decoder──▶ Reply
+    Request ◀──decode_request── bytes ◀── client  ◀── bytes ◀──encode_reply / encoder── Reply
+
+The messages of a `Transcript` and a tuple of tools are encoded once, however often a request with them is. Where the
+work is done: `openai_responses_messages`, `_request`, `_decoder`, `_encoder`; `_items` is for what we have no noun for.
+
+The whole conversation goes out each time, with the model's own reasoning in its place. A program that would rather have
+the endpoint remember it sends `previous_response_id` in `extras`, and only the new messages.
+
+Limits: this API has no stop texts, so those of a request are not sent; sound and film are described in words. Tools go
+out with `strict: false`, because the API would otherwise make every optional parameter a required one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from ..core.errors import ModelError, ModelGarbled
+from ..core.interfaces import AllowedTools, NamedTool, Request
+from ..core.json import Json, JsonObject
+from ..core.message import Message, Reply, SystemMessage, Transcript
+from ..core.tool import Tool
+from .openai_chat_error import error_of_status
+from .openai_responses_decoder import ResponsesDecoder
+from .openai_responses_encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
+from .openai_responses_messages import ItemWriter
+from .openai_responses_request import decode_request
+from .tool_names import ToolNames, names_of
+from .tools_once import OncePerTools
+
+_encode = msgspec.json.Encoder().encode
+
+
+class OpenAiResponses(Struct, frozen=True, kw_only=True):
+    """See `base.ApiDialect` for the methods.
+
+    Attributes:
+        name: of the dialect.
+        name_pattern: regular expression that the endpoint's tool names must fit; others go out under stand-ins. Empty
+            where it takes any name, as local servers do.
+    """
+
+    name: str = "openai_responses"
+    name_pattern: str = ""
+
+    def encode_request(self, request: Request) -> bytes:
+        """The body of the HTTP request. A field in `request.extras` takes the place of one of ours."""
+        names = names_of(request.tools, self.name_pattern)
+        body: dict[str, object] = {"model": request.model, **self._conversation(request, names)}
+        if request.tools:
+            body |= _tool_fields(request, names, self.name_pattern)
+        options = {"temperature": request.temperature, "max_output_tokens": request.max_tokens}
+        body |= {name: value for name, value in options.items() if value is not None}
+        body |= request.extras
+        if request.output_schema is not None:
+            text = request.extras.get("text")
+            form: JsonObject = {"type": "json_schema", "name": "answer", "schema": request.output_schema}
+            body["text"] = {"format": form, **(text if isinstance(text, dict) else {})}
+        if request.stream:
+            body["stream"] = True
+        return _encode(body)
+
+    def decode_request(self, wire: bytes) -> Request:
+        """What a client asks."""
+        return decode_request(wire)
+
+    def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
+        """An answer that is all there; a recorded event stream will do as well."""
+        if not wire.strip():
+            raise ModelGarbled("the endpoint's answer is empty")
+        decoder = self.decoder(tools=tools)
+        decoder.feed(wire)
+        decoder.close()
+        return decoder.reply
+
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> ResponsesDecoder:
+        """A reader of an answer in pieces; a body that is no event stream will do as well."""
+        return ResponsesDecoder(names_of(tools, self.name_pattern))
+
+    def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
+        """The error that an answer with a failing HTTP status means."""
+        return error_of_status(status, retry_after, wire)
+
+    def encode_reply(self, reply: Reply, *, created: int = 0) -> bytes:
+        """The body of a whole answer; `created` in seconds since 1970."""
+        return encode_reply(reply, created=created)
+
+    def encoder(self, *, id_: str = DEFAULT_ID, model: str = "", created: int = 0) -> ResponsesEncoder:
+        """A writer of a streamed answer; see `ResponsesEncoder` for what it has to be told."""
+        return ResponsesEncoder(id_=id_, model=model, created=created)
+
+    def _conversation(self, request: Request, names: ToolNames) -> dict[str, object]:
+        """The first instructions have a field of their own; they are not part of what the endpoint remembers."""
+        messages = request.messages
+        is_stored = request.extras.get("store") is not False
+        pieces = self._pieces(messages, ItemWriter(names, is_stored=is_stored), f"{is_stored}{names.key}")
+        first = messages[0] if messages else None
+        fields: dict[str, object] = {}
+        if isinstance(first, SystemMessage):
+            fields["instructions"] = first.text
+            pieces = pieces[1:]
+        return fields | {"input": msgspec.Raw(b"[%s]" % b",".join(filter(None, pieces)))}
+
+    def _pieces(self, messages: Sequence[Message], write: ItemWriter, way: str) -> list[bytes]:
+        if isinstance(messages, Transcript):
+            return messages.render(f"{self.name} {self.name_pattern} {way}", write)
+        return [write(message) for message in messages]
+
+
+def _function(tool: Tool, names: ToolNames) -> JsonObject:
+    name, words = names.told(tool)
+    described: JsonObject = {"description": words} if words else {}
+    return {"type": "function", "name": name, **described, "parameters": tool.parameters, "strict": False}
+
+
+def _encode_tools(tools: tuple[Tool, ...], pattern: str) -> msgspec.Raw:
+    names = names_of(tools, pattern)
+    return msgspec.Raw(_encode([_function(tool, names) for tool in tools]))
+
+
+_encoded_tools = OncePerTools(_encode_tools)
+
+
+def _tool_fields(request: Request, names: ToolNames, pattern: str) -> dict[str, object]:
+    fields: dict[str, object] = {"tools": _encoded_tools(request.tools, pattern)}
+    match request.tool_choice:
+        case "auto":
+            pass
+        case "none" | "required" as word:
+            fields["tool_choice"] = word
+        case NamedTool(name):
+            fields["tool_choice"] = _named(names.wire(name))
+        case AllowedTools(allowed, mode):
+            chosen: list[Json] = [_named(names.wire(name)) for name in allowed]
+            fields["tool_choice"] = {"type": "allowed_tools", "mode": mode, "tools": chosen}
+    if request.parallel_calls is not None:
+        fields["parallel_tool_calls"] = request.parallel_calls
+    return fields
+
+
+def _named(name: str) -> JsonObject:
+    return {"type": "function", "name": name}
+
+
+OPENAI_RESPONSES = OpenAiResponses()
