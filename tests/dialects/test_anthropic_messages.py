@@ -257,7 +257,7 @@ def test_options_are_written_and_extras_stand_as_they_are() -> None:
     request = Request(
         messages=[QUESTION],
         tools=(NEWS,),
-        stop=("\n\n",),
+        stop=("END", "\n\n"),
         output_schema={"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}},
         temperature=0.0,
         stream=True,
@@ -279,7 +279,7 @@ def test_options_are_written_and_extras_stand_as_they_are() -> None:
             {"type": "bash_20250124", "name": "bash"},
         ],
         "temperature": 0.0,
-        "stop_sequences": ["\n\n"],
+        "stop_sequences": ["END"],
         "output_config": {"format": {"type": "json_schema", "schema": narrowed}, "effort": "low"},
         "top_k": 3,
         "stream": True,
@@ -427,7 +427,12 @@ def test_arguments_go_back_as_an_object_even_where_the_model_wrote_none() -> Non
     broken = ToolCall("a", "add", {}, raw='{"a": ', complete=False, repairs=("broke off",))
     mended = ToolCall("a", "add", {"a": 1}, raw="{'a': 1}", repairs=("single quotes",))
     wrong = ToolCall("a", "add", {"a": 1}, raw="a=1")
-    for call, written in ((broken, b"{}"), (mended, b'{"a":1}'), (wrong, b'{"a":1}'), (BEIJING, BEIJING.raw.encode())):
+    for call, written in (
+        (broken, b'{"INVALID_JSON":"{\\"a\\": "}'),
+        (mended, b'{"a":1}'),
+        (wrong, b'{"a":1}'),
+        (BEIJING, BEIJING.raw.encode()),
+    ):
         assert b'"input":%s}' % written in ANTHROPIC_MESSAGES.encode_request(Request(messages=[Reply((call,))]))
 
 
@@ -701,7 +706,7 @@ def test_what_is_said_beside_an_open_call_waits_for_its_end() -> None:
     ("reply", "written"),
     [
         (Reply((BEIJING,), "stop"), "tool_use"),
-        (Reply((BEIJING,), "length"), "max_tokens"),
+        (Reply((BEIJING,), "length"), "tool_use"),
         (Reply.of("a"), "end_turn"),
         (Reply((TextPart("a"),), "MAX_TOKENS"), "max_tokens"),
         (Reply((TextPart("a"),), "content_filter"), "refusal"),

@@ -238,7 +238,7 @@ def test_options_are_written_and_extras_are_put_together_with_ours() -> None:
     request = Request(
         messages=[QUESTION],
         tools=(NEWS,),
-        stop=("\n\n",),
+        stop=("\n\n", *"abcdef"),
         output_schema={"type": "object", "properties": {"n": {"type": "integer"}}},
         max_tokens=5,
         temperature=0.0,
@@ -254,7 +254,7 @@ def test_options_are_written_and_extras_are_put_together_with_ours() -> None:
     del asked["contents"]
     assert asked == {
         "tools": [{"functionDeclarations": [{"name": "get_news", "description": "The news."}]}, {"googleSearch": {}}],
-        "generationConfig": {"temperature": 1, "maxOutputTokens": 5, "stopSequences": ["\n\n"], "topK": 3},
+        "generationConfig": {"temperature": 1, "maxOutputTokens": 5, "stopSequences": ["\n\n", *"abcd"], "topK": 3},
         "cachedContent": "c",
     }
     newer = an_object(body(request, GeminiContent(schema_beside_tools=True))["generationConfig"])

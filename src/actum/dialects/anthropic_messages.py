@@ -80,8 +80,8 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
             body |= self._tool_fields(request, names)
         if self.sampling and request.temperature is not None:
             body["temperature"] = request.temperature
-        if request.stop:
-            body["stop_sequences"] = list(request.stop)
+        if stop := [text for text in request.stop if text.strip()]:  # the API refuses blank ones
+            body["stop_sequences"] = stop
         if request.output_schema is not None:
             schema = narrowed(request.output_schema, ANTHROPIC_STRICT)
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
@@ -173,3 +173,6 @@ _plain_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern,
 _strict_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
 
 ANTHROPIC_MESSAGES = AnthropicMessages()
+
+ANTHROPIC = AnthropicMessages(sampling=False)
+"""As Anthropic itself speaks it."""

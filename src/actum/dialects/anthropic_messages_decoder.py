@@ -27,6 +27,9 @@ from .tool_names import ANY_NAMES, ToolNames
 BLOCKS = "anthropic_blocks"
 """Where in `Reply.extras` stands what our nouns have no place for."""
 
+INVALID = "INVALID_JSON"
+"""The field for the text of arguments that are no JSON, by the documentation of fine-grained tool streaming."""
+
 CUT_SHORT = frozenset({"max_tokens", "model_context_window_exceeded"})
 """Stop reasons that may leave the last block unfinished."""
 
@@ -77,10 +80,9 @@ class _Block:
         signature: of a thought; of a redacted one all there is.
         number, id, name: of a call.
         said: the call, once it is whole.
-        may_be_cut: the answer ended at its limit, maybe inside the arguments.
     """
 
-    __slots__ = ("id", "kind", "may_be_cut", "name", "number", "pieces", "rest", "said", "signature")
+    __slots__ = ("id", "kind", "name", "number", "pieces", "rest", "said", "signature")
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -91,16 +93,16 @@ class _Block:
         self.id = ""
         self.name = ""
         self.said: ToolCall | None = None
-        self.may_be_cut = False
 
     def settle(self, *, broke_off: bool) -> ToolCall:
         """The call out of all that came of it."""
         raw = "".join(self.pieces)
         arguments, repairs, complete = read_arguments(raw)
+        if arguments.keys() == {INVALID}:
+            raw, arguments, complete = as_text(arguments[INVALID]), {}, False
+            repairs = read_arguments(raw)[1] or ("the answer broke off inside the arguments",)
         if broke_off and not raw.strip():
             complete, repairs = False, ("the answer broke off before the arguments",)
-        if self.may_be_cut:
-            complete, repairs = False, (*repairs, "the answer ended at its limit, maybe inside the arguments")
         return ToolCall(self.id, self.name, arguments, raw, complete, repairs)
 
     def part(self) -> tuple[ReplyPart | None, JsonObject]:
@@ -192,8 +194,10 @@ class MessagesDecoder:
     def read_blocks(self, content: Source, deltas: list[Delta]) -> None:
         """Take blocks that are whole, as the JSON text of a list of them, or of a text."""
         said = text_of(content)
-        for item in [dumps({"type": "text", "text": said}).encode()] if said else items_of(content):
-            self._begin(None, item, deltas)
+        blocks = [msgspec.Raw(dumps({"type": "text", "text": said}).encode())] if said else items_of(content)
+        for number, block in enumerate(blocks, 1):
+            cut = number == len(blocks) and self._finish_reason in CUT_SHORT
+            self._begin(None, block, deltas, cut=cut)
 
     def finish(self, deltas: list[Delta]) -> None:
         """Nothing more will come: tell the calls that were not told."""
@@ -212,9 +216,6 @@ class MessagesDecoder:
             return
         self._understood = self.ended = True
         self._read_head(fields, deltas)
-        last = self._blocks[-1] if self._blocks else None
-        if self._finish_reason in CUT_SHORT and last is not None and last.kind == "tool_use":
-            last.may_be_cut = True  # its input was made to fit the JSON around it
         self.finish(deltas)
 
     def _read_event(self, data: bytes, deltas: list[Delta], *, may_be_torn: bool = False) -> None:
@@ -253,6 +254,7 @@ class MessagesDecoder:
         self._id = as_text(values.get("id"))
         self._model = as_text(values.get("model"))
         self._take_usage(values.get("usage"))
+        self._finish_reason = as_text(values.get("stop_reason"))
         if content is not None:
             self.read_blocks(content, deltas)
         self._take_outcome(values, deltas)
@@ -275,8 +277,12 @@ class MessagesDecoder:
         if isinstance(usage, dict):
             self._usage |= {name: value for name, value in usage.items() if value is not None}
 
-    def _begin(self, index: Json, source: Source, deltas: list[Delta]) -> None:
-        """A block begins; outside of a stream it is whole by that."""
+    def _begin(self, index: Json, source: Source, deltas: list[Delta], *, cut: bool = False) -> None:
+        """A block begins; outside of a stream it is whole by that.
+
+        Args:
+            cut: the answer ended at its limit, maybe inside this block, which the JSON around it hides.
+        """
         fields = fields_of(source)
         block = _Block(text_of(fields.pop("type", None)))
         self._blocks.append(block)
@@ -293,6 +299,8 @@ class MessagesDecoder:
                 source_text = source_of(fields.pop("input", None))
                 if index is not None and source_text.strip() in ("{}", "null"):
                     source_text = ""  # in a stream it comes in pieces
+                elif cut:
+                    source_text = source_text.rstrip()[:-1]
                 self._begin_call(block, fields, source_text, deltas)
             case _:  # a block of one of Anthropic's own tools
                 pass

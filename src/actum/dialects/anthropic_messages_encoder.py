@@ -1,8 +1,8 @@
 """Writes an answer of the Anthropic Messages API, whole and as an event stream: what a server sends. Pure.
 
 Media in a reply are described in its text, since this API's answers hold none. The words of a refusal go into
-`stop_details.explanation`. A call that broke off is written with what was understood of it; the stop reason
-`max_tokens` then tells the client, as the API does, that it is not whole.
+`stop_details.explanation`. A call that broke off is written as its text in a field `INVALID_JSON`, which is how this
+API wants to be told of one; the stop reason `max_tokens` tells the client too that it is not whole.
 
 In a stream, blocks follow each other: what is said beside a call that is still being said waits for the end of it.
 """
@@ -17,14 +17,17 @@ from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart
 from ..protocols.sse import sse
-from .anthropic_messages_decoder import BLOCKS
+from .anthropic_messages_decoder import BLOCKS, INVALID
 from .block_extras import Block, alone, weave
-from .call_wire import WireIds, arguments_object
+from .call_wire import WireIds, arguments_object, arguments_text
 from .token_count import count
 
 DEFAULT_ID = "msg_actum"
 ID_REFUSED = "[^A-Za-z0-9_-]"
 """What the API does not take in the id of a call."""
+
+_OURS = frozenset({BLOCKS, "id", "type", "role", "content", "model", "usage"})
+"""Fields of an answer that extras, which may come from another API, do not take the place of."""
 
 _STOP_REASONS = {
     "content_filter": "refusal",
@@ -43,7 +46,8 @@ _encode = msgspec.json.Encoder().encode
 
 def call_block(wire_id: str, name: str, call: ToolCall) -> Block:
     """A call as a block."""
-    return {"type": "tool_use", "id": wire_id, "name": name, "input": arguments_object(call)}
+    source = arguments_object(call) if call.complete else msgspec.Raw(_encode({INVALID: call.raw}))
+    return {"type": "tool_use", "id": wire_id, "name": name, "input": source}
 
 
 def thought_block(part: ReasoningPart) -> Block:
@@ -130,7 +134,8 @@ class MessagesEncoder:
         if not call.began:
             call.name, call.id = said.call.name, said.call.id
             events.append(self._begin_call(call))
-            source = bytes(arguments_object(said.call)).decode()
+            whole = said.call.complete
+            source = bytes(arguments_object(said.call)).decode() if whole else arguments_text(said.call, nothing="{")
             events.append(self._delta({"type": "input_json_delta", "partial_json": source}))
         events.append(self._stop())
         self._call = None
@@ -241,7 +246,7 @@ def _outcome(reply: Reply) -> Block:
     refusal = "".join([part.text for part in reply.content if isinstance(part, RefusalPart)])
     details = reply.extras.get("stop_details")
     known = details if isinstance(details, dict) else {}
-    outcome: Block = {name: value for name, value in reply.extras.items() if name not in (BLOCKS, "usage")}
+    outcome: Block = {name: value for name, value in reply.extras.items() if name not in _OURS}
     outcome |= {
         "stop_reason": _stop_reason(reply, refused=bool(refusal or known)),
         "stop_sequence": reply.extras.get("stop_sequence"),
@@ -252,8 +257,9 @@ def _outcome(reply: Reply) -> Block:
 
 
 def _stop_reason(reply: Reply, *, refused: bool) -> str:
-    if any(not call.complete for call in reply.calls):
-        return "max_tokens"
+    last = reply.content[-1] if reply.content else None
+    if isinstance(last, ToolCall):  # a limit that was reached would tell the client not to trust this call
+        return "tool_use" if last.complete else "max_tokens"
     if refused:
         return "refusal"
     calls_or_end = "tool_use" if reply.calls else "stop_sequence" if "stop_sequence" in reply.extras else "end_turn"

@@ -98,14 +98,17 @@ def read_arguments(raw: str) -> tuple[JsonObject, tuple[str, ...], bool]:
         return {}, (f"the arguments are no JSON object: {problem}",), False
 
 
-def arguments_text(call: ToolCall) -> str:
+def arguments_text(call: ToolCall, *, nothing: str = "") -> str:
     """The source text that the model wrote; where it had to be mended, the JSON that it was mended to.
 
-    Of a call that broke off before its arguments there is none: `{}` would make a whole call of it.
+    Of a call that broke off, a text that no reader takes for whole arguments: it must not be run further on either.
+
+    Args:
+        nothing: stands for the arguments of a call that broke off before them, where the API has no other word for it.
     """
-    if not call.complete:
-        return call.raw
-    return dumps(call.arguments) if call.repairs else call.arguments_text()
+    if call.complete:
+        return dumps(call.arguments) if call.repairs else call.arguments_text()
+    return (call.raw.rstrip()[:-1] or nothing) if read_arguments(call.raw)[2] else call.raw
 
 
 def readable(call: ToolCall) -> ToolCall:

@@ -37,6 +37,9 @@ from .tool_names import ToolNames, names_of
 from .tools_once import OncePerTools
 from .turns import joined
 
+STOPS_MAX = 5
+"""So many texts at which to stop are taken; who reads the answer must find the others."""
+
 GEMINI_NAME = "[a-zA-Z_][a-zA-Z0-9_.-]{0,62}"
 
 _encode = msgspec.json.Encoder().encode
@@ -139,7 +142,7 @@ class GeminiContent(Struct, frozen=True, kw_only=True):
         options: dict[str, object] = {
             "temperature": request.temperature,
             "maxOutputTokens": request.max_tokens,
-            "stopSequences": list(request.stop) or None,
+            "stopSequences": list(request.stop[:STOPS_MAX]) or None,
         }
         if request.output_schema is not None and (self.schema_beside_tools or not request.tools):
             schema = narrowed(request.output_schema, GEMINI)

@@ -1,9 +1,8 @@
 """Writes an answer of the Gemini API, whole and as an event stream: what a server sends. Pure.
 
 The words of a refusal go into `promptFeedback`, since the official client passes on no `finishMessage`. A call that
-broke off is not written as a
-call, which a client would run: as the API does, the answer ends with `MALFORMED_FUNCTION_CALL`, and `finishMessage`
-holds what was said. In a stream a call is written when it is whole.
+broke off is not written as a call, which a client would run: as the API does, the answer ends with
+`MALFORMED_FUNCTION_CALL`, and `finishMessage` holds what was said. In a stream a call is written when it is whole.
 """
 
 from __future__ import annotations
@@ -85,7 +84,8 @@ class ContentEncoder:
         self._id = id_
         self._model = model
         self._began = False
-        self._told: set[int] = set()
+        self._waiting: dict[int, ToolCall] = {}
+        self._told = 0
 
     def feed(self, delta: Delta) -> bytes:
         """The event for this piece; none where it adds nothing, or is a part of a call."""
@@ -96,11 +96,8 @@ class ContentEncoder:
                 part = thought_part(ReasoningPart(text, signature, redacted))
                 return self._parts([part]) if part and (text or signature) else b""
             case CallSaid(index, call):
-                if index in self._told:
-                    return b""
-                self._told.add(index)
-                part = _written(call)
-                return self._parts([part]) if part else b""
+                self._waiting[index] = call
+                return self._in_order()
             case CallDelta():
                 return b""
 
@@ -113,6 +110,16 @@ class ContentEncoder:
             events, left = [], weave(reply, PARTS, _written)
         events += [self._parts([part]) for part in left]
         return b"".join([*events, sse(_encode(_answer(self._id, self._model, [], _outcome(reply)) | _usage(reply)))])
+
+    def _in_order(self) -> bytes:
+        """The calls that all before them were told of: a later one may be whole first."""
+        parts = []
+        while self._told in self._waiting:
+            part = _written(self._waiting.pop(self._told))
+            self._told += 1
+            if part is not None:
+                parts.append(part)
+        return self._parts(parts) if parts else b""
 
     def _parts(self, parts: list[Block]) -> bytes:
         self._began = True

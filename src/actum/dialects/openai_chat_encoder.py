@@ -38,7 +38,7 @@ def call_object(wire_id: str, call: ToolCall) -> JsonObject:
 
 def function_object(call: ToolCall) -> JsonObject:
     """The name and arguments of a call: all there was to a call in 2023."""
-    return {"name": call.name, "arguments": arguments_text(call)}
+    return {"name": call.name, "arguments": arguments_text(call, nothing="{")}
 
 
 def spoken(reply: Reply, *, refusal: bool = False) -> str:
@@ -125,8 +125,10 @@ class ChatEncoder:
                 return self._call(index, id_, name, arguments)
             case CallSaid(index, call):
                 if index not in self._arguments_sent:
-                    return self._call(index, call.id, call.name, arguments_text(call))
-                return b"" if self._arguments_sent[index] else self._call(index, "", "", arguments_text(call))
+                    return self._call(index, call.id, call.name, arguments_text(call, nothing="{"))
+                return (
+                    b"" if self._arguments_sent[index] else self._call(index, "", "", arguments_text(call, nothing="{"))
+                )
 
     def close(self, reply: Reply) -> bytes:
         """The end of the stream, after what of the reply was not told in pieces."""

@@ -18,11 +18,8 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
-from ..dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
 from ..dialects.base import ApiDialect, TextDialect
-from ..dialects.gemini_content import GEMINI_CONTENT
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
-from ..dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
 
@@ -45,7 +42,8 @@ class Provider(Struct, frozen=True, kw_only=True):
         key_needed: it does not answer without one.
         host_variable: the variable with another host and port, for servers on one's own machine.
         native: its models call tools by the API; None: that depends on the model and is found out.
-        dialect: its API; OpenAI's, or how it departs from that.
+        dialect: its API. OpenAI's, or how it departs from that; another one by module and name, to be loaded when a
+            model is opened.
         version_path: put behind the address that the environment gives, where that is usual without the version.
         default_model: what to ask for when no model is named; empty when one must be.
     """
@@ -55,7 +53,7 @@ class Provider(Struct, frozen=True, kw_only=True):
     key_needed: bool = True
     host_variable: str = ""
     native: bool | None = None
-    dialect: ApiDialect = OPENAI_CHAT
+    dialect: OpenAiChat | str = OPENAI_CHAT
     version_path: str = ""
     default_model: str = ""
 
@@ -81,7 +79,7 @@ PROVIDERS = {
         url="https://api.anthropic.com/v1",
         key_variable="ANTHROPIC_API_KEY",
         native=True,
-        dialect=AnthropicMessages(sampling=False),
+        dialect="anthropic_messages:ANTHROPIC",
         version_path="/v1",
     ),
     "deepseek": Provider(
@@ -91,7 +89,7 @@ PROVIDERS = {
         url="https://generativelanguage.googleapis.com/v1beta",
         key_variable="GEMINI_API_KEY",
         native=True,
-        dialect=GEMINI_CONTENT,
+        dialect="gemini_content:GEMINI_CONTENT",
         version_path="/v1beta",
     ),
     "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_HOSTED),
@@ -119,16 +117,18 @@ PROVIDERS = {
     ),
 }
 
-_API_DIALECTS: dict[str, ApiDialect | None] = {
-    "anthropic_messages": ANTHROPIC_MESSAGES,
+_API_DIALECTS: dict[str, OpenAiChat | str | None] = {
+    "anthropic_messages": "anthropic_messages:ANTHROPIC_MESSAGES",
     "auto": None,
-    "gemini_content": GEMINI_CONTENT,
+    "gemini_content": "gemini_content:GEMINI_CONTENT",
     "native": None,
     "openai_chat": None,
     "openai_functions": OPENAI_FUNCTIONS,
-    "openai_responses": OPENAI_RESPONSES,
+    "openai_responses": "openai_responses:OPENAI_RESPONSES",
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
+
+_OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
 
 def open_model(model: str | Model, *, dialect: str = "auto", environment: Mapping[str, str] = os.environ) -> Model:
@@ -176,10 +176,11 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> M
 
 def _spoken(dialect: str, provider: Provider) -> ApiDialect:
     """The dialect that is asked for; one of OpenAI's with the tool names that the provider takes."""
-    asked, own = _API_DIALECTS.get(dialect), provider.dialect
-    if isinstance(asked, OpenAiChat | OpenAiResponses) and isinstance(own, OpenAiChat):
+    own = provider.dialect
+    asked = _loaded(_API_DIALECTS.get(dialect) or own)
+    if dialect in _OPENAI_DIALECTS and isinstance(own, OpenAiChat) and isinstance(asked, Struct):
         return structs.replace(asked, name_pattern=own.name_pattern)
-    return asked or own
+    return asked
 
 
 def _at_address(name: str) -> tuple[Provider, str]:
@@ -221,6 +222,14 @@ def _url_of_host(host: str, default_url: str) -> str:
     name = given.hostname or "127.0.0.1"
     name = "127.0.0.1" if name == "0.0.0.0" else f"[{name}]" if ":" in name else name
     return f"http://{name}:{port}/v1"
+
+
+def _loaded(dialect: OpenAiChat | str) -> ApiDialect:
+    """The dialect, or what stands under this name in a module of dialects: few programs need more than one."""
+    if not isinstance(dialect, str):
+        return dialect
+    module, attribute = dialect.split(":")
+    return cast(ApiDialect, getattr(import_module(f"..dialects.{module}", __package__), attribute))
 
 
 def _text_dialect(name: str) -> TextDialect:
