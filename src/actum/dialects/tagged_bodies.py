@@ -95,14 +95,24 @@ class _Value(Protocol):
     def break_off(self, *, closed: bool = False) -> str: ...
 
 
+_LOST_QUOTE = re.compile(r"[}\]]\s*\n[\s`]*\Z")
+_TAIL_MAX = 32
+
+
 class ValueReader:
-    """Feeds a value up to its end, or to a mark that stands outside of its strings."""
+    """Feeds a value up to its end, or to a mark that stands outside of its strings.
+
+    A quote that was not escaped turns strings inside out. A closing mark ends the value all the same where a bracket
+    and a raw line break stand before it: no string of JSON has one.
+    """
 
     def __init__(self, value: _Value, place: Place) -> None:
         self._value = value
         self._stops = place.stops
+        self._closes = place.closes
         self.ended = False
         self._text = ""
+        self._tail = ""
 
     @property
     def text(self) -> str:
@@ -116,11 +126,13 @@ class ValueReader:
             if mark is None and not (closing and limit == len(text)):
                 end = self._stops.hold(text, at, limit)
             start, at = at, at + self._value.feed(text[at:end], 0)
+            self._tail = (self._tail + text[max(start, at - _TAIL_MAX) : at])[-_TAIL_MAX:]
             self.ended = self._value.ended
             if self.ended or (mark is None and at == start):
                 return at
-            if mark is not None and self._value.in_string:
+            if mark is not None and self._value.in_string and not self._lost_quote(mark[0]):
                 at += self._value.feed(mark[0], 0)
+                self._tail = mark[0][-_TAIL_MAX:]
             elif mark is not None:
                 self._text = self._value.break_off(closed=True)
                 self.ended = True
@@ -129,6 +141,9 @@ class ValueReader:
     def stop(self) -> None:
         self._text = self._value.break_off()
         self.ended = True
+
+    def _lost_quote(self, mark: str) -> bool:
+        return mark in self._closes.all and _LOST_QUOTE.search(self._tail) is not None
 
 
 class JsonCall(Struct, frozen=True):
