@@ -356,3 +356,22 @@ def timed(dialect: TaggedText, text: str) -> float:
         decoder.feed(char)
     decoder.close()
     return time.process_time() - start
+
+
+def test_what_is_filled_in_is_not_filled_in_itself() -> None:
+    tricky = ToolCall(id="{name}", name="write_file", arguments={"{value}": "{key}", "path": "{name}{arguments}"})
+    result = ToolMessage("write_file", ToolResult("{name}", (TextPart("{name} {text} {json}"),)))
+    for name, dialect in DIALECTS.items():
+        said, told = dialect.encode_request(Request(messages=[Reply.of(calls=[tricky]), result])).messages
+        assert isinstance(said, Reply)
+        assert isinstance(told, UserMessage)
+        assert dialect.decode(said.text).calls[0].arguments == tricky.arguments, name
+        assert "{name} {text} {json}" in told.text, name
+
+
+def test_a_decoder_for_many_tools_is_made_at_once() -> None:
+    tools = [Tool(name=f"tool_number_{number}") for number in range(300)]
+    for name, dialect in DIALECTS.items():
+        start = time.process_time()
+        dialect.decoder(tools=tools)
+        assert time.process_time() - start < 0.1, name

@@ -24,7 +24,7 @@ from ..core.json import JsonObject, dumps
 from .json_calls import MAY_START, START
 from .json_scan import JsonScan
 from .json_value import JsonValue
-from .marks import Head, Marks, unlike
+from .marks import Head, KnownHead, Marks
 from .speech import Said, Speech
 from .toolbox import Toolbox, read_input, read_object
 from .written_values import Kinds, kinds_of
@@ -33,6 +33,18 @@ PIECE_MAX = 4096
 """So much is searched for a mark at once: what follows a short call is not searched again for each."""
 
 SPACE = re.compile(r"\s*")
+
+
+_BLANK = re.compile(r"\{(\w+)\}")
+
+
+def fill(form: str, **values: str) -> str:
+    """A form with its blanks filled in, in one pass: what is filled in may hold the name of a blank.
+
+    >>> fill("{name}[{id}]", name="{id}", id="x")
+    '{id}[x]'
+    """
+    return _BLANK.sub(lambda blank: values.get(blank[1], blank[0]), form)
 
 
 class BodyReader(Protocol):
@@ -186,8 +198,7 @@ class NamedCall(Struct, frozen=True, kw_only=True):
         head: with the groups `name` and perhaps `id`.
         form: how it is written; `{id}`, `{name}` and `{arguments}` are filled in.
         unmarked: how it begins where a server dropped the opening marks.
-        known: likewise, what then stands behind the name of a tool that there is, one of these.
-        known_rest: what the rest of such a head looks like.
+        known: likewise, behind the name of a tool that there is.
         own_id: the form of the model's own ids; empty where any will do.
         made_id: an id of this form, of the `{name}` and the `{index}` of a call.
     """
@@ -195,17 +206,15 @@ class NamedCall(Struct, frozen=True, kw_only=True):
     head: Head
     form: str
     unmarked: Head | None = None
-    known: tuple[str, ...] = ()
-    known_rest: str = ""
+    known: KnownHead | None = None
     own_id: str = ""
     made_id: str = ""
 
     def bare(self, box: Toolbox) -> Head | None:
-        if not self.known or not box.tools:
+        if self.known is None:
             return self.unmarked
-        names = "|".join(map(re.escape, sorted(box.tools, key=len, reverse=True)))
-        beginnings = [name + sign for name in box.tools for sign in self.known]
-        return Head(re.compile(f"(?P<name>{names}){self.known_rest}"), refuse=re.compile(unlike(*beginnings)))
+        beginnings = {name[:end] for name in box.tools for end in range(1, len(name) + 1)}
+        return structs.replace(self.known, names=frozenset(box.tools), beginnings=frozenset(beginnings))
 
     def reader(self, head: re.Match[str], place: Place) -> BodyReader:
         groups = head.groupdict()
@@ -218,13 +227,12 @@ class NamedCall(Struct, frozen=True, kw_only=True):
         """The id of a call in this form."""
         if not self.own_id or re.fullmatch(self.own_id, call.id):
             return call.id
-        return self.made_id.format(name=call.name, index=index)
+        return fill(self.made_id, name=call.name, index=str(index))
 
     def write(self, call: ToolCall, index: int) -> str:
         arguments = dumps(call.arguments) if call.complete else call.raw
-        written = self.form.split("{arguments}")
-        head = written[0].replace("{id}", self.id_of(call, index)).replace("{name}", call.name)
-        return head + arguments + (written[1] if call.complete else "")
+        head, tail = self.form.split("{arguments}")
+        return fill(head, id=self.id_of(call, index), name=call.name) + arguments + (tail if call.complete else "")
 
 
 def resolve(said: str, box: Toolbox) -> tuple[str, tuple[str, ...]]:

@@ -29,7 +29,7 @@ from ..core.tool import Tool
 from .marks import HEAD_MAX, WAIT, Head, Marks
 from .prompt_json import with_instructions, without_tools, written
 from .speech import Speech
-from .tagged_bodies import Body, BodyReader, NamedCall, Place
+from .tagged_bodies import Body, BodyReader, NamedCall, Place, fill
 from .toolbox import Toolbox
 from .wording import describe_wishes, language_of
 
@@ -57,7 +57,7 @@ class Format(Struct, frozen=True, kw_only=True):
         prompt: what the model is told; `{tools}` is filled in.
         declare: how a tool is described to it.
         joined: what stands between two descriptions; a pair of brackets more makes a list of them.
-        result: how a result is told; `{name}`, `{id}` and `{text}` are filled in.
+        result: how a result is told; `{name}`, `{id}`, `{text}` and `{json}`, the text in quotes, are filled in.
         source: where the format is described.
     """
 
@@ -153,10 +153,8 @@ class _Writer:
         if message.result.error is not None:
             text = "Error: " + text
         given = message.result.call_id
-        told = self._form.result.replace("{name}", message.name).replace("{id}", self._ids.get(given, given))
-        if "{json}" in told:
-            told = told.replace("{json}", dumps(text))
-        yield TextPart(told.replace("{text}", text))
+        call_id = self._ids.get(given, given)
+        yield TextPart(fill(self._form.result, name=message.name, id=call_id, text=text, json=dumps(text)))
         yield from (part for part in message.result.content if isinstance(part, MediaPart))
 
     def text(self, parts: Sequence[ReplyPart], *, reasoning: bool) -> str:
