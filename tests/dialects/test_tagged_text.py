@@ -349,6 +349,16 @@ def test_reading_costs_the_same_for_each_character() -> None:
         assert seconds[1] < 8 * seconds[0], name
 
 
+@each_dialect
+@pytest.mark.parametrize(
+    "junk", [" ", ";", "}", "<", "</parameter> ", "<tool_call>", "[", "`", '{"name": ', "\\n</", "[f(a="]
+)
+def test_endless_noise_behind_a_call_is_read_in_time(name: str, junk: str) -> None:
+    call = ToolCall(id="", name="get_time", arguments={})
+    text = DIALECTS[name].encode_reply(Reply.of(calls=[call])) + junk * (10_000 // len(junk))
+    assert timed(DIALECTS[name], text) < 1
+
+
 def timed(dialect: TaggedText, text: str) -> float:
     decoder = dialect.decoder()
     start = time.process_time()

@@ -33,8 +33,6 @@ PIECE_MAX = 4096
 """So much is searched for a mark at once: what follows a short call is not searched again for each."""
 
 SPACE = re.compile(r"\s*")
-
-
 _BLANK = re.compile(r"\{(\w+)\}")
 
 

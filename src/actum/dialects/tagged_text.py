@@ -205,7 +205,7 @@ class TaggedReader:
         self._thinking = thinking
         self._state: Callable[[str, int], int] = self._in_prose
         self._lead = ""
-        self._loose = ""
+        self._loose: list[str] = []
         self._fenced = False
         self._inside = False
         self._reader: BodyReader | None = None
@@ -278,8 +278,7 @@ class TaggedReader:
         if mark in form.opens:
             if self._thinking and not form.call_ends_thought:
                 return None
-            self._lead = self._loose + mark
-            self._loose = ""
+            self._lead = self._take_loose() + mark
             self._state = self._in_lead
         elif mark in form.think:
             self._thinking = mark == form.think[0]
@@ -287,13 +286,18 @@ class TaggedReader:
         elif mark in form.closes:
             if self._state == self._in_prose:
                 return None
-            self._loose = ""
+            self._take_loose()
             self._inside = False
         return found.end()
 
     def _say(self, text: str) -> None:
-        text, self._loose = self._loose.translate(_STRAY) + text, ""
+        text = self._take_loose().translate(_STRAY) + text
         (self._speech.think if self._thinking else self._speech.say)(text)
+
+    def _take_loose(self) -> str:
+        """What stood loosely behind the last call."""
+        loose, self._loose = "".join(self._loose), []
+        return loose
 
     # Behind an opening mark.
 
@@ -325,10 +329,10 @@ class TaggedReader:
             found = head.sees(text, at, closing=self._closing)
             if isinstance(found, re.Match):
                 start = found.start("json") if "json" in found.groupdict() else found.end()
-                self._lead = self._lead if tagged else self._loose + found[0][:start]
+                loose = self._take_loose()
+                self._lead = self._lead if tagged else loose + found[0][:start]
                 fenced = not tagged and found[0][:1] in ("`", "~")
                 self._fenced = fenced or (self._fenced and self._state == self._behind)
-                self._loose = ""
                 self._thinking = False
                 self._inside = tagged and self._form.several_inside
                 place = Place(self._speech, self._box, self._stops, self._closes, tagged)
@@ -367,7 +371,7 @@ class TaggedReader:
             return at
         loose = self._loose_text.match(text, at)
         if loose is not None:
-            self._loose += loose[0]
+            self._loose.append(loose[0])
             return loose.end()
         taken = self._take_mark(text, at)
         if taken is None:
