@@ -131,7 +131,7 @@ TYPED_CALLS = st.lists(
 
 
 @each_dialect
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(said=TYPED_CALLS, places=cuts)
 def test_a_written_reply_is_read_back_in_any_cut(name: str, said: list[ToolCall], places: list[int]) -> None:
     dialect = DIALECTS[name]
@@ -169,7 +169,7 @@ FRAGMENTS = {
 
 
 @each_dialect
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_any_text_reads_the_same_in_any_cut(name: str, data: st.DataObject) -> None:
     text = data.draw(FRAGMENTS[name])
@@ -341,12 +341,22 @@ def test_reading_costs_the_same_for_each_character() -> None:
     """Four times the text in single characters takes about four times as long."""
     for name, dialect in DIALECTS.items():
         seconds = []
-        for size in (400, 1600):
+        for size in (200, 800):
             call = ToolCall(id="", name="write_file", arguments={"path": "a", "content": '</p {"a": 1}\n' * size})
             text = dialect.encode_reply(Reply.of(calls=[call]))
-            best = min(timed(dialect, text) for _ in range(3))
+            best = min(timed(dialect, text) for _ in range(2))
             seconds.append(best)
         assert seconds[1] < 8 * seconds[0], name
+
+
+@each_dialect
+@pytest.mark.parametrize(
+    "junk", [" ", ";", "}", "<", "</parameter> ", "<tool_call>", "[", "`", '{"name": ', "\\n</", "[f(a="]
+)
+def test_endless_noise_behind_a_call_is_read_in_time(name: str, junk: str) -> None:
+    call = ToolCall(id="", name="get_time", arguments={})
+    text = DIALECTS[name].encode_reply(Reply.of(calls=[call])) + junk * (10_000 // len(junk))
+    assert timed(DIALECTS[name], text) < 1
 
 
 def timed(dialect: TaggedText, text: str) -> float:
@@ -356,3 +366,22 @@ def timed(dialect: TaggedText, text: str) -> float:
         decoder.feed(char)
     decoder.close()
     return time.process_time() - start
+
+
+def test_what_is_filled_in_is_not_filled_in_itself() -> None:
+    tricky = ToolCall(id="{name}", name="write_file", arguments={"{value}": "{key}", "path": "{name}{arguments}"})
+    result = ToolMessage("write_file", ToolResult("{name}", (TextPart("{name} {text} {json}"),)))
+    for name, dialect in DIALECTS.items():
+        said, told = dialect.encode_request(Request(messages=[Reply.of(calls=[tricky]), result])).messages
+        assert isinstance(said, Reply)
+        assert isinstance(told, UserMessage)
+        assert dialect.decode(said.text).calls[0].arguments == tricky.arguments, name
+        assert "{name} {text} {json}" in told.text, name
+
+
+def test_a_decoder_for_many_tools_is_made_at_once() -> None:
+    tools = [Tool(name=f"tool_number_{number}") for number in range(300)]
+    for name, dialect in DIALECTS.items():
+        start = time.process_time()
+        dialect.decoder(tools=tools)
+        assert time.process_time() - start < 0.1, name

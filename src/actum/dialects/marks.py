@@ -69,6 +69,29 @@ class Head(Struct, frozen=True):
         return None if self.refuse is not None and self.refuse.match(window) else WAIT
 
 
+class KnownHead(Head, frozen=True):
+    """A head that counts only behind one of some names, and that those may be many of.
+
+    Attributes:
+        names: the names.
+        beginnings: each of them, cut off anywhere.
+        word: the characters of a name, as many as there are.
+    """
+
+    names: frozenset[str] = frozenset()
+    beginnings: frozenset[str] = frozenset()
+    word: re.Pattern[str] = re.compile(r"\w+")
+
+    def sees(self, text: str, at: int, *, closing: bool) -> re.Match[str] | Waiting | None:
+        """As `Head.sees`."""
+        word = self.word.match(text, at, at + HEAD_MAX)
+        if word is None:
+            return None
+        if word.end() == len(text) and not closing:
+            return WAIT if word[0] in self.beginnings else None
+        return Head.sees(self, text, at, closing=closing) if word[0] in self.names else None
+
+
 def unlike(*beginnings: str) -> str:
     """A pattern of a text that begins with none of these, nor can become one that does."""
     found: set[str] = set()

@@ -24,7 +24,7 @@ from ..core.json import JsonObject, dumps
 from .json_calls import MAY_START, START
 from .json_scan import JsonScan
 from .json_value import JsonValue
-from .marks import Head, Marks, unlike
+from .marks import Head, KnownHead, Marks
 from .speech import Said, Speech
 from .toolbox import Toolbox, read_input, read_object
 from .written_values import Kinds, kinds_of
@@ -33,6 +33,16 @@ PIECE_MAX = 4096
 """So much is searched for a mark at once: what follows a short call is not searched again for each."""
 
 SPACE = re.compile(r"\s*")
+_BLANK = re.compile(r"\{(\w+)\}")
+
+
+def fill(form: str, **values: str) -> str:
+    """A form with its blanks filled in, in one pass: what is filled in may hold the name of a blank.
+
+    >>> fill("{name}[{id}]", name="{id}", id="x")
+    '{id}[x]'
+    """
+    return _BLANK.sub(lambda blank: values.get(blank[1], blank[0]), form)
 
 
 class BodyReader(Protocol):
@@ -95,14 +105,24 @@ class _Value(Protocol):
     def break_off(self, *, closed: bool = False) -> str: ...
 
 
+_LOST_QUOTE = re.compile(r"[}\]]\s*\n[\s`]*\Z")
+_TAIL_MAX = 32
+
+
 class ValueReader:
-    """Feeds a value up to its end, or to a mark that stands outside of its strings."""
+    """Feeds a value up to its end, or to a mark that stands outside of its strings.
+
+    A quote that was not escaped turns strings inside out. A closing mark ends the value all the same where a bracket
+    and a raw line break stand before it: no string of JSON has one.
+    """
 
     def __init__(self, value: _Value, place: Place) -> None:
         self._value = value
         self._stops = place.stops
+        self._closes = place.closes
         self.ended = False
         self._text = ""
+        self._tail = ""
 
     @property
     def text(self) -> str:
@@ -116,11 +136,13 @@ class ValueReader:
             if mark is None and not (closing and limit == len(text)):
                 end = self._stops.hold(text, at, limit)
             start, at = at, at + self._value.feed(text[at:end], 0)
+            self._tail = (self._tail + text[max(start, at - _TAIL_MAX) : at])[-_TAIL_MAX:]
             self.ended = self._value.ended
             if self.ended or (mark is None and at == start):
                 return at
-            if mark is not None and self._value.in_string:
+            if mark is not None and self._value.in_string and not self._lost_quote(mark[0]):
                 at += self._value.feed(mark[0], 0)
+                self._tail = mark[0][-_TAIL_MAX:]
             elif mark is not None:
                 self._text = self._value.break_off(closed=True)
                 self.ended = True
@@ -129,6 +151,9 @@ class ValueReader:
     def stop(self) -> None:
         self._text = self._value.break_off()
         self.ended = True
+
+    def _lost_quote(self, mark: str) -> bool:
+        return mark in self._closes.all and _LOST_QUOTE.search(self._tail) is not None
 
 
 class JsonCall(Struct, frozen=True):
@@ -171,8 +196,7 @@ class NamedCall(Struct, frozen=True, kw_only=True):
         head: with the groups `name` and perhaps `id`.
         form: how it is written; `{id}`, `{name}` and `{arguments}` are filled in.
         unmarked: how it begins where a server dropped the opening marks.
-        known: likewise, what then stands behind the name of a tool that there is, one of these.
-        known_rest: what the rest of such a head looks like.
+        known: likewise, behind the name of a tool that there is.
         own_id: the form of the model's own ids; empty where any will do.
         made_id: an id of this form, of the `{name}` and the `{index}` of a call.
     """
@@ -180,17 +204,15 @@ class NamedCall(Struct, frozen=True, kw_only=True):
     head: Head
     form: str
     unmarked: Head | None = None
-    known: tuple[str, ...] = ()
-    known_rest: str = ""
+    known: KnownHead | None = None
     own_id: str = ""
     made_id: str = ""
 
     def bare(self, box: Toolbox) -> Head | None:
-        if not self.known or not box.tools:
+        if self.known is None:
             return self.unmarked
-        names = "|".join(map(re.escape, sorted(box.tools, key=len, reverse=True)))
-        beginnings = [name + sign for name in box.tools for sign in self.known]
-        return Head(re.compile(f"(?P<name>{names}){self.known_rest}"), refuse=re.compile(unlike(*beginnings)))
+        beginnings = {name[:end] for name in box.tools for end in range(1, len(name) + 1)}
+        return structs.replace(self.known, names=frozenset(box.tools), beginnings=frozenset(beginnings))
 
     def reader(self, head: re.Match[str], place: Place) -> BodyReader:
         groups = head.groupdict()
@@ -203,13 +225,12 @@ class NamedCall(Struct, frozen=True, kw_only=True):
         """The id of a call in this form."""
         if not self.own_id or re.fullmatch(self.own_id, call.id):
             return call.id
-        return self.made_id.format(name=call.name, index=index)
+        return fill(self.made_id, name=call.name, index=str(index))
 
     def write(self, call: ToolCall, index: int) -> str:
         arguments = dumps(call.arguments) if call.complete else call.raw
-        written = self.form.split("{arguments}")
-        head = written[0].replace("{id}", self.id_of(call, index)).replace("{name}", call.name)
-        return head + arguments + (written[1] if call.complete else "")
+        head, tail = self.form.split("{arguments}")
+        return fill(head, id=self.id_of(call, index), name=call.name) + arguments + (tail if call.complete else "")
 
 
 def resolve(said: str, box: Toolbox) -> tuple[str, tuple[str, ...]]:

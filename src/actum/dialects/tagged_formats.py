@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .marks import Head, unlike
+from .marks import Head, KnownHead, unlike
 from .pythonic_call import PythonicCall
 from .tagged_bodies import Body, JsonCall, NamedCall
 from .tagged_formats_more import MORE
@@ -125,8 +125,13 @@ _MISTRAL_NAMED = NamedCall(
         ),
         refuse=re.compile(rf"(?!{_MISTRAL_NAME})|{_MISTRAL_NAME}{{129}}|{_MISTRAL_NAME}+(?:\s+[^\s\[{{]|[\]}}<>\"])"),
     ),
-    known=("{", "[ARGS]", "[CALL_ID]"),
-    known_rest=r"(?:\[CALL_ID\](?P<id>[^\s\[\]{}]{1,64}))?(?:\[ARGS\]|(?=\{))",
+    known=KnownHead(
+        re.compile(
+            rf"(?P<name>{_MISTRAL_NAME}{{1,128}})(?:\[CALL_ID\](?P<id>[^\s\[\]{{}}]{{1,64}}))?(?:\[ARGS\]|(?=\{{))"
+        ),
+        refuse=re.compile(rf"{_MISTRAL_NAME}++(?:{unlike('{', '[ARGS]', '[CALL_ID]')}|\[CALL_ID\].{{100}})"),
+        word=re.compile(rf"{_MISTRAL_NAME}+"),
+    ),
     form="[TOOL_CALLS]{name}[ARGS]{arguments}",
 )
 

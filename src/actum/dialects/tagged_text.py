@@ -29,7 +29,7 @@ from ..core.tool import Tool
 from .marks import HEAD_MAX, WAIT, Head, Marks
 from .prompt_json import with_instructions, without_tools, written
 from .speech import Speech
-from .tagged_bodies import Body, BodyReader, NamedCall, Place
+from .tagged_bodies import Body, BodyReader, NamedCall, Place, fill
 from .toolbox import Toolbox
 from .wording import describe_wishes, language_of
 
@@ -57,7 +57,7 @@ class Format(Struct, frozen=True, kw_only=True):
         prompt: what the model is told; `{tools}` is filled in.
         declare: how a tool is described to it.
         joined: what stands between two descriptions; a pair of brackets more makes a list of them.
-        result: how a result is told; `{name}`, `{id}` and `{text}` are filled in.
+        result: how a result is told; `{name}`, `{id}`, `{text}` and `{json}`, the text in quotes, are filled in.
         source: where the format is described.
     """
 
@@ -153,10 +153,8 @@ class _Writer:
         if message.result.error is not None:
             text = "Error: " + text
         given = message.result.call_id
-        told = self._form.result.replace("{name}", message.name).replace("{id}", self._ids.get(given, given))
-        if "{json}" in told:
-            told = told.replace("{json}", dumps(text))
-        yield TextPart(told.replace("{text}", text))
+        call_id = self._ids.get(given, given)
+        yield TextPart(fill(self._form.result, name=message.name, id=call_id, text=text, json=dumps(text)))
         yield from (part for part in message.result.content if isinstance(part, MediaPart))
 
     def text(self, parts: Sequence[ReplyPart], *, reasoning: bool) -> str:
@@ -207,7 +205,7 @@ class TaggedReader:
         self._thinking = thinking
         self._state: Callable[[str, int], int] = self._in_prose
         self._lead = ""
-        self._loose = ""
+        self._loose: list[str] = []
         self._fenced = False
         self._inside = False
         self._reader: BodyReader | None = None
@@ -280,8 +278,7 @@ class TaggedReader:
         if mark in form.opens:
             if self._thinking and not form.call_ends_thought:
                 return None
-            self._lead = self._loose + mark
-            self._loose = ""
+            self._lead = self._take_loose() + mark
             self._state = self._in_lead
         elif mark in form.think:
             self._thinking = mark == form.think[0]
@@ -289,13 +286,18 @@ class TaggedReader:
         elif mark in form.closes:
             if self._state == self._in_prose:
                 return None
-            self._loose = ""
+            self._take_loose()
             self._inside = False
         return found.end()
 
     def _say(self, text: str) -> None:
-        text, self._loose = self._loose.translate(_STRAY) + text, ""
+        text = self._take_loose().translate(_STRAY) + text
         (self._speech.think if self._thinking else self._speech.say)(text)
+
+    def _take_loose(self) -> str:
+        """What stood loosely behind the last call."""
+        loose, self._loose = "".join(self._loose), []
+        return loose
 
     # Behind an opening mark.
 
@@ -327,10 +329,10 @@ class TaggedReader:
             found = head.sees(text, at, closing=self._closing)
             if isinstance(found, re.Match):
                 start = found.start("json") if "json" in found.groupdict() else found.end()
-                self._lead = self._lead if tagged else self._loose + found[0][:start]
+                loose = self._take_loose()
+                self._lead = self._lead if tagged else loose + found[0][:start]
                 fenced = not tagged and found[0][:1] in ("`", "~")
                 self._fenced = fenced or (self._fenced and self._state == self._behind)
-                self._loose = ""
                 self._thinking = False
                 self._inside = tagged and self._form.several_inside
                 place = Place(self._speech, self._box, self._stops, self._closes, tagged)
@@ -369,7 +371,7 @@ class TaggedReader:
             return at
         loose = self._loose_text.match(text, at)
         if loose is not None:
-            self._loose += loose[0]
+            self._loose.append(loose[0])
             return loose.end()
         taken = self._take_mark(text, at)
         if taken is None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..core.call import ToolCall
 from ..core.json import dumps
 from .marks import WAIT, Head, Marks, Waiting, follows
-from .tagged_bodies import SPACE, BodyReader, Place, Spoken, resolve
+from .tagged_bodies import SPACE, BodyReader, Place, Spoken, fill, resolve
 from .toolbox import Toolbox
 from .written_values import Kinds, read_text
 
@@ -52,16 +52,15 @@ class XmlCall(Struct, frozen=True, kw_only=True):
         return XmlReader(self, Spoken(*resolve(head["name"], place.box), place), place)
 
     def write(self, call: ToolCall, index: int) -> str:
-        opening, closing = (part.replace("{name}", call.name) for part in self.form)
+        opening, closing = (fill(part, name=call.name) for part in self.form)
         if not call.complete:
             return opening + call.raw
         return opening + "".join([self._write(key, value) for key, value in call.arguments.items()]) + closing
 
     def _write(self, key: str, value: object) -> str:
-        text = value if isinstance(value, str) else dumps(value)
-        string = "true" if isinstance(value, str) else "false"
-        form = self.parameter_form.replace("{string}", string).replace("{key}", key)
-        return form.replace("{value}", text, 1)
+        if isinstance(value, str):
+            return fill(self.parameter_form, key=key, value=value, string="true")
+        return fill(self.parameter_form, key=key, value=dumps(value), string="false")
 
 
 class XmlReader:
