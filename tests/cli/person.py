@@ -56,6 +56,19 @@ class Person:
         os.write(self._master, text.encode())
         return self
 
+    def insists(self, key: str, text: str) -> str:
+        """Press a key until the text is on the screen.
+
+        For Ctrl-C at a prompt: while CPython's `readline` module handles another key it can miss one.
+        """
+        for _ in range(10):
+            try:
+                return self.types(key).sees(text, 3.0)
+            except AssertionError:
+                if self._process.poll() is not None:
+                    raise
+        raise AssertionError(f"{text!r} did not come; there was:\n{self._seen}")
+
     def ends(self, timeout_s: float = 30.0) -> tuple[int, str]:
         """Wait for the end: the exit code, and what was shown until then."""
         until = time.monotonic() + timeout_s

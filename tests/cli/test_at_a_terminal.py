@@ -106,7 +106,7 @@ def test_a_chat_keeps_its_history_and_outlives_a_turn_that_is_cancelled(person: 
     waiting.types("/tools\n").sees("Add two numbers.")
     waiting.sees("> ")
     waiting.types("half a line").sees("half a line")
-    waiting.types("\x03").sees("Ctrl-D leaves")
+    waiting.insists("\x03", "Ctrl-D leaves")
     waiting.sees("> ")
     assert waiting.types("\x04").ends()[0] == 0
 
