@@ -158,7 +158,7 @@ class Agent:
         """
         run_id = new_id("run") if run_id is None else _checked_id(run_id)
         principal, conversation = _checked_text("principal", principal), _checked_text("conversation", conversation)
-        with self.journal.claim(run_id):
+        async with self.journal.claim(run_id):
             if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             before = await self._before(conversation)
@@ -226,7 +226,7 @@ class Agent:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
         """
-        with self.journal.claim(_checked_id(run_id)):
+        async with self.journal.claim(_checked_id(run_id)):
             entries = sound(run_id, await self.journal.read(run_id))
             if not entries:
                 raise UnknownName(f"there is no run {run_id!r} in this journal")
@@ -264,7 +264,7 @@ class Agent:
             principal=context.principal,
             parent=context.run_id,
         )
-        with self.journal.claim(run_id):
+        async with self.journal.claim(run_id):
             return await self._begin(run_id, started, context.deps, None)
 
     async def list_tools(self) -> Sequence[Tool]:

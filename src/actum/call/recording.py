@@ -14,8 +14,10 @@ from ..core.errors import JournalError
 from ..core.record import (
     Answered,
     Asked,
+    Compacted,
     Ended,
     Entry,
+    Forgotten,
     Intended,
     Refused,
     Replied,
@@ -44,6 +46,7 @@ class Recording:
         tools_at: for each reply, the digest of the tools it was given; `tools` is the latest.
         questions: what the user was asked, in order.
         answers: every answer by the id of what was asked.
+        compacted: the summary of what was said before, where this run made one.
         elapsed: seconds that the run had taken at its latest record.
     """
 
@@ -53,6 +56,7 @@ class Recording:
         self.replies: list[tuple[int, Replied]] = []
         self.questions: list[Asked] = []
         self.answers: dict[str, Answered] = {}
+        self.compacted: Compacted | None = None
         self.elapsed = 0.0
         self.tools = ""
         self.tools_at: list[str] = []
@@ -88,6 +92,10 @@ class Recording:
                 self.ended = record
             case ToolsChanged() as record:
                 self.tools = record.tools
+            case Compacted() as record:
+                self.compacted = record
+            case Forgotten():
+                pass
 
     def begin(self, started: Started) -> None:
         """Take note of how the run begins."""
