@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from ..call.authorize import DEFAULT
+from ..call.breaker import Breakers
 from ..call.journal import MemoryJournal
 from ..call.limit import Limits
 from ..call.path import CallPath, Scope
@@ -37,7 +38,7 @@ from ..models.catalog import open_model
 from ..toolsets.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
 from .conversation import history, sound
-from .driver import Driver, fit
+from .driver import VERDICTS, Driver, fit
 from .output import plain, typed
 from .turn import turn
 from .wording import Wording
@@ -123,6 +124,7 @@ class Agent:
         self._coerce = coerce
         self._extra = extra_arguments
         self._toolsets, self._bare = _sort_out(tools)
+        self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
         self._output_schema, self._check = ("", plain) if output_type is str else typed(output_type)
@@ -218,7 +220,7 @@ class Agent:
         Args:
             run_id: the run.
             answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a
-                result.
+                result, `"done"`, `"not_done"`, `"retry"` or `"unknown"` for a call in doubt.
             context: as for `run`; it is not on record.
             accept: go on although prompt or tools have changed.
 
@@ -311,7 +313,7 @@ class Agent:
             extra=self._extra,
         )
         catalog = await self._listed()
-        path = CallPath(scope, catalog, terms, self.limits)
+        path = CallPath(scope, catalog, terms, self.limits, self._breakers)
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
         driver = Driver(
@@ -467,10 +469,13 @@ def _answered(recording: Recording, answers: Mapping[str, Answer | str]) -> list
 
 
 def _as_answer(asked: Asked, given: Answer | str) -> Answer:
-    if isinstance(given, Answer):
+    if isinstance(given, Answer) and (given.verdict != "answer" or asked.kind != "doubt"):
         return given
-    if asked.kind != "approval":
-        return Answer("answer", given)
-    if given not in ("approve", "deny"):
-        raise UsageError(f"{asked.id} waits for 'approve' or 'deny', not {given!r}")
-    return Answer("approve" if given == "approve" else "deny")
+    text, by = (given.text, given.by) if isinstance(given, Answer) else (given, "user")
+    verdicts = VERDICTS[asked.kind]
+    if verdicts == ("answer",):
+        return Answer("answer", text, by)
+    verdict = next((verdict for verdict in verdicts if verdict == text.replace(" ", "_")), None)
+    if verdict is None:
+        raise UsageError(f"{asked.id} waits for {' or '.join(map(repr, verdicts))}, not {text[:40]!r}")
+    return Answer(verdict, by=by)

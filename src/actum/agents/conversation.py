@@ -6,13 +6,26 @@ There is no other store of them.
 from __future__ import annotations
 
 from ..call.recording import Place, Recording
-from ..core.call import Failure, ToolResult
+from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
 from ..core.record import Entry, verify
 
 NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
+IN_DOUBT = Failure(
+    "in_doubt",
+    "The run was interrupted during this call. It may or may not have happened; it was not repeated.",
+    "unknown",
+)
+
+
+def outcome(recording: Recording, place: Place, call: ToolCall) -> ToolResult:
+    """What a call came to; one that has no outcome was not made, or nobody knows."""
+    known = recording.outcome(place)
+    if known is not None:
+        return known[0]
+    return ToolResult(call.id, error=IN_DOUBT if recording.in_doubt(place) else NOT_MADE)
 
 
 async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
@@ -48,15 +61,13 @@ def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
 def said_in(recording: Recording) -> list[Message]:
     """The messages that one run added.
 
-    Each call is answered: one that has no outcome, by a word that it was not made.
+    Each call is answered: one that has no outcome, by a word that it was not made or that nobody knows.
     """
     messages: list[Message] = list(recording.beginning().said)
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
-            outcome = recording.outcome(Place(number, index))
-            result = outcome[0] if outcome is not None else ToolResult(call.id, error=NOT_MADE)
-            messages.append(ToolMessage(call.name, result))
+            messages.append(ToolMessage(call.name, outcome(recording, Place(number, index), call)))
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)
             for asked in recording.questions

@@ -40,6 +40,7 @@ _SENTENCES = {
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
         "waiting": "Waiting for approval of: {names}.",
+        "doubt": "Interrupted, and not known whether it happened: {names}.",
     },
     "zh": {
         "ask_for": "调用 {tool} 还缺一项信息：请问“{parameter}”是什么？",
@@ -47,6 +48,7 @@ _SENTENCES = {
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
         "waiting": "等待批准：{names}。",
+        "doubt": "中途中断，不清楚是否已经执行：{names}。",
     },
 }
 
@@ -86,6 +88,9 @@ class Wording:
 
     def waiting(self, pending: Sequence[Pending]) -> str:
         """Tell the user what the run waits for."""
-        return self._sentences["waiting"].format(
-            names=", ".join(item.call.name if item.call else "" for item in pending)
-        )
+        sentences = []
+        for sentence, wanted in (("doubt", True), ("waiting", False)):
+            names = [item.call.name if item.call else "" for item in pending if (item.kind == "doubt") is wanted]
+            if names:
+                sentences.append(self._sentences[sentence].format(names=", ".join(names)))
+        return " ".join(sentences)

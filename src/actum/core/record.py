@@ -34,7 +34,6 @@ from .errors import JournalError
 from .json import JsonObject
 from .message import Message, Reply, Usage, UserMessage
 
-
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
 
@@ -150,8 +149,8 @@ class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
 
 AskedKind = Literal["approval", "answer", "result", "doubt"]
 Verdict = Literal["approve", "deny", "answer", "done", "not_done", "retry", "unknown"]
-"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did not,
-make the call again, nobody can tell."""
+"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did
+not, make the call again, nobody can tell."""
 
 
 class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
@@ -159,8 +158,8 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
 
     Attributes:
         id: what the answer is given under.
-        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or `doubt`:
-            whether a call happened that was begun and has no outcome.
+        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or
+            `doubt`: whether a call happened that was begun and has no outcome.
         message: what the person is shown.
         reply, index: the call that waits; for a question, `index` is -1.
         call: the call with the arguments that would be used.
