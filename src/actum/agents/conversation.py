@@ -11,6 +11,7 @@ from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
 from ..core.record import Entry, verify
+from .wording import Wording
 
 NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
 IN_DOUBT = Failure(
@@ -39,11 +40,23 @@ async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
         JournalError: a run is not there, or not as it was written.
     """
     runs: list[Recording] = []
-    while run_id:
-        recording = Recording(sound(run_id, await journal.read(run_id))[:seen])
-        runs.append(recording)
+    summary: list[Message] = []
+    left: int | None = None  # so many runs before a summary stay as they are
+    while run_id and left != 0:
+        entries = sound(run_id, await journal.read(run_id))[:seen]
+        if entries and not entries[0].payload:
+            break  # forgotten, and what was before it with it
+        recording = Recording(entries)
+        if recording.compacted is not None and left is None:
+            left = recording.compacted.keep
+            summary = [
+                UserMessage.of(Wording.for_text(recording.compacted.summary).summary(recording.compacted.summary))
+            ]
+        elif not recording.beginning().compacts:
+            runs.append(recording)
+            left = left and left - 1
         run_id, seen = recording.beginning().previous, recording.beginning().seen
-    return [message for recording in reversed(runs) for message in said_in(recording)]
+    return [*summary, *(message for recording in reversed(runs) for message in said_in(recording))]
 
 
 def sound(run_id: str, entries: list[Entry]) -> list[Entry]:

@@ -155,10 +155,12 @@ class Driver(Struct, kw_only=True, dict=True):
         return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()
 
     def _compare(self, recorded: str, tools: str) -> None:
-        if recorded != self._intention(tools) and not self.accept:
+        started = self.scope.recording.beginning()
+        taken_over = bool(started.forked) and self._reply_number <= started.fork_at
+        if recorded != self._intention(tools) and not self.accept and not taken_over:
             raise ReplayDiverged(
                 f"run {self.scope.run_id}: at step {self._steps} the model would be asked something else than it was. "
-                "Resume with the prompt, tools and version it was started with, or pass accept=True."
+                "Resume with the prompt, tools and version it was started with, pass accept=True, or fork the run."
             )
 
     async def _notice_tools(self) -> None:

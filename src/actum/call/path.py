@@ -43,6 +43,7 @@ from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
 from ..core.interfaces import Clock, Context, Found, Journal, Probing, Toolset, Waiting
 from ..core.json import Json, JsonObject
 from ..core.record import Asked, Intended, Refused, Settled, new_id
+from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from .breaker import Breakers
 from .limit import Limits
@@ -74,6 +75,9 @@ class Scope(Struct, kw_only=True):
         deps: the program's own object for tools.
         attachments: by handle.
         emit: whoever watches; None when nobody does.
+        secrets: that tools may ask for.
+        redaction: what is kept out of results.
+        told: the secrets that tools were given in this run.
     """
 
     run_id: str
@@ -84,6 +88,9 @@ class Scope(Struct, kw_only=True):
     deps: object = None
     attachments: dict[str, MediaPart] = {}
     emit: Callable[[Event], None] | None = None
+    secrets: Mapping[str, str] = {}
+    redaction: Redaction = DEFAULT_REDACTION
+    told: set[str] = msgspec.field(default_factory=set)
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""
@@ -427,6 +434,8 @@ class CallPath:
             attachments=self._scope.attachments,
             answers=self._scope.recording.answers,
             progress=self._progress,
+            secrets=self._scope.secrets,
+            told=self._scope.told,
         )
 
     def _seconds(self, tool: Tool) -> float | None:
@@ -442,7 +451,8 @@ class CallPath:
     def _settle(
         self, call: ToolCall, place: Place, result: ToolResult, seconds: float, detail: str = "", *, final: bool = True
     ) -> ToolResult:
-        """Write down how an attempt ended. What the journal can not hold is no result."""
+        """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
+        result = self._scope.redaction.clean(result, self._scope.told)
         settled = Settled(place.reply, place.index, result, seconds, self._scope.elapsed(), detail, final)
         try:
             self._scope.journal.append(self._scope.run_id, settled)

@@ -55,6 +55,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         parent: the run whose call started this one.
         forked: the run that this one branched off from; it has that run's entries up to `fork_at`, numbered alike.
         fork_at: number of the last entry that was taken over.
+        compacts: the run only makes a summary of the conversation; see `Compacted`.
     """
 
     agent: str
@@ -70,6 +71,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     parent: str = ""
     forked: str = ""
     fork_at: int = 0
+    compacts: bool = False
 
 
 class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
@@ -194,7 +196,7 @@ class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
 
     Attributes:
         summary: in whose place it stands.
-        keep: so many of the latest messages before stay as they are.
+        keep: so many of the latest runs before stay as they are.
     """
 
     summary: str
