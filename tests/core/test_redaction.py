@@ -67,7 +67,7 @@ def test_a_field_is_known_by_its_name_however_deep_and_spelt() -> None:
                 "name": "ada",
                 "API-Key": "[redacted: API-Key]",
                 "Access Token": "[redacted: Access Token]",
-                "password": "",
+                "secret": "",
             }
         ],
         "token_count": 5,
