@@ -171,8 +171,11 @@ class LifeOfCalls(RuleBasedStateMachine):
         self.take_up(self.agent(self.process()))
 
     @precondition(lambda self: self.result is not None and self.result.status == "paused")
-    @rule(word=st.sampled_from(["truth", "truth", "retry", "unknown"]))
-    def answer_a_doubt(self, word: str) -> None:
+    @rule(
+        word=st.sampled_from(["truth", "retry", "retry", "unknown"]),
+        strike=st.none() | st.tuples(st.just(0), st.sampled_from(["before", "after"])),
+    )
+    def answer_a_doubt(self, word: str, strike: tuple[int, Where] | None) -> None:
         assert self.result is not None
         pending = self.result.pending[0]
         assert pending.kind == "doubt"
@@ -185,7 +188,7 @@ class LifeOfCalls(RuleBasedStateMachine):
             word = "done" if self.world.done[key] else "not_done"
         if word == "retry":
             self.retried[key] += 1
-        self.take_up(self.agent(self.process()), {pending.id: word})
+        self.take_up(self.agent(self.process(), strike), {pending.id: word})
 
     def records(self) -> Sequence[Record]:
         return [entry.record for entry in self.world.disk._entries.get("r", [])]
