@@ -13,7 +13,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from actum import Agent, Context, ToolCall, tool
+from actum import Agent, Context, Limits, ToolCall, tool
 from actum.call.journal import MemoryJournal
 from actum.core.event import RunResult
 from actum.core.interfaces import Request
@@ -146,7 +146,8 @@ class LifeOfCalls(RuleBasedStateMachine):
         return "All done."
 
     def agent(self, process: Process, strike: tuple[int, Where] | None = None) -> Agent:
-        return Agent(ScriptedModel(self.script), self.world.tools(process, strike), journal=process)
+        tools = self.world.tools(process, strike)
+        return Agent(ScriptedModel(self.script), tools, journal=process, limits=Limits(repeats=99))
 
     def process(self, at: int | None = None, where: Where = "after") -> Process:
         return Process(self.world.disk, at, where)
@@ -237,5 +238,5 @@ class LifeOfCalls(RuleBasedStateMachine):
 
 @pytest.mark.row("C7")
 def test_the_life_of_a_call_whatever_happens_to_its_process() -> None:
-    LifeOfCalls.TestCase.settings = settings(max_examples=60, stateful_step_count=12, deadline=None)
+    LifeOfCalls.TestCase.settings = settings(max_examples=300, stateful_step_count=15, deadline=None)
     LifeOfCalls.TestCase("runTest").runTest()
