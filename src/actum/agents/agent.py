@@ -26,7 +26,7 @@ from ..call.path import CallPath, Scope
 from ..call.plan import Terms
 from ..call.recording import Recording
 from ..call.resolve import Catalog
-from ..core.call import MediaPart, ToolResult
+from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
@@ -332,7 +332,7 @@ class Agent:
             if not before.run_id:
                 raise UnknownName(f"there is no conversation {conversation!r} in this journal")
             wording = Wording.for_text("".join(said.text for said in before.messages if isinstance(said, UserMessage)))
-            ask, run_id = UserMessage.of(wording.compact()), new_id("run")
+            ask, run_id = UserMessage((TextPart(wording.compact()),), "developer"), new_id("run")
             started = Started(
                 agent=self.name,
                 model=self.model.name,
@@ -371,7 +371,7 @@ class Agent:
         started = Started(
             agent=self.name,
             model=self.model.name,
-            said=(UserMessage.of(task),),
+            said=(msgspec.structs.replace(UserMessage.of(task), source="agent"),),
             instructions=self._render_instructions(task),
             tools=(await self._listed()).digest,
             limits=self._limits_recorded,
@@ -419,6 +419,8 @@ class Agent:
         started = recording.beginning()
         messages = [*await history(self.journal, started.previous, started.seen), *started.said]
         wording = Wording.for_text(_question(started))
+        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
+        transcript = Transcript([*opening, *messages])
         scope = Scope(
             run_id=run_id,
             journal=self.journal,
@@ -430,6 +432,7 @@ class Agent:
             emit=emit,
             secrets=self._secrets,
             redaction=self._redaction,
+            heard=transcript,
         )
         terms = Terms(
             policy=self._policy,
@@ -441,8 +444,6 @@ class Agent:
         )
         catalog = await self._listed()
         path = CallPath(scope, catalog, terms, self.limits, self._breakers)
-        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
-        transcript = Transcript([*opening, *messages])
         driver = Driver(
             scope=scope,
             model=self.model,

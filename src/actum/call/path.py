@@ -42,11 +42,14 @@ from ..core.errors import (
 from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
 from ..core.interfaces import Clock, Context, Found, Journal, Probing, Toolset, Waiting
 from ..core.json import Json, JsonObject
+from ..core.message import Message
+from ..core.provenance import Origins
 from ..core.record import Asked, Intended, Refused, Settled, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from .breaker import Breakers
 from .limit import Limits
+from .origin import OriginIndex
 from .plan import Plan, Terms, decide, same_arguments
 from .recording import Place, Recording
 from .resolve import Catalog
@@ -78,6 +81,7 @@ class Scope(Struct, kw_only=True):
         secrets: that tools may ask for.
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
+        heard: the conversation, to look up where an argument came from.
     """
 
     run_id: str
@@ -91,6 +95,7 @@ class Scope(Struct, kw_only=True):
     secrets: Mapping[str, str] = {}
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
+    heard: Sequence[Message] = ()
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""
@@ -116,6 +121,7 @@ class CallPath:
         self._scope = scope
         self._terms = terms
         self._limits = limits
+        self._origins = OriginIndex(scope.heard, self._trusted)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
@@ -125,6 +131,11 @@ class CallPath:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.polled
+
+    def _trusted(self, name: str) -> tuple[str, ...]:
+        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
+        bound = self.catalog.get(name)
+        return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
 
     async def perform_all(
         self, calls: Sequence[ToolCall], reply: int, refusals: Mapping[int, CallError]
@@ -233,6 +244,7 @@ class CallPath:
             call=plan.call,
             version=plan.bound.tool.digest,
             rule=plan.decision.rule,
+            origins=self._origins_of(plan.call),
         )
         self._write_question(asked)
         return asked
@@ -282,7 +294,7 @@ class CallPath:
 
     def _ask_doubt(self, call: ToolCall, place: Place) -> Asked:
         """Only a person can say what became of it."""
-        asked = Asked(new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call)
+        asked = Asked(new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins_of(call))
         self._write_question(asked)
         return asked
 
@@ -365,6 +377,7 @@ class CallPath:
                 plan.key,
                 plan.decision.rule,
                 plan.repairs,
+                {} if tool.reads_only else self._origins_of(plan.call),
             ),
         )
         scope.recording.note_attempt(place, attempt)
@@ -384,6 +397,7 @@ class CallPath:
                     index=place.index,
                     call=pending.call,
                     run=waiting.run_id,
+                    origins=pending.origins,
                 )
             )
         return pending
@@ -422,6 +436,9 @@ class CallPath:
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
         return ToolResult(plan.said.id, error=error.failure()), error, detail
+
+    def _origins_of(self, call: ToolCall) -> Origins:
+        return self._origins.of(call.arguments)
 
     def _context(self, plan: Plan, attempt: int) -> Context:
         return Context(
@@ -514,7 +531,7 @@ def _checked(result: ToolResult, plan: Plan) -> ToolResult:
 
 
 def _pending(asked: Asked) -> Pending:
-    return Pending(asked.id, asked.kind, asked.message, asked.call)
+    return Pending(asked.id, asked.kind, asked.message, asked.call, asked.origins)
 
 
 def _translate(bug: BaseException) -> CallError:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from .call import ToolCall, ToolResult
 from .json import Json
 from .message import Message, Reply, Usage
+from .provenance import Origins
 from .record import AskedKind
 
 
@@ -122,12 +123,14 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
             has no outcome.
         call: the call that waits, with the arguments that would be used.
         message: what to show.
+        origins: where each argument of the call came from, by its path.
     """
 
     id: str
     kind: AskedKind
     message: str
     call: ToolCall | None = None
+    origins: Origins = {}
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

@@ -33,6 +33,7 @@ from .call import ToolCall, ToolResult
 from .errors import JournalError
 from .json import JsonObject
 from .message import Message, Reply, Usage, UserMessage
+from .provenance import Origins
 
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
@@ -109,6 +110,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
         key: the idempotency key.
         rule: the policy rule that allowed it, or the approval.
         repairs: what was mended in the arguments.
+        origins: where each argument came from, for a call that may change something.
     """
 
     reply: int
@@ -120,6 +122,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     key: str
     rule: str = ""
     repairs: tuple[str, ...] = ()
+    origins: Origins = {}
 
 
 class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
@@ -168,6 +171,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         version: digest of the tool's definition that is asked about.
         rule: the rule that wants it.
         run: the child run that waits, where it is not this one.
+        origins: where each argument came from.
     """
 
     id: str
@@ -179,6 +183,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     version: str = ""
     rule: str = ""
     run: str = ""
+    origins: Origins = {}
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
