@@ -13,6 +13,7 @@ from msgspec import Struct
 from .call import ToolCall, ToolResult
 from .json import Json
 from .message import Message, Reply, Usage
+from .record import AskedKind
 
 
 class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
@@ -116,14 +117,15 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
 
     Attributes:
         id: what an answer is given under.
-        kind: `approval` of a call by a person, an `answer` by the user, or the `result` of a call that the program
-            itself is to make, because its tool is a bare definition.
+        kind: `approval` of a call by a person, an `answer` by the user, the `result` of a call that the program itself
+            is to make, because its tool is a bare definition, or a `doubt`: whether a call happened that was begun and
+            has no outcome.
         call: the call that waits, with the arguments that would be used.
         message: what to show.
     """
 
     id: str
-    kind: Literal["approval", "answer", "result"]
+    kind: AskedKind
     message: str
     call: ToolCall | None = None
 

@@ -30,6 +30,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         result: JSON Schema of the structured result, where it is known.
         effects: what using it does. None: not declared, which for a foreign tool means it may do anything.
         idempotent: doing it twice with the same arguments is as good as once.
+        probed: its toolset can find out whether a call that was interrupted happened.
         foreign: it comes from another party (an MCP server, an agent, an API) and its own word is not trusted.
         approval: every use waits for a person's approval, whatever the policy says.
         sequential: must not run beside other calls of the same turn.
@@ -50,6 +51,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     result: JsonObject | None = None
     effects: frozenset[Effects] | None = None
     idempotent: bool = False
+    probed: bool = False
     foreign: bool = False
     approval: bool = False
     sequential: bool = False
