@@ -43,18 +43,20 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     found: dict[str, Rows] = {}
+    missed = False
     for name in arguments.only or TABLES:
         title, table = TABLES[name]
         try:
             found[name] = table(arguments.rounds)
         except NotFetched as error:
             print(f"\n{title}\n  {error}", file=sys.stderr)
+            missed = True
             continue
         if not arguments.json:
             show(title, found[name])
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False))
-    sys.exit(len(found) < len(arguments.only or TABLES))
+    sys.exit(missed)
 
 
 if __name__ == "__main__":
