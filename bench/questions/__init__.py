@@ -7,7 +7,7 @@ judge gets the calls and the text that came. Files: `questions.jsonl` (frozen; i
 How an expectation is written: `arguments` lists for each parameter the values that are right. Beside plain values:
 
     {"$absent": true}                       the parameter may as well be left out
-    {"$has": [...], "$lacks": [...]}        free text with these words in it, and without those
+    {"$has": [...], "$lacks": [...]}        free text with all of these words in it, and none of those
     {"$result": 391}                        an expression with this result
     an object or a list of objects          whose every value is again such a list
 
@@ -21,13 +21,13 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
-from itertools import permutations
+from itertools import permutations, product
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from actum.core.call import ToolCall
 from actum.core.errors import ToolError
@@ -38,7 +38,7 @@ from actum.toolsets.everyday import everyday_tools
 from actum.toolsets.everyday.calculator import calculate
 
 Language = Literal["zh", "en"]
-Choices = dict[str, list[Json]]
+Choices = dict[str, Annotated[list[Json], Meta(min_length=1)]]
 """For each parameter the values that are right."""
 
 HERE = Path(__file__).parent
@@ -94,7 +94,7 @@ def load() -> tuple[Question, ...]:
         ValueError: the set is not consistent; the message has a line for each problem.
     """
     questions = tuple(msgspec.json.decode(line, type=Question) for line in _lines()[1:])
-    if problems := [problem for question in questions for problem in _problems(question)]:
+    if problems := [problem for question in questions for problem in problems_of(question)]:
         raise ValueError("\n".join(problems))
     return questions
 
@@ -132,6 +132,11 @@ def judge(question: Question, calls: Sequence[ToolCall], text: str) -> Verdict:
     return Verdict(False, "; ".join(min(row, key=_worse) for row in faults if all(row)) or "a call came twice")
 
 
+def right_calls(question: Question) -> list[ToolCall]:
+    """Calls that the judge lets pass: of each parameter the first choice."""
+    return [ToolCall(str(at), call.name, next(_samples(call.arguments))) for at, call in enumerate(question.calls)]
+
+
 def _asking_words(ask: dict[str, tuple[str, ...]]) -> Iterator[str]:
     for name, words in ask.items():
         yield from (name, name.replace("_", " "), *words)
@@ -167,9 +172,9 @@ def _fits(came: Json, wanted: Json, schema: JsonObject) -> bool:
     match wanted:
         case {"$absent": True}:
             return False
-        case {"$has": list(words), **rest}:
-            text, others = _plain(str(came)), rest.get("$lacks", [])
-            return all(_plain(str(w)) in text for w in words) and not any(_plain(str(w)) in text for w in _list(others))
+        case {"$has": list(words), "$lacks": list(others)}:
+            text = _plain(came) if isinstance(came, str) else ""
+            return all(_plain(str(word)) in text for word in words) and not any(_plain(str(o)) in text for o in others)
         case {"$result": number}:
             return _result(came) == number
         case dict():
@@ -178,7 +183,8 @@ def _fits(came: Json, wanted: Json, schema: JsonObject) -> bool:
             return isinstance(came, list) and _fits_list(came, wanted, schema)
         case str():
             return isinstance(came, str) and (_plain(came) == _plain(wanted) or _moment(came, wanted, schema))
-    return isinstance(came, bool) == isinstance(wanted, bool) and came == wanted
+        case _:
+            return isinstance(came, bool) == isinstance(wanted, bool) and came == wanted
 
 
 def _fits_list(came: list[Json], wanted: list[Json], schema: JsonObject) -> bool:
@@ -222,7 +228,7 @@ def _lines() -> tuple[bytes, ...]:
     return tuple((HERE / "questions.jsonl").read_bytes().splitlines())
 
 
-def _problems(question: Question) -> Iterator[str]:
+def problems_of(question: Question) -> Iterator[str]:
     """What a careful reader would complain of: tools that are not there, expectations that no schema allows."""
     offered = {name: tools()[name] for name in question.tools if name in tools()}
     yield from (f"{question.id}: there is no tool {name}" for name in question.tools if name not in offered)
@@ -244,25 +250,27 @@ def _problems(question: Question) -> Iterator[str]:
 
 def _samples(choices: Choices) -> Iterator[JsonObject]:
     """Arguments that are right: each choice of each parameter once, with the first choice of the others."""
-    first: JsonObject = {name: _sample(choice[0]) for name, choice in choices.items() if choice[0] != ABSENT}
+    first = {name: next(_values(choice[0])) for name, choice in choices.items() if choice[0] != ABSENT}
     yield first
     for name, choice in choices.items():
-        yield from (first | {name: _sample(value)} for value in choice if value != ABSENT)
+        yield from (first | {name: value} for each in choice if each != ABSENT for value in _values(each))
         if ABSENT in choice:
             yield {key: value for key, value in first.items() if key != name}
 
 
-def _sample(value: Json) -> Json:
-    match value:
-        case {"$has": list(words)}:
-            return " ".join(map(str, words))
+def _values(choice: Json) -> Iterator[Json]:
+    """Values that this choice lets pass: one for each way in which it can be read."""
+    match choice:
+        case {"$has": list(words), "$lacks": list()}:
+            yield " ".join(map(str, words))
         case {"$result": number}:
-            return str(number)
+            yield str(number)
         case dict():
-            return {name: _sample(choice[0]) for name, choice in _choices(value).items() if choice[0] != ABSENT}
+            yield from _samples(_choices(choice))
         case list():
-            return [_sample(item) for item in value]
-    return value
+            yield from map(list, product(*map(_values, choice)))
+        case _:
+            yield choice
 
 
 def _choices(value: JsonObject) -> Choices:
