@@ -129,12 +129,9 @@ def judge(question: Question, calls: Sequence[ToolCall], text: str) -> Verdict:
     faults = [[_fault(expected, call) for call in calls] for expected in question.calls]
     if any(not any(faults[i][j] for i, j in enumerate(order)) for order in permutations(range(len(calls)))):
         return Verdict(True)
-    return Verdict(False, "; ".join(min(row, key=_worse) for row in faults if all(row)) or "a call came twice")
-
-
-def right_calls(question: Question) -> list[ToolCall]:
-    """Calls that the judge lets pass: of each parameter the first choice."""
-    return [ToolCall(str(at), call.name, next(_samples(call.arguments))) for at, call in enumerate(question.calls)]
+    return Verdict(
+        False, "; ".join(min(row, key=_is_another_tool) for row in faults if all(row)) or "a call came twice"
+    )
 
 
 def _asking_words(ask: dict[str, tuple[str, ...]]) -> Iterator[str]:
@@ -142,8 +139,7 @@ def _asking_words(ask: dict[str, tuple[str, ...]]) -> Iterator[str]:
         yield from (name, name.replace("_", " "), *words)
 
 
-def _worse(fault: str) -> bool:
-    """Another tool is worse than another argument."""
+def _is_another_tool(fault: str) -> bool:
     return fault.startswith("not ")
 
 
@@ -162,16 +158,16 @@ def _fault_of_object(came: JsonObject, choices: Choices, schema: JsonObject) -> 
             return f"{name} is missing"
         if name in came and not any(_fits(came[name], value, properties[name]) for value in choice):
             return f"{name} is {_told(came[name])}, not {' or '.join(map(_told, choice))}"
-    for name in came.keys() - choices.keys():
-        if name not in properties or came[name] != properties[name].get("default", ABSENT):
-            return f"{name} was not asked for: {_told(came[name])}"
+    for name, value in came.items():
+        if name not in choices and (name not in properties or not _fits(value, ABSENT, properties[name])):
+            return f"{name} was not asked for: {_told(value)}"
     return ""
 
 
 def _fits(came: Json, wanted: Json, schema: JsonObject) -> bool:
     match wanted:
         case {"$absent": True}:
-            return False
+            return came == schema.get("default", ABSENT)
         case {"$has": list(words), "$lacks": list(others)}:
             text = _plain(came) if isinstance(came, str) else ""
             return all(_plain(str(word)) in text for word in words) and not any(_plain(str(o)) in text for o in others)
@@ -242,14 +238,14 @@ def problems_of(question: Question) -> Iterator[str]:
             continue
         schema = compile_schema(offered[call.name].parameters, where=call.name)
         names = offered[call.name].property_schemas()
-        for arguments in _samples(call.arguments):
+        for arguments in right_arguments(call.arguments):
             told = [f"{problem.path}: {problem.expected}" for problem in schema.problems(arguments)]
             told += [f"{name} is no parameter" for name in arguments if name not in names]
             yield from (f"{question.id}: {call.name}: {each}" for each in told)
 
 
-def _samples(choices: Choices) -> Iterator[JsonObject]:
-    """Arguments that are right: each choice of each parameter once, with the first choice of the others."""
+def right_arguments(choices: Choices) -> Iterator[JsonObject]:
+    """Arguments that the judge lets pass: each choice of each parameter once, with the first choice of the others."""
     first = {name: next(_values(choice[0])) for name, choice in choices.items() if choice[0] != ABSENT}
     yield first
     for name, choice in choices.items():
@@ -266,7 +262,7 @@ def _values(choice: Json) -> Iterator[Json]:
         case {"$result": number}:
             yield str(number)
         case dict():
-            yield from _samples(_choices(choice))
+            yield from right_arguments(_choices(choice))
         case list():
             yield from map(list, product(*map(_values, choice)))
         case _:

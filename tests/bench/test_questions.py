@@ -10,7 +10,7 @@ import pytest
 
 from actum.core.call import ToolCall
 from actum.core.json import Json
-from bench.questions import HERE, ExpectedCall, Question, Verdict, judge, load, now, problems_of, right_calls, tools
+from bench.questions import HERE, ExpectedCall, Question, Verdict, judge, load, now, problems_of, right_arguments, tools
 
 FROZEN = {
     "questions.jsonl": "0256b49e7c8bd8b70344695619474d19aa5e9f8d63bcd81f3bfd2b22c5daf9a2",
@@ -21,11 +21,11 @@ FROZEN = {
 QUESTIONS = load()
 
 
-def calling(name: str, **arguments: Json) -> ToolCall:
+def calling(name: str, /, **arguments: Json) -> ToolCall:
     return ToolCall(id="1", name=name, arguments=arguments)
 
 
-def expecting(name: str, **choices: list[Json]) -> Question:
+def expecting(name: str, /, **choices: list[Json]) -> Question:
     return Question("en-000", "en", "…", (name,), calls=(ExpectedCall(name, choices),))
 
 
@@ -61,13 +61,22 @@ def test_all_are_asked_on_a_wednesday_morning() -> None:
     assert now("zh").isoweekday() == 3
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
-def test_the_right_answer_is_right_and_a_call_more_or_less_is_not(question: Question) -> None:
-    calls, text = right_calls(question), " ".join(question.ask)
-    assert judge(question, calls, text) == Verdict(True)
-    assert judge(question, calls[::-1], text) == Verdict(True)
-    assert not judge(question, [*calls, calling("calculate", expression="0")], text).ok
-    assert not (calls and judge(question, calls[1:], text).ok)
+def test_the_right_answer_is_right_and_a_call_more_or_less_is_not() -> None:
+    for question in QUESTIONS:
+        calls = [calling(call.name, **next(right_arguments(call.arguments))) for call in question.calls]
+        text = " ".join(question.ask)
+        assert judge(question, calls, text) == Verdict(True), question.id
+        assert judge(question, calls[::-1], text) == Verdict(True), question.id
+        assert not judge(question, [*calls, calling("calculate", expression="0")], text).ok, question.id
+        assert not (calls and judge(question, calls[1:], text).ok), question.id
+
+
+def test_every_choice_that_is_listed_is_right() -> None:
+    for question in QUESTIONS:
+        for call in question.calls:
+            alone = msgspec.structs.replace(question, calls=(call,))
+            for arguments in right_arguments(call.arguments):
+                assert judge(alone, [calling(call.name, **arguments)], "").ok, (question.id, arguments)
 
 
 @pytest.mark.parametrize(
@@ -110,6 +119,12 @@ def test_what_may_be_left_out_and_what_is_the_default_make_no_difference(also: d
 )
 def test_a_wrong_argument_is_told(also: dict[str, Json], why: str) -> None:
     assert why in judge(HOTEL, [calling("book_hotel", **(ROME | also))], "").why
+
+
+def test_what_may_be_left_out_may_be_given_as_its_default() -> None:
+    question = expecting("play_music", shuffle=[True, {"$absent": True}])
+    for arguments in ({}, {"shuffle": False}, {"shuffle": True}):
+        assert judge(question, [calling("play_music", **arguments)], "").ok
 
 
 def test_a_missing_argument_and_another_tool_are_told() -> None:
