@@ -41,7 +41,7 @@ class AtTerminal:
             return None
         self._terminal.waiting.end()
         try:
-            return self._approve(pending) if pending.kind == "approval" else self._answer(pending)
+            return _WAYS[pending.kind](self, pending)
         except KeyboardInterrupt:
             raise asyncio.CancelledError from None
 
@@ -64,6 +64,24 @@ class AtTerminal:
                 case _:
                     pass  # asked again: nothing is taken for a yes or a no that is neither
 
+    def _clear_up(self, pending: Pending) -> Answer | None:
+        show_pending(self._terminal, pending, None)
+        while True:
+            typed = self._terminal.ask(f"{INDENT}did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]ater: ")
+            match "later" if typed is None else typed.strip().lower():
+                case "y" | "yes":
+                    return Answer("done", by=who())
+                case "n" | "no":
+                    return Answer("not_done", by=who())
+                case "a" | "again":
+                    return Answer("retry", by=who())
+                case "u" | "unknown":
+                    return Answer("unknown", by=who())
+                case "l" | "later":
+                    return None
+                case _:
+                    pass
+
     def _answer(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, None)
         while True:
@@ -72,13 +90,21 @@ class AtTerminal:
                 return None if typed is None else Answer("answer", typed.strip(), who())
 
 
+_WAYS = {
+    "approval": AtTerminal._approve,
+    "doubt": AtTerminal._clear_up,
+    "answer": AtTerminal._answer,
+    "result": AtTerminal._answer,
+}
+
+
 def show_pending(
     terminal: Terminal, pending: Pending, characters: int | None, *, console: Console | None = None
 ) -> None:
     """What waits for a person: for a call every argument in full, up to so many characters each. On stderr, if not said
     otherwise."""
     console = console or terminal.err
-    label = {"approval": "approve?", "answer": "asked", "result": "yours"}[pending.kind]
+    label = {"approval": "approve?", "answer": "asked", "result": "yours", "doubt": "in doubt"}[pending.kind]
     if pending.call is None:
         terminal.line(label, styled((pending.message, "bold")), "bold magenta", console=console)
         return

@@ -34,7 +34,6 @@ from .errors import JournalError
 from .json import JsonObject
 from .message import Message, Reply, Usage, UserMessage
 
-
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
 
@@ -56,6 +55,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         parent: the run whose call started this one.
         forked: the run that this one branched off from; it has that run's entries up to `fork_at`, numbered alike.
         fork_at: number of the last entry that was taken over.
+        compacts: the run only makes a summary of the conversation; see `Compacted`.
     """
 
     agent: str
@@ -71,6 +71,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     parent: str = ""
     forked: str = ""
     fork_at: int = 0
+    compacts: bool = False
 
 
 class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
@@ -150,8 +151,8 @@ class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
 
 AskedKind = Literal["approval", "answer", "result", "doubt"]
 Verdict = Literal["approve", "deny", "answer", "done", "not_done", "retry", "unknown"]
-"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did not,
-make the call again, nobody can tell."""
+"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did
+not, make the call again, nobody can tell."""
 
 
 class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
@@ -159,8 +160,8 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
 
     Attributes:
         id: what the answer is given under.
-        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or `doubt`:
-            whether a call happened that was begun and has no outcome.
+        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or
+            `doubt`: whether a call happened that was begun and has no outcome.
         message: what the person is shown.
         reply, index: the call that waits; for a question, `index` is -1.
         call: the call with the arguments that would be used.
@@ -195,7 +196,7 @@ class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
 
     Attributes:
         summary: in whose place it stands.
-        keep: so many of the latest messages before stay as they are.
+        keep: so many of the latest runs before stay as they are.
     """
 
     summary: str

@@ -18,11 +18,12 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from typing import Any, Generic, Self, overload
 
+from msgspec import structs
 from typing_extensions import ParamSpec, TypeVar
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import BadTool, UnknownTool
-from ..core.interfaces import Context
+from ..core.interfaces import Context, Found
 from ..core.json import JsonObject
 from ..core.signature import ToolWarning, describe
 from ..core.tool import Effects, Tool
@@ -64,6 +65,7 @@ class FunctionTool(Generic[P, R]):
         self._receiver = not isinstance(function, staticmethod) and _has_receiver(inner)
         self._signature = describe(inner, name=name, description=description, receiver=self._receiver)
         self._runs = _way_to_run(inner)
+        self._look: FunctionTool | None = None
         self.warnings = self._signature.warnings
         self.definition = Tool(
             name=self._signature.name,
@@ -116,8 +118,48 @@ class FunctionTool(Generic[P, R]):
         bound: FunctionTool[..., R] = copy.copy(self)
         bound._function = self._function.__get__(instance, owner)
         bound._receiver = False
+        if self._look is not None and self._look._receiver:
+            bound._look = self._look.__get__(instance, owner)
         functools.update_wrapper(bound, bound._function, updated=())
         return bound
+
+    def probe(self, look: Callable[..., object]) -> Callable[..., object]:
+        """Make a function the probe of this tool: it looks, changing nothing, whether a call happened.
+
+        It is asked when the program was interrupted during a call, or a call failed without a word of what it did. It
+        takes those of the tool's parameters that it names, and a `Context`, whose `key` the call was made with. It says
+        False: it did not happen; None: nobody can tell; True: it did; anything else: it did, and this is its result.
+
+        >>> paid: dict[str, int] = {}
+        >>> @tool(effects={"spend"})
+        ... def pay(amount: int, ctx: Context) -> str:
+        ...     paid[ctx.key] = amount
+        ...     return f"paid {amount}"
+        >>> @pay.probe
+        ... def was_paid(ctx: Context) -> bool:
+        ...     return ctx.key in paid
+        >>> pay.definition.probed
+        True
+        """
+        self._look = FunctionTool(look, name=self.name, description="Looks whether a call happened.")
+        self.definition = structs.replace(self.definition, probed=True)
+        return look
+
+    async def look(self, call: ToolCall, context: Context) -> Found:
+        """Ask the probe; see `Probing`."""
+        if self._look is None:
+            return Found("unknown")
+        named = {
+            name: value for name, value in call.arguments.items() if name in self._look.definition.property_schemas()
+        }
+        came = await self._look.call(structs.replace(call, arguments=named), context)
+        match came:
+            case None | False:
+                return Found("unknown" if came is None else "not_done")
+            case Found():
+                return came
+            case _:
+                return Found("done", None if came is True else result_of(call.id, came))
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Call the function with the arguments of a call.
@@ -131,13 +173,16 @@ class FunctionTool(Generic[P, R]):
             CallError: raised by the function itself, or its arguments or its result do not fit their types.
             Exception: whatever else the function raised.
         """
+        return result_of(call.id, await self.call(call, context))
+
+    async def call(self, call: ToolCall, context: Context) -> object:
+        """What the function returned; see `execute`."""
         arguments = self._signature.bind(call.arguments, context)
         function: Callable[..., Any] = self._function
         try:
-            value = await (function(**arguments) if self._runs is None else self._runs(function, arguments, context))
+            return await (function(**arguments) if self._runs is None else self._runs(function, arguments, context))
         except SystemExit as error:  # a script's way to end; it must not end the program that called it
             raise RuntimeError("the tool called sys.exit") from error
-        return result_of(call.id, value)
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
@@ -211,7 +256,6 @@ class FunctionToolset:
             if each.name in self._by_name:
                 raise BadTool(f"two tools are called {each.name!r}: give one of them another `name`")
             self._by_name[each.name] = each
-        self._definitions = tuple(each.definition for each in self.tools)
 
     @property
     def generation(self) -> int:
@@ -220,7 +264,7 @@ class FunctionToolset:
 
     async def list_tools(self) -> Sequence[Tool]:
         """The definitions, in the order in which the functions were given."""
-        return self._definitions
+        return tuple([each.definition for each in self.tools])
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Call the function of this name; see `FunctionTool.execute`."""
@@ -228,6 +272,11 @@ class FunctionToolset:
         if found is None:
             raise UnknownTool(f"There is no tool called {call.name[:64]!r}.")
         return await found.execute(call, context)
+
+    async def probe(self, call: ToolCall, context: Context) -> Found:
+        """Ask the probe of the function of this name."""
+        found = self._by_name.get(call.name)
+        return Found("unknown") if found is None else await found.look(call, context)
 
 
 def methods_of(thing: object) -> FunctionToolset:
