@@ -13,7 +13,8 @@ from actum.dialects import dialect
 from actum.dialects.base import ApiDialect
 from tests.dialects.api_corpus import CORPUS
 
-APIS: dict[str, ApiDialect] = {name: dialect(name) for name in ("anthropic_messages", "gemini_content", "openai_chat")}
+NAMES = ("anthropic_messages", "gemini_content", "openai_chat", "openai_responses")
+APIS: dict[str, ApiDialect] = {name: dialect(name) for name in NAMES}
 MEDIA = {"whole_file", "whole_image"}
 """Not every API has a place for these; they are then described in words."""
 WIRES = sorted(path for name in APIS for path in (CORPUS / name).glob("*.wire") if path.stem not in MEDIA)

@@ -20,6 +20,7 @@ from ..protocols.sse import sse
 from .anthropic_messages_decoder import BLOCKS, INVALID
 from .block_extras import Block, alone, weave
 from .call_wire import WireIds, arguments_object, arguments_text
+from .signatures import ANTHROPIC, carried
 from .token_count import count
 
 DEFAULT_ID = "msg_actum"
@@ -52,9 +53,10 @@ def call_block(wire_id: str, name: str, call: ToolCall) -> Block:
 
 def thought_block(part: ReasoningPart) -> Block:
     """A thought as a block."""
+    signature = carried(part, ANTHROPIC)
     if part.redacted:
-        return {"type": "redacted_thinking", "data": part.signature}
-    return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        return {"type": "redacted_thinking", "data": signature}
+    return {"type": "thinking", "thinking": part.text, "signature": signature}
 
 
 def encode_reply(reply: Reply) -> bytes:
@@ -93,10 +95,10 @@ class MessagesEncoder:
         match delta:
             case TextDelta(text, refusal):
                 return self._more("text", "" if refusal else text)
-            case ReasoningDelta(text, signature, redacted):
+            case ReasoningDelta(text, signature, redacted, by):
                 if redacted:
-                    return self._block(thought_block(ReasoningPart("", signature, redacted)))
-                return self._more("thinking", text) + self._signed(signature)
+                    return self._block(thought_block(ReasoningPart("", signature, redacted, by)))
+                return self._more("thinking", text) + self._signed(carried(delta, ANTHROPIC))
             case CallDelta(index, name, arguments, id_):
                 return self._call_piece(index, name, arguments, id_)
             case CallSaid():
