@@ -7,15 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actum.core.call import TextPart
 from actum.core.interfaces import Request
 from actum.core.json import JsonObject
-from actum.core.message import Message, ReasoningPart, Reply, TextPart, UserMessage
+from actum.core.message import Message, ReasoningPart, Reply, UserMessage
 from actum.dialects import dialect
 from actum.dialects.base import ApiDialect
+from actum.dialects.catalog import ApiName
 from actum.dialects.signatures import carried, claimed
 
 SIGNED = {"anthropic_messages": "anthropic", "gemini_content": "gemini", "openai_responses": "openai"}
-APIS: dict[str, ApiDialect] = {name: dialect(name) for name in (*SIGNED, "openai_chat", "openai_functions")}
+NAMES: tuple[ApiName, ...] = (
+    *("anthropic_messages", "gemini_content", "openai_responses"),
+    *("openai_chat", "openai_functions"),
+)
+APIS: dict[str, ApiDialect] = {name: dialect(name) for name in NAMES}
 MESSAGES = {"anthropic_messages": "messages", "gemini_content": "contents", "openai_responses": "input"}
 
 

@@ -14,12 +14,14 @@ from typing import cast
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart
 from ..protocols.sse import sse
 from .anthropic_messages_decoder import BLOCKS, INVALID
 from .block_extras import Block, alone, weave
 from .call_wire import WireIds, arguments_object, arguments_text
+from .error_answer import anthropic_error
 from .signatures import ANTHROPIC, carried
 from .token_count import count
 
@@ -114,6 +116,10 @@ class MessagesEncoder:
         events += [self._stop(), self._begin()]
         events.append(_event("message_delta", {"delta": _outcome(reply), "usage": _usage_object(reply)}))
         return b"".join([*events, _event("message_stop", {})])
+
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own."""
+        return sse(_encode(anthropic_error(error)), "error")
 
     def _call_piece(self, index: int, name: str, arguments: str, id_: str) -> bytes:
         """The block begins with the first of the arguments, since only then the name is known to be whole."""

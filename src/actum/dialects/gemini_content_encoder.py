@@ -10,12 +10,14 @@ from __future__ import annotations
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart
 from ..protocols.sse import sse
 from .block_extras import Block, alone, weave
 from .call_wire import arguments_object
 from .data_url import base64_text
+from .error_answer import gemini_error
 from .gemini_content_decoder import PARTS, REFUSALS
 from .signatures import GEMINI, carried
 
@@ -109,6 +111,10 @@ class ContentEncoder:
             events, left = [], weave(reply, PARTS, _written)
         events += [self._parts([part]) for part in left]
         return b"".join([*events, sse(_encode(_answer(self._id, self._model, [], _outcome(reply)) | _usage(reply)))])
+
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own."""
+        return sse(_encode(gemini_error(error)))
 
     def _in_order(self) -> bytes:
         """The calls that all before them were told of: a later one may be whole first."""

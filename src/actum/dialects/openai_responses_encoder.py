@@ -14,11 +14,13 @@ from typing import cast
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.json import Json, JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
 from .call_wire import WireIds, arguments_text
+from .error_answer import openai_error
 from .openai_responses_items import ITEMS, OWN_ID, image_item, thought_item, woven
 from .signatures import OPENAI, carried
 
@@ -107,6 +109,16 @@ class ResponsesEncoder:
             self._end("incomplete" if reason else "completed")
         self.response = self._response("incomplete" if reason else "completed", reply, reason)
         self._event("response.incomplete" if reason else "response.completed", response=self.response)
+        return self._taken()
+
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own.
+
+        The event is documented with its fields beside its type and comes from OpenAI with them in `error`, which is
+        where the official client looks before it raises.
+        """
+        said = openai_error(error)
+        self._event("error", code=said["code"] or said["type"], message=said["message"], param=None, error=said)
         return self._taken()
 
     def _tell(self, reply: Reply) -> None:
