@@ -20,6 +20,7 @@ from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
 from .core.tool import Tool
+from .dialects.transcode import Transcoder, transcode
 from .toolsets.function import tool
 
 __all__ = [
@@ -38,6 +39,8 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "Toolset",
+    "Transcoder",
     "Video",
     "tool",
+    "transcode",
 ]
