@@ -48,7 +48,7 @@ def test_each_api_has_its_own_names() -> None:
     assert places(
         "gemini_content",
         contents=[{"parts": [{"text": "Hi", "video_metadata": {"fps": 1}}]}, {"role": "model", "parts": [{"new": 1}]}],
-        tools=[{"function_declarations": [{"name": "f", "behavior": "BLOCKING"}]}, {"google_search": {}}],
+        tools=[{"function_declarations": [{"name": "f", "behavior": "BLOCKING"}]}, {"google_maps": {"new": 1}}],
     ) == ["contents[0].parts[0].videoMetadata", "tools[0].functionDeclarations[0].behavior"]
 
 

@@ -93,6 +93,7 @@ def unread(wire: bytes, source: str, target: str) -> Iterator[Loss]:
     body = cast(JsonObject, read_json(wire))
     if source == "gemini_content":
         body = camel(body)
+        body["tools"] = _declarations(body.get("tools"))
     if read := _READ.get(source):
         for name in read.within:
             yield from _look(body.get(name), name, read, source)
@@ -128,8 +129,11 @@ def _is_kept_whole(item: JsonObject, path: str) -> bool:
     if path.startswith("input["):
         return path.count(".") == 0 and kind is not None and kind not in _HEARD_ITEMS
     if path.startswith("tools[") and path.count(".") == 0:
-        return kind not in (None, "function", "custom") or not item.keys().isdisjoint(_GEMINI_TOOLS)
+        return kind not in (None, "function", "custom")
     return False
 
 
-_GEMINI_TOOLS = frozenset({"googleSearch", "codeExecution", "urlContext", "googleSearchRetrieval"})
+def _declarations(tools: Json) -> list[Json]:
+    """Gemini's tools without its own, which are kept whole."""
+    found = [camel(tool) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    return [{"functionDeclarations": tool.get("functionDeclarations")} for tool in found]
