@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Annotated
 
 import msgspec
@@ -16,7 +15,7 @@ from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
 from ..transport.http import HttpFailure, post
 from . import options
-from .approve import show_pending
+from .approve import read_pairs, show_pending
 from .options import JournalFlag, JsonFlag
 from .run import DONE
 from .terminal import Terminal, duration, said, who
@@ -101,7 +100,7 @@ def edit(
     return _answer(
         journal,
         ask_id,
-        Answer("approve", by=by or who(), arguments={**one.asked.call.arguments, **_read_pairs(arguments)}),
+        Answer("approve", by=by or who(), arguments={**one.asked.call.arguments, **read_pairs(arguments)}),
     )
 
 
@@ -182,26 +181,12 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     return DONE
 
 
-def _read_pairs(pairs: list[str]) -> JsonObject:
-    found: JsonObject = {}
-    for pair in pairs:
-        name, sign, text = said(pair).partition("=")
-        if not sign or not name:
-            raise UsageError(f"{pair!r}: write NAME=VALUE")
-        try:
-            found[name] = json.loads(text)
-        except ValueError:
-            found[name] = text
-    return found
-
-
 def _what(one: Waiting) -> str:
     call = one.asked.call
     if call is None:
         return one.asked.message
-    return (
-        f"{call.name}({', '.join(f'{name}={json.dumps(v, ensure_ascii=False)}' for name, v in call.arguments.items())})"
-    )
+    arguments = [f"{name}={dumps(value)}" for name, value in call.arguments.items()]
+    return f"{call.name}({', '.join(arguments)})"
 
 
 def _left(one: Waiting, now: float) -> str:
