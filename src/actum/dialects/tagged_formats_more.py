@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Required, TypedDict, Unpack
 
+from .keyed_call import KeyedCall, write_keyed
 from .marks import Head, unlike
 from .pythonic_call import PythonicCall
-from .tagged_bodies import JsonCall, NamedCall
+from .tagged_bodies import JsonCall, NamedCall, ToUser
 from .tagged_text import BRACKETS, IN_TOOLS, Format, bare_tool, openai_tool
 from .xml_call import XmlCall
 
@@ -79,7 +81,7 @@ GRANITE = _json_list(
     ("<|tool_call|>[", "]"),
     ("<|tool_call|>", "<tool_call>", "<function_call>"),
     ("</tool_call>",),
-    drops=("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"),
+    drops=("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>", "<response>", "</response>"),
     source="chat templates of Granite 3.0 to 3.3 (IBM); Granite 4 writes as `hermes`",
 )
 PHI4_MINI = _json_list(
@@ -90,13 +92,22 @@ PHI4_MINI = _json_list(
     drops=("<|end|>", "<|endoftext|>"),
     source="model card and chat template of Phi-4-mini-instruct",
 )
+HUNYUAN = _json_list(
+    "hunyuan",
+    ("<tool_calls>[", "]</tool_calls>"),
+    ("<tool_calls>",),
+    ("</tool_calls>",),
+    drops=("<answer>", "</answer>", "<|eos|>", "<|extra_0|>"),
+    result="<tool_response>{text}</tool_response>",
+    source="chat template of Hunyuan-A13B-Instruct",
+)
 JAMBA = _json_list(
     "jamba",
     ("<tool_calls>[", "]</tool_calls>"),
     ("<tool_calls>",),
     ("</tool_calls>",),
-    drops=("<|eom|>",),
-    source="chat template of Jamba 1.5 and 1.6; Hunyuan-A13B writes the same",
+    drops=("<|eom|>", "<|end|>", "<end_of_sentence>"),
+    source="chat template of Jamba 1.5 and 1.6; Apriel 1.5 and MiniMax-M1 write the same",
 )
 NEMOTRON = _json_list(
     "nemotron",
@@ -165,6 +176,31 @@ To call tools, write a list of calls; the answer to the user stands between <|ST
     source="chat templates of Command R7B and Command A (Cohere)",
 )
 
+COMMAND_R_PLUS = Format(
+    name="command_r_plus",
+    bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", fenced=True),),
+    opens=("Action:",),
+    drops=("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),
+    loose=BRACKETS + "`",
+    section=("Action:\n```json\n[\n", "\n]```"),
+    between=",\n",
+    prompt="""\
+## Available Tools
+
+{tools}
+
+To call tools, write 'Action:' and a list of calls; none of them is needed for an answer in words:
+Action:
+```json
+[
+{"tool_name": "function name", "parameters": {"parameter": "value"}}
+]```""",
+    declare=bare_tool,
+    joined="list",
+    result="<results>\n{text}\n</results>",
+    source="tool use templates of Command R and Command R+ (Cohere), 2024",
+)
+
 _FUNCTION = Head(
     re.compile(r"<function=(?P<name>[^>\n]{1,160})>\s*(?=[{\"<])"),
     refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*+(?:\n|>\s*+[^{{\"<\s]))"),
@@ -188,6 +224,53 @@ To call functions, write for each call:
     result="<tool_response name={name}>\n{text}\n</tool_response>",
     source="Functionary v3.1 (MeetKai); the user-defined custom tool calling of Llama 3.1",
 )
+
+
+def _functionary(name: str, opening: str, separator: str, *, source: str) -> Format:
+    """A recipient and what is said to it; to `all`, the user, it is text. The prompt ends in the first opening mark."""
+    behind = re.escape(separator)
+    recipient = rf"(?!all{behind})(?P<name>[^\s<>{{}}]{{1,128}}){behind}\s*(?=\{{)"
+    return Format(
+        name=name,
+        bodies=(
+            NamedCall(
+                head=Head(
+                    re.compile(recipient),
+                    refuse=re.compile(
+                        rf"[\s<>{{}}]|[^\s<>{{}}]{{129}}|[^\s<>{{}}]++{unlike(separator)}|all{behind}"
+                        rf"|[^\s<>{{}}]++{behind}\s*+[^{{\s]"
+                    ),
+                ),
+                form=f"{opening}{{name}}{separator}{{arguments}}",
+            ),
+            ToUser(head=Head(re.compile(f"all{behind}"), refuse=re.compile(unlike(f"all{separator}")))),
+        ),
+        opens=(opening,),
+        drops=("<|stop|>", "<|eom_id|>", "<|eot_id|>"),
+        opened=True,
+        said=f"{opening}all{separator}",
+        loose=r"\s}",
+        between="",
+        prompt=f"""\
+These are the functions that you may call, as JSON, one a line:
+
+{{tools}}
+
+Write to whom you speak, a function or all, and then the arguments as JSON or the text:
+{opening}function_name{separator}{{"parameter": "value"}}""",
+        declare=openai_tool,
+        result="<tool_response name={name}>\n{text}\n</tool_response>",
+        source=source,
+    )
+
+
+FUNCTIONARY_V2 = _functionary(
+    "functionary_v2",
+    "<|from|>assistant\n<|recipient|>",
+    "\n<|content|>",
+    source="Functionary v2.2 and v2.4 (MeetKai), as llama-cpp-python's chat handler drives it",
+)
+FUNCTIONARY_V3_2 = _functionary("functionary_v3_2", ">>>", "\n", source="chat template of Functionary v3.2 (MeetKai)")
 
 MINIMAX_M2 = Format(
     name="minimax_m2",
@@ -214,6 +297,7 @@ DEEPSEEK_V3_2 = Format(
     opens=(f"<{_DSML}function_calls>", f"<{_DSML}tool_calls>"),
     closes=(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>"),
     drops=("<｜end▁of▁sentence｜>",),
+    call_ends_thought=True,
     section=(f"<{_DSML}function_calls>\n", f"\n</{_DSML}function_calls>"),
     prompt=_xml_prompt(
         f"<{_DSML}function_calls>",
@@ -321,7 +405,100 @@ To call some, write a list of calls in Python's notation:
     source="model card and chat template of LFM2",
 )
 
+ERNIE4_5 = Format(
+    name="ernie4_5",
+    bodies=(JsonCall(),),
+    opens=("<tool_call>",),
+    closes=("</tool_call>",),
+    drops=("<response>", "</response>", "<|end_of_sentence|>", "</s>"),
+    call_ends_thought=True,
+    loose=BRACKETS,
+    call=("<tool_call>\n", "\n</tool_call>"),
+    prompt=IN_TOOLS + f"To call functions, write for each call:\n<tool_call>\n{_EXAMPLE}\n</tool_call>",
+    declare=openai_tool,
+    result="<tool_output>\n{text}\n</tool_output>",
+    source="vLLM's reader of ERNIE-4.5-21B-A3B-Thinking and its tests",
+)
+
+APERTUS = Format(
+    name="apertus",
+    bodies=(
+        NamedCall(
+            head=Head(
+                re.compile(r'(?:\[\s*)?\{\s*"(?P<name>[^"\\\s]{1,128})"\s*:\s*(?=\{)'),
+                refuse=re.compile(
+                    r'[^\[{]|\[\s*[^{\s]|(?:\[\s*)?\{\s*(?:[^"\s]|"(?:["\\\s]|[^"\\\s]{129}|[^"\\\s]++(?:[\\\s]'
+                    r'|"\s*+(?:[^:\s]|:\s*+[^{\s]))))'
+                ),
+            ),
+            form='{"{name}": {arguments}}',
+        ),
+    ),
+    opens=("<|tools_prefix|>",),
+    closes=("<|tools_suffix|>",),
+    drops=("<|assistant_end|>", "<|assistant_start|>"),
+    think=("<|inner_prefix|>", "<|inner_suffix|>"),
+    several_inside=True,
+    loose=BRACKETS,
+    section=("<|tools_prefix|>[", "]<|tools_suffix|>"),
+    between=", ",
+    prompt=IN_TOOLS
+    + """\
+To call functions, write a list, each call under the name of its function:
+<|tools_prefix|>[{"function_name": {"parameter": "value"}}]<|tools_suffix|>""",
+    declare=openai_tool,
+    result="[{json}]",
+    source="chat template of Apertus-8B-Instruct (Swiss AI Initiative)",
+)
+
+
+def _gemma(name: str, quote: str, *, marks: tuple[str, ...], **columns: Unpack[_GemmaColumns]) -> Format:
+    """`call:f{key:value}`; `marks` stand around a tool, a call and a result, in this order."""
+    body = KeyedCall(quote)
+    example = write_keyed({"parameter": "value", "other": 1}, quote)
+    return Format(
+        name=name,
+        bodies=(body,),
+        opens=(marks[2],),
+        closes=(marks[3],),
+        call=(marks[2], marks[3]),
+        between="",
+        prompt="You may call the functions below. For each call, write:\n"
+        f"{marks[2]}call:function_name{example}{marks[3]}\n\n{{tools}}",
+        declare=lambda tool: marks[0] + body.declare(tool) + marks[1],
+        result=f"{marks[4]}response:{{name}}{{value:{quote}{{text}}{quote}}}{marks[5]}",
+        **columns,
+    )
+
+
+class _GemmaColumns(TypedDict, total=False):
+    drops: tuple[str, ...]
+    think: tuple[str, str]
+    source: Required[str]
+
+
+FUNCTIONGEMMA = _gemma(
+    "functiongemma",
+    "<escape>",
+    marks=(
+        *("<start_function_declaration>", "<end_function_declaration>"),
+        *("<start_function_call>", "<end_function_call>"),
+        *("<start_function_response>", "<end_function_response>"),
+    ),
+    drops=("<end_of_turn>", "<start_function_response>"),
+    source="FunctionGemma's formatting guide (Google); its template and reader in vLLM",
+)
+GEMMA4 = _gemma(
+    "gemma4",
+    '<|"|>',
+    marks=("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
+    drops=("<turn|>", "<|tool_response>"),
+    think=("<|channel>thought", "<channel|>"),
+    source="chat template of Gemma 4 (Google)",
+)
+
 MORE = (
+    *(APERTUS, COMMAND_R_PLUS, ERNIE4_5, FUNCTIONARY_V2, FUNCTIONARY_V3_2, FUNCTIONGEMMA, GEMMA4, HUNYUAN),
     *(GRANITE, PHI4_MINI, JAMBA, NEMOTRON, XLAM, INTERNLM, COMMAND_R, FUNCTIONARY),
     *(MINIMAX_M2, DEEPSEEK_V3_2, STEP3, SEED_OSS, OLMO3, LFM2),
 )

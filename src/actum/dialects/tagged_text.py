@@ -50,6 +50,8 @@ class Format(Struct, frozen=True, kw_only=True):
         think: the marks around reasoning.
         call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
+        opened: the prompt ends in the opening mark, so that the output may begin behind it.
+        said: what is written before text.
         loose: what may stand between calls and behind the last, as the inside of a character class.
         section: what is written around all calls of a reply.
         call: what is written around each call.
@@ -69,6 +71,8 @@ class Format(Struct, frozen=True, kw_only=True):
     think: tuple[str, str] = ("<think>", "</think>")
     call_ends_thought: bool = False
     several_inside: bool = False
+    opened: bool = False
+    said: str = ""
     loose: str = r"\s,;"
     section: tuple[str, str] = ("", "")
     call: tuple[str, str] = ("", "")
@@ -168,7 +172,7 @@ class _Writer:
             calls = []
             match part:
                 case TextPart(text) | RefusalPart(text):
-                    pieces.append(text)
+                    pieces.append(self._form.said + text)
                 case ReasoningPart(text=text) if reasoning:
                     opening, closing = self._form.think
                     pieces.append(f"{'' if self._thinking and not pieces else opening}\n{text}\n{closing}\n")
@@ -203,7 +207,7 @@ class TaggedReader:
         self._closing = False
         self._held = ""
         self._thinking = thinking
-        self._state: Callable[[str, int], int] = self._in_prose
+        self._state: Callable[[str, int], int] = self._in_lead if form.opened and not thinking else self._in_prose
         self._lead = ""
         self._loose: list[str] = []
         self._fenced = False
