@@ -10,7 +10,9 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from .base import ApiDialect, TextDialect
 
-ApiName = Literal["anthropic_messages", "gemini_content", "openai_chat", "openai_functions", "openai_responses"]
+ApiName = Literal[
+    "anthropic_messages", "gemini_content", "openai_chat", "openai_completions", "openai_functions", "openai_responses"
+]
 TextName = Literal[
     "prompt_json",
     "react",
@@ -53,6 +55,7 @@ _PLACES = {
     "anthropic_messages": "anthropic_messages:ANTHROPIC_MESSAGES",
     "gemini_content": "gemini_content:GEMINI_CONTENT",
     "openai_chat": "openai_chat:OPENAI_CHAT",
+    "openai_completions": "openai_completions:OPENAI_COMPLETIONS",
     "openai_functions": "openai_chat:OPENAI_FUNCTIONS",
     "openai_responses": "openai_responses:OPENAI_RESPONSES",
     "prompt_json": "prompt_json:PromptJson",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Required, TypedDict, Unpack
 
+from . import chat_marks
+from .chat_marks import ChatMarks
 from .keyed_call import KeyedCall, write_keyed
 from .marks import Head, unlike
 from .pythonic_call import PythonicCall
@@ -24,6 +26,7 @@ def _json_list(
     *,
     drops: tuple[str, ...] = (),
     result: str = _RESPONSE,
+    chat: ChatMarks = chat_marks.CHATML,
     source: str,
 ) -> Format:
     """Calls as a JSON list between marks."""
@@ -39,6 +42,7 @@ def _json_list(
         prompt=IN_TOOLS + f"To call functions, write a list of them:\n{section[0]}{_EXAMPLE}{section[1]}",
         declare=openai_tool,
         result=result,
+        chat=chat,
         source=source,
     )
 
@@ -82,6 +86,7 @@ GRANITE = _json_list(
     ("<|tool_call|>", "<tool_call>", "<function_call>"),
     ("</tool_call>",),
     drops=("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>", "<response>", "</response>"),
+    chat=chat_marks.GRANITE,
     source="chat templates of Granite 3.0 to 3.3 (IBM); Granite 4 writes as `hermes`",
 )
 PHI4_MINI = _json_list(
@@ -90,6 +95,7 @@ PHI4_MINI = _json_list(
     ("functools", "<|tool_call|>"),
     ("<|/tool_call|>",),
     drops=("<|end|>", "<|endoftext|>"),
+    chat=chat_marks.PHI4,
     source="model card and chat template of Phi-4-mini-instruct",
 )
 HUNYUAN = _json_list(
@@ -99,6 +105,7 @@ HUNYUAN = _json_list(
     ("</tool_calls>",),
     drops=("<answer>", "</answer>", "<|eos|>", "<|extra_0|>"),
     result="<tool_response>{text}</tool_response>",
+    chat=chat_marks.HUNYUAN,
     source="chat template of Hunyuan-A13B-Instruct",
 )
 JAMBA = _json_list(
@@ -107,6 +114,7 @@ JAMBA = _json_list(
     ("<tool_calls>",),
     ("</tool_calls>",),
     drops=("<|eom|>", "<|end|>", "<end_of_sentence>"),
+    chat=chat_marks.PLAIN,
     source="chat template of Jamba 1.5 and 1.6; Apriel 1.5 and MiniMax-M1 write the same",
 )
 NEMOTRON = _json_list(
@@ -116,6 +124,7 @@ NEMOTRON = _json_list(
     ("</TOOLCALL>",),
     result="<TOOL_RESPONSE>[{text}]</TOOL_RESPONSE>",
     drops=("<SPECIAL_12>", "<|eot_id|>"),
+    chat=chat_marks.NEMOTRON,
     source="chat templates of Nemotron Nano v2 and Llama-3.3-Nemotron-Super v1.5",
 )
 XLAM = _json_list(
@@ -124,6 +133,7 @@ XLAM = _json_list(
     ("[TOOL_CALLS]", "<tool_call>"),
     ("</tool_call>",),
     drops=("<|eot_id|>", "<|im_end|>", "<|endoftext|>"),
+    chat=chat_marks.PLAIN,
     source="model cards of xLAM (Salesforce): a bare list of calls",
 )
 
@@ -173,6 +183,7 @@ To call tools, write a list of calls; the answer to the user stands between <|ST
     declare=bare_tool,
     joined="list",
     result='<|START_TOOL_RESULT|>[{"tool_call_id": "{id}", "results": {"0": {json}}}]<|END_TOOL_RESULT|>',
+    chat=chat_marks.COMMAND,
     source="chat templates of Command R7B and Command A (Cohere)",
 )
 
@@ -198,6 +209,7 @@ Action:
     declare=bare_tool,
     joined="list",
     result="<results>\n{text}\n</results>",
+    chat=chat_marks.COMMAND,
     source="tool use templates of Command R and Command R+ (Cohere), 2024",
 )
 
@@ -222,11 +234,12 @@ To call functions, write for each call:
 <function=function_name>{"parameter": "value"}</function>""",
     declare=openai_tool,
     result="<tool_response name={name}>\n{text}\n</tool_response>",
+    chat=chat_marks.LLAMA3,
     source="Functionary v3.1 (MeetKai); the user-defined custom tool calling of Llama 3.1",
 )
 
 
-def _functionary(name: str, opening: str, separator: str, *, source: str) -> Format:
+def _functionary(name: str, opening: str, separator: str, *, chat: ChatMarks, source: str) -> Format:
     """A recipient and what is said to it; to `all`, the user, it is text. The prompt ends in the first opening mark."""
     behind = re.escape(separator)
     recipient = rf"(?!all{behind})(?P<name>[^\s<>{{}}]{{1,128}}){behind}\s*(?=\{{)"
@@ -260,6 +273,7 @@ Write to whom you speak, a function or all, and then the arguments as JSON or th
 {opening}function_name{separator}{{"parameter": "value"}}""",
         declare=openai_tool,
         result="<tool_response name={name}>\n{text}\n</tool_response>",
+        chat=chat,
         source=source,
     )
 
@@ -268,9 +282,12 @@ FUNCTIONARY_V2 = _functionary(
     "functionary_v2",
     "<|from|>assistant\n<|recipient|>",
     "\n<|content|>",
+    chat=chat_marks.FUNCTIONARY_V2,
     source="Functionary v2.2 and v2.4 (MeetKai), as llama-cpp-python's chat handler drives it",
 )
-FUNCTIONARY_V3_2 = _functionary("functionary_v3_2", ">>>", "\n", source="chat template of Functionary v3.2 (MeetKai)")
+FUNCTIONARY_V3_2 = _functionary(
+    "functionary_v3_2", ">>>", "\n", chat=chat_marks.FUNCTIONARY, source="chat template of Functionary v3.2 (MeetKai)"
+)
 
 MINIMAX_M2 = Format(
     name="minimax_m2",
@@ -287,6 +304,7 @@ MINIMAX_M2 = Format(
     ),
     declare=openai_tool,
     result="<response>{text}</response>",
+    chat=chat_marks.MINIMAX,
     source="chat template of MiniMax-M2",
 )
 
@@ -307,6 +325,7 @@ DEEPSEEK_V3_2 = Format(
     ),
     declare=openai_tool,
     result="<function_results>\n<result>{text}</result>\n</function_results>",
+    chat=chat_marks.DEEPSEEK_V3_1,
     source="encoding of DeepSeek-V3.2; DeepSeek-V4 names the outer mark tool_calls",
 )
 
@@ -327,6 +346,7 @@ STEP3 = Format(
     ),
     declare=openai_tool,
     result="<｜tool_output_begin｜>{text}<｜tool_output_end｜>",
+    chat=chat_marks.PLAIN,
     source="chat template of Step-3",
 )
 
@@ -362,6 +382,7 @@ SEED_OSS = Format(
     ),
     declare=openai_tool,
     result="<tool_response>\n{text}\n</tool_response>",
+    chat=chat_marks.SEED,
     source="chat template of Seed-OSS-36B-Instruct",
 )
 
@@ -417,6 +438,7 @@ ERNIE4_5 = Format(
     prompt=IN_TOOLS + f"To call functions, write for each call:\n<tool_call>\n{_EXAMPLE}\n</tool_call>",
     declare=openai_tool,
     result="<tool_output>\n{text}\n</tool_output>",
+    chat=chat_marks.PLAIN,
     source="vLLM's reader of ERNIE-4.5-21B-A3B-Thinking and its tests",
 )
 
@@ -448,6 +470,7 @@ To call functions, write a list, each call under the name of its function:
 <|tools_prefix|>[{"function_name": {"parameter": "value"}}]<|tools_suffix|>""",
     declare=openai_tool,
     result="[{json}]",
+    chat=chat_marks.APERTUS,
     source="chat template of Apertus-8B-Instruct (Swiss AI Initiative)",
 )
 
@@ -474,6 +497,7 @@ def _gemma(name: str, quote: str, *, marks: tuple[str, ...], **columns: Unpack[_
 class _GemmaColumns(TypedDict, total=False):
     drops: tuple[str, ...]
     think: tuple[str, str]
+    chat: Required[ChatMarks]
     source: Required[str]
 
 
@@ -486,6 +510,7 @@ FUNCTIONGEMMA = _gemma(
         *("<start_function_response>", "<end_function_response>"),
     ),
     drops=("<end_of_turn>", "<start_function_response>"),
+    chat=chat_marks.GEMMA,
     source="FunctionGemma's formatting guide (Google); its template and reader in vLLM",
 )
 GEMMA4 = _gemma(
@@ -494,6 +519,7 @@ GEMMA4 = _gemma(
     marks=("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
     drops=("<turn|>", "<|tool_response>"),
     think=("<|channel>thought", "<channel|>"),
+    chat=chat_marks.GEMMA4,
     source="chat template of Gemma 4 (Google)",
 )
 

@@ -26,6 +26,7 @@ from ..core.interfaces import Request
 from ..core.json import JsonObject, dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
+from .chat_marks import CHATML, ChatMarks
 from .marks import HEAD_MAX, WAIT, Head, Marks
 from .prompt_json import with_instructions, without_tools, written
 from .speech import Speech
@@ -60,6 +61,7 @@ class Format(Struct, frozen=True, kw_only=True):
         declare: how a tool is described to it.
         joined: what stands between two descriptions; a pair of brackets more makes a list of them.
         result: how a result is told; `{name}`, `{id}`, `{text}` and `{json}`, the text in quotes, are filled in.
+        chat: how the family's chat template marks turns, where there is only a text to go on with.
         source: where the format is described.
     """
 
@@ -81,6 +83,7 @@ class Format(Struct, frozen=True, kw_only=True):
     declare: Callable[[Tool], str]
     joined: Literal["lines", "list"] = "lines"
     result: str
+    chat: ChatMarks = CHATML
     source: str
 
 
@@ -100,6 +103,11 @@ class TaggedText(Struct, frozen=True):
     def name(self) -> str:
         """The row's name."""
         return self.form.name
+
+    @property
+    def marks(self) -> ChatMarks:
+        """How turns are marked for a model that only goes on with a text."""
+        return self.form.chat
 
     def encode_request(self, request: Request) -> Request:
         """The request for a model behind a chat or plain completions endpoint; see `TextDialect`.

@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
+from ..dialects import for_model
 from ..dialects.base import ApiDialect, TextDialect
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
@@ -128,6 +129,9 @@ _API_DIALECTS: dict[str, OpenAiChat | str | None] = {
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
+RAW = "openai_completions"
+"""The API of a model that only goes on with a text. Around it there is always a text dialect."""
+
 _OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
 
@@ -135,10 +139,14 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     """The model that a name stands for. Nothing is sent before its first request.
 
     Args:
-        model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
+        model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through. An
+            address that ends in `/completions`, and not in `/chat/completions`, is that of a model which only goes on
+            with a text: turns are then marked as its family does it.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
             `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
-            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
+            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them;
+            `openai_completions`: in the format that the model's name tells, past the server's chat template; or a text
+            dialect.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -156,6 +164,8 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
 
 
 def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> Model:
+    if dialect == RAW or _is_raw(name):
+        return _open_raw(name, dialect, environment)
     by_api = dialect in _API_DIALECTS
     text_dialect = _text_dialect(FALLBACK if by_api else dialect)
     by_address = name.startswith(("http://", "https://"))
@@ -172,6 +182,35 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> M
     if dialect == "auto":
         return Auto(endpoint, text_dialect)
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
+
+
+def _is_raw(name: str) -> bool:
+    path = urlsplit(name.partition("#")[0]).path.rstrip("/") if name.startswith(("http://", "https://")) else ""
+    return path.endswith("/completions") and not path.endswith("/chat/completions")
+
+
+def _open_raw(name: str, dialect: str, environment: Mapping[str, str]) -> Model:
+    """A model that only goes on with a text; its family's format tells how turns and calls are written."""
+    by_address = name.startswith(("http://", "https://"))
+    provider, model = _at_address(name) if by_address else _at_provider(name, environment)
+    if dialect in _API_DIALECTS and dialect != "auto":
+        raise UsageError(f"dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none")
+    text_dialect = _text_dialect((for_model(model) or FALLBACK) if dialect in ("auto", RAW) else dialect)
+    if text_dialect.name == "harmony":
+        raise UsageError("harmony needs the server's own chat template: use the address of its chat completions")
+    completions = _loaded("openai_completions:OPENAI_COMPLETIONS")
+    marks = getattr(text_dialect, "marks", None)  # those of prompts, which fit any model, have none of their own
+    spoken = structs.replace(cast(Struct, completions), marks=marks) if marks is not None else completions
+    make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
+    endpoint = make(
+        provider.url,
+        model,
+        key=environment.get(provider.key_variable),
+        dialect=cast(ApiDialect, spoken),
+        native=False,
+        name="" if by_address else name,
+    )
+    return Prompted(endpoint, text_dialect)
 
 
 def _spoken(dialect: str, provider: Provider) -> ApiDialect:
