@@ -250,6 +250,11 @@ def for_model(name_or_template: str) -> str | None:
     return min([found for found in pieces if found[0] >= 0], default=(0, 0, None))[2]
 
 
+def models_of(name: str) -> tuple[str, ...]:
+    """Pieces of the names of the models that write so, as `for_model` looks for them; none for APIs and prompts."""
+    return _MODELS.get(name, ())
+
+
 def names() -> tuple[str, ...]:
     """The names of all dialects, sorted."""
     return tuple(sorted(_PLACES))
