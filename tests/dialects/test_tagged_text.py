@@ -278,6 +278,54 @@ def test_no_mark_of_a_row_is_the_beginning_of_another(name: str) -> None:
     assert not [(a, b) for a in marks for b in marks if a != b and b.startswith(a)]
 
 
+# What stands behind a call, and around a passage.
+
+
+@pytest.mark.parametrize(
+    ("behind", "repairs"),
+    [
+        ("\n</tool_call>\nOk.", ()),
+        ("\nOk.", ("closing mark missing",)),
+        ("", ("closing mark missing",)),
+        ("<|im_end|>", ("closing mark missing",)),
+        ("}}\n</tool_call>", ("ignored '}}' behind the call",)),
+    ],
+)
+def test_what_is_wrong_behind_a_call_is_on_record(behind: str, repairs: tuple[str, ...]) -> None:
+    text = '<tool_call>\n{"name": "get_time", "arguments": {}}' + behind
+    whole = read_in([text], DIALECTS["hermes"], TOOLS["hermes"])
+    assert whole[0].calls[0].repairs == repairs
+    assert read_in(text, DIALECTS["hermes"], TOOLS["hermes"]) == whole
+
+
+def test_a_call_is_told_when_its_closing_mark_was_seen() -> None:
+    decoder = DIALECTS["hermes"].decoder(tools=TOOLS["hermes"])
+    assert not any(
+        isinstance(delta, CallSaid)
+        for delta in decoder.feed('<tool_call>\n{"name": "get_time", "arguments": {}}\n</tool_call')
+    )
+    assert [type(delta) for delta in decoder.feed(">")] == [CallSaid]
+
+
+def test_a_call_that_broke_off_is_not_said_to_be_mended() -> None:
+    (call,) = DIALECTS["hermes"].decode('<tool_call>\n{"name": "get_time", "arguments": {"a').calls
+    assert (call.complete, call.repairs) == (False, ())
+
+
+@pytest.mark.parametrize("name", ["command_r", "command_r_plus"])
+def test_citations_are_taken_out_of_the_text_and_kept_beside_it(name: str) -> None:
+    text = "The capital is <co>Paris</co: 0:[1,2],1:[3]>, with <co: 0>many people</co: 0>. a<com"
+    (reply, told), letters = (read_in(pieces, DIALECTS[name], ()) for pieces in ([text], text))
+    assert reply.text == "The capital is Paris, with many people. a<com"
+    assert reply.extras == {
+        "citations": [
+            {"text": "Paris", "start": 15, "end": 20, "sources": "0:[1,2],1:[3]"},
+            {"text": "many people", "start": 27, "end": 38, "sources": "0"},
+        ]
+    }
+    assert letters == (reply, told)
+
+
 # Requests.
 
 

@@ -23,7 +23,7 @@ _END = "<!-- end -->"
 QUIRKS = {
     "anthropic_messages": "one turn may hold many calls; results go back in one message of the user",
     "apertus": "the tool's name is the key of an object; an object with `name` and `arguments` is not read",
-    "command_r": "citations in the text are kept as marks",
+    "command_r": "citations are taken out of the text and stand in `reply.extras`",
     "command_r_plus": "`directly_answer` means no call; the answer itself comes in a turn of its own",
     "deepseek_v3": "models leave out the closing fence and the outer marks; both are borne",
     "deepseek_v3_2": "each parameter says by itself whether it is a string; V4 names the outer mark otherwise",

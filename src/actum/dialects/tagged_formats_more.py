@@ -158,6 +158,19 @@ To call one, write:
     source="chat format of InternLM2 and InternLM2.5: tools",
 )
 
+_SOURCES = r"[\d,:\s\[\]]"
+_CITES = (
+    Head(
+        re.compile(rf"<co(?::{_SOURCES}{{1,120}})?>"),
+        refuse=re.compile(rf"{unlike('<co>', '<co:')}|<co:{_SOURCES}*+[^\d,:\s\[\]>]|<co:[^>]{{121}}"),
+    ),
+    Head(
+        re.compile(rf"</co:\s*(?P<sources>{_SOURCES}{{1,120}})>"),
+        refuse=re.compile(rf"{unlike('</co:')}|</co:{_SOURCES}*+[^\d,:\s\[\]>]|</co:[^>]{{121}}"),
+    ),
+)
+"""`<co>bar</co: 0:[1,2]>`, of older models `<co: 0>bar</co: 0>`: call and results, or documents."""
+
 COMMAND_R = Format(
     name="command_r",
     bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", id_key="tool_call_id"), JsonCall()),
@@ -168,6 +181,7 @@ COMMAND_R = Format(
         *("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),
     ),
     think=("<|START_THINKING|>", "<|END_THINKING|>"),
+    cites=_CITES,
     loose=BRACKETS,
     section=("<|START_ACTION|>[\n", "\n]<|END_ACTION|>"),
     between=",\n",
@@ -192,6 +206,7 @@ COMMAND_R_PLUS = Format(
     bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", fenced=True),),
     opens=("Action:",),
     drops=("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),
+    cites=_CITES,
     loose=BRACKETS + "`",
     section=("Action:\n```json\n[\n", "\n]```"),
     between=",\n",

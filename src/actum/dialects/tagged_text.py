@@ -49,6 +49,8 @@ class Format(Struct, frozen=True, kw_only=True):
         closes: marks behind one.
         drops: marks for the server, which say nothing here.
         think: the marks around reasoning.
+        cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
+            marks are dropped and what they say stands in the reply's extras.
         call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
         opened: the prompt ends in the opening mark, so that the output may begin behind it.
@@ -71,6 +73,7 @@ class Format(Struct, frozen=True, kw_only=True):
     closes: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     think: tuple[str, str] = ("<think>", "</think>")
+    cites: tuple[Head, Head] | None = None
     call_ends_thought: bool = False
     several_inside: bool = False
     opened: bool = False
@@ -230,6 +233,9 @@ class TaggedReader:
         self._bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
         self._edge = _edge(self._marks.all, [head for _, head in self._bare], box.tools)
         self._loose_text = re.compile(f"[{form.loose}]+")
+        # How a row writes the end of a call: what else stands there was mended.
+        self._tail = form.call[1] + form.section[1]
+        self._closed_by_mark = self._closes.pattern.search(self._tail) is not None
 
     @property
     def reply(self) -> Reply:
@@ -248,6 +254,7 @@ class TaggedReader:
         if self._reader is not None:
             self._reader.stop()
             self._end_call()
+        self._end_unclosed()
         self._give_up_lead()
         return self._speech.take()
 
@@ -270,6 +277,8 @@ class TaggedReader:
             self._say(text[at:end])
             return end
         taken = self._take_mark(text, at)
+        if taken is None:
+            taken = self._take_cite(text, at)
         if taken is not None:
             return taken
         if not self._thinking:
@@ -287,6 +296,8 @@ class TaggedReader:
         if found is None:
             return None
         mark, form = found[0], self._form
+        if mark not in form.closes:
+            self._end_unclosed()
         if mark in form.opens:
             if self._thinking and not form.call_ends_thought:
                 return None
@@ -298,9 +309,35 @@ class TaggedReader:
         elif mark in form.closes:
             if self._state == self._in_prose:
                 return None
-            self._take_loose()
+            self._speech.release(*self._too_much(self._take_loose()))
             self._inside = False
         return found.end()
+
+    def _end_unclosed(self) -> None:
+        """What follows a call is no closing mark."""
+        self._speech.release(*(["closing mark missing"] if self._closed_by_mark else []))
+
+    def _too_much(self, loose: str) -> list[str]:
+        """What has to be said of brackets behind a call that the row does not write there."""
+        body = self._form.bodies[0]
+        written = self._tail + (body.form.split("{arguments}")[1] if isinstance(body, NamedCall) else "")
+        brackets = "".join([char for char in loose if char in "}])" and char not in written])
+        return [f"ignored {brackets[:40]!r} behind the call"] if brackets else []
+
+    def _take_cite(self, text: str, at: int) -> int | None:
+        """The place behind a mark of a citation; its own place where it may yet be one, None where it is none."""
+        waits = False
+        for head in self._form.cites or ():
+            found = head.sees(text, at, closing=self._closing)
+            if isinstance(found, re.Match):
+                sources = found.groupdict().get("sources")
+                if sources is None:
+                    self._speech.begin_citation()
+                else:
+                    self._speech.end_citation(sources)
+                return at + found.end()
+            waits = waits or found is WAIT
+        return at if waits else None
 
     def _say(self, text: str) -> None:
         text = self._take_loose().translate(_STRAY) + text
@@ -347,6 +384,8 @@ class TaggedReader:
                 self._fenced = fenced or (self._fenced and self._state == self._behind)
                 self._thinking = False
                 self._inside = tagged and self._form.several_inside
+                self._speech.release()
+                self._speech.waits = tagged and self._closed_by_mark
                 place = Place(self._speech, self._box, self._stops, self._closes, tagged)
                 self._reader = body.reader(found, place)
                 self._state = self._in_call
@@ -393,6 +432,7 @@ class TaggedReader:
             return taken
         if not self._closing and self._marks.may_begin(text, at):
             return at
+        self._end_unclosed()
         self._state = self._in_prose
         return at
 
