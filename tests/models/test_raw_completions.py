@@ -65,12 +65,33 @@ async def test_an_agent_works_on_a_base_model() -> None:
     assert prompt.index("What is 2 + 3?") < prompt.rindex('"params"') < prompt.rindex("\n5\n")
 
 
+@pytest.mark.row("S6")
+async def test_ollama_is_asked_past_its_template() -> None:
+    text, stop = SAID["Qwen2.5-7B"]
+    with ChatServer([text, text]) as server:
+        model = open_model(f"{server.url}/api/generate#qwen2.5:7b")
+        whole = await model.reply(ASKED)
+        heard: list[Delta] = []
+        streamed = await model.reply(ASKED, heard.append)
+    assert [(call.name, call.arguments) for call in whole.calls] == [("get_weather", {"city": "Oslo"})]
+    assert streamed.calls == whole.calls
+    assert [delta.call for delta in heard if isinstance(delta, CallSaid)] == list(whole.calls)
+    body = server.requests[0].json
+    assert (server.requests[0].path, body["raw"]) == ("/v1/api/generate", True)
+    assert str(body["prompt"]).endswith("<|im_start|>assistant\n")
+    assert stop in str(body["options"])
+
+
 async def test_the_api_can_be_named_for_any_endpoint() -> None:
     with ChatServer(["Hello."]) as server:
         model = open_model("vllm:Qwen2.5", dialect="openai_completions", environment={"VLLM_BASE_URL": server.url})
         reply = await model.reply(Request(messages=[UserMessage.of("Hi")]))
     assert reply.text == "Hello."
     assert str(server.requests[0].json["prompt"]).endswith("<|im_start|>assistant\n")
+
+
+def test_ollama_s_own_api_is_beside_its_version() -> None:
+    assert "'http://127.0.0.1:11434'" in repr(open_model("ollama:qwen3", dialect="ollama_generate"))
 
 
 def test_a_text_dialect_can_be_named_at_such_an_address() -> None:

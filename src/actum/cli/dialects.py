@@ -17,6 +17,7 @@ LINES = {
     AUTO: "by the API where the endpoint is known or found to call tools, else by the prompt",
     "anthropic_messages": "native: tool_use and tool_result of the Messages API",
     "gemini_content": "native: functionCall and functionResponse of generateContent",
+    "ollama_generate": "none of its own: a text to go on with, by Ollama's own API",
     "openai_chat": "native: tools and tool_calls of the Chat Completions API",
     "openai_completions": "none of its own: a text to go on with, in the marks of the model's family",
     "openai_functions": "native, as it was in 2023: functions and function_call",

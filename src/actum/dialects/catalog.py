@@ -11,7 +11,13 @@ from ..core.errors import UnknownName, UsageError
 from .base import ApiDialect, TextDialect
 
 ApiName = Literal[
-    "anthropic_messages", "gemini_content", "openai_chat", "openai_completions", "openai_functions", "openai_responses"
+    "anthropic_messages",
+    "gemini_content",
+    "ollama_generate",
+    "openai_chat",
+    "openai_completions",
+    "openai_functions",
+    "openai_responses",
 ]
 TextName = Literal[
     "prompt_json",
@@ -54,6 +60,7 @@ TextName = Literal[
 _PLACES = {
     "anthropic_messages": "anthropic_messages:ANTHROPIC_MESSAGES",
     "gemini_content": "gemini_content:GEMINI_CONTENT",
+    "ollama_generate": "ollama_generate:OLLAMA_GENERATE",
     "openai_chat": "openai_chat:OPENAI_CHAT",
     "openai_completions": "openai_completions:OPENAI_COMPLETIONS",
     "openai_functions": "openai_chat:OPENAI_FUNCTIONS",

@@ -56,17 +56,11 @@ class OpenAiCompletions(Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: the request has tools, which this API has no place for.
         """
-        if request.tools:
-            raise UsageError("a completions endpoint takes no tools: name a text dialect, such as prompt_json")
-        messages: list[Message] = list(request.messages)
-        if request.output_schema is not None:
-            told = f"Answer with JSON that fits this schema, and nothing else: {dumps(request.output_schema)}"
-            messages.insert(0, SystemMessage(told))
         body: dict[str, object] = {
             "model": request.model,
-            "prompt": self.marks.render(messages),
+            "prompt": prompt_of(request, self.marks),
             "max_tokens": request.max_tokens or MAX_TOKENS,
-            "stop": list(dict.fromkeys((*request.stop, *self.marks.stops))),
+            "stop": list(stops_of(request, self.marks)),
         }
         if request.temperature is not None:
             body["temperature"] = request.temperature
@@ -220,6 +214,26 @@ class CompletionsEncoder:
 
     def _event(self, choice: JsonObject) -> bytes:
         return sse(_encode(self._head | {"choices": [choice]}))
+
+
+def prompt_of(request: Request, marks: ChatMarks) -> str:
+    """The conversation as one text.
+
+    Raises:
+        UsageError: the request has tools.
+    """
+    if request.tools:
+        raise UsageError("a completions endpoint takes no tools: name a text dialect, such as prompt_json")
+    messages: list[Message] = list(request.messages)
+    if request.output_schema is not None:
+        told = f"Answer with JSON that fits this schema, and nothing else: {dumps(request.output_schema)}"
+        messages.insert(0, SystemMessage(told))
+    return marks.render(messages)
+
+
+def stops_of(request: Request, marks: ChatMarks) -> tuple[str, ...]:
+    """The texts at which the model is to stop: those of the request, and where its turn ends."""
+    return tuple(dict.fromkeys((*request.stop, *marks.stops)))
 
 
 def _head(id_: str, model: str, created: int) -> JsonObject:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Required, TypedDict, Unpack
 
 from . import chat_marks
 from .chat_marks import ChatMarks
-from .keyed_call import KeyedCall, write_keyed
+from .cohere_formats import COMMAND_R, COMMAND_R_PLUS
+from .gemma_formats import FUNCTIONGEMMA, GEMMA4
 from .marks import Head, unlike
 from .pythonic_call import PythonicCall
 from .tagged_bodies import JsonCall, NamedCall, ToUser
@@ -156,76 +156,6 @@ To call one, write:
     joined="list",
     result="<|environment|>\n{text}",
     source="chat format of InternLM2 and InternLM2.5: tools",
-)
-
-_SOURCES = r"[\d,:\s\[\]]"
-_CITES = (
-    Head(
-        re.compile(rf"<co(?::{_SOURCES}{{1,120}})?>"),
-        refuse=re.compile(rf"{unlike('<co>', '<co:')}|<co:{_SOURCES}*+[^\d,:\s\[\]>]|<co:[^>]{{121}}"),
-    ),
-    Head(
-        re.compile(rf"</co:\s*(?P<sources>{_SOURCES}{{1,120}})>"),
-        refuse=re.compile(rf"{unlike('</co:')}|</co:{_SOURCES}*+[^\d,:\s\[\]>]|</co:[^>]{{121}}"),
-    ),
-)
-"""`<co>bar</co: 0:[1,2]>`, of older models `<co: 0>bar</co: 0>`: call and results, or documents."""
-
-COMMAND_R = Format(
-    name="command_r",
-    bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", id_key="tool_call_id"), JsonCall()),
-    opens=("<|START_ACTION|>",),
-    closes=("<|END_ACTION|>",),
-    drops=(
-        *("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"),
-        *("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),
-    ),
-    think=("<|START_THINKING|>", "<|END_THINKING|>"),
-    cites=_CITES,
-    loose=BRACKETS,
-    section=("<|START_ACTION|>[\n", "\n]<|END_ACTION|>"),
-    between=",\n",
-    prompt="""\
-## Available Tools
-
-{tools}
-
-To call tools, write a list of calls; the answer to the user stands between <|START_RESPONSE|> and <|END_RESPONSE|>:
-<|START_ACTION|>[
-{"tool_call_id": "0", "tool_name": "function name", "parameters": {"parameter": "value"}}
-]<|END_ACTION|>""",
-    declare=bare_tool,
-    joined="list",
-    result='<|START_TOOL_RESULT|>[{"tool_call_id": "{id}", "results": {"0": {json}}}]<|END_TOOL_RESULT|>',
-    chat=chat_marks.COMMAND,
-    source="chat templates of Command R7B and Command A (Cohere)",
-)
-
-COMMAND_R_PLUS = Format(
-    name="command_r_plus",
-    bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", fenced=True),),
-    opens=("Action:",),
-    drops=("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),
-    cites=_CITES,
-    loose=BRACKETS + "`",
-    section=("Action:\n```json\n[\n", "\n]```"),
-    between=",\n",
-    prompt="""\
-## Available Tools
-
-{tools}
-
-To call tools, write 'Action:' and a list of calls; none of them is needed for an answer in words:
-Action:
-```json
-[
-{"tool_name": "function name", "parameters": {"parameter": "value"}}
-]```""",
-    declare=bare_tool,
-    joined="list",
-    result="<results>\n{text}\n</results>",
-    chat=chat_marks.COMMAND,
-    source="tool use templates of Command R and Command R+ (Cohere), 2024",
 )
 
 _FUNCTION = Head(
@@ -487,55 +417,6 @@ To call functions, write a list, each call under the name of its function:
     result="[{json}]",
     chat=chat_marks.APERTUS,
     source="chat template of Apertus-8B-Instruct (Swiss AI Initiative)",
-)
-
-
-def _gemma(name: str, quote: str, *, marks: tuple[str, ...], **columns: Unpack[_GemmaColumns]) -> Format:
-    """`call:f{key:value}`; `marks` stand around a tool, a call and a result, in this order."""
-    body = KeyedCall(quote)
-    example = write_keyed({"parameter": "value", "other": 1}, quote)
-    return Format(
-        name=name,
-        bodies=(body,),
-        opens=(marks[2],),
-        closes=(marks[3],),
-        call=(marks[2], marks[3]),
-        between="",
-        prompt="You may call the functions below. For each call, write:\n"
-        f"{marks[2]}call:function_name{example}{marks[3]}\n\n{{tools}}",
-        declare=lambda tool: marks[0] + body.declare(tool) + marks[1],
-        result=f"{marks[4]}response:{{name}}{{value:{quote}{{text}}{quote}}}{marks[5]}",
-        **columns,
-    )
-
-
-class _GemmaColumns(TypedDict, total=False):
-    drops: tuple[str, ...]
-    think: tuple[str, str]
-    chat: Required[ChatMarks]
-    source: Required[str]
-
-
-FUNCTIONGEMMA = _gemma(
-    "functiongemma",
-    "<escape>",
-    marks=(
-        *("<start_function_declaration>", "<end_function_declaration>"),
-        *("<start_function_call>", "<end_function_call>"),
-        *("<start_function_response>", "<end_function_response>"),
-    ),
-    drops=("<end_of_turn>", "<start_function_response>"),
-    chat=chat_marks.GEMMA,
-    source="FunctionGemma's formatting guide (Google); its template and reader in vLLM",
-)
-GEMMA4 = _gemma(
-    "gemma4",
-    '<|"|>',
-    marks=("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
-    drops=("<turn|>", "<|tool_response>"),
-    think=("<|channel>thought", "<channel|>"),
-    chat=chat_marks.GEMMA4,
-    source="chat template of Gemma 4 (Google)",
 )
 
 MORE = (

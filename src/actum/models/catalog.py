@@ -129,8 +129,11 @@ _API_DIALECTS: dict[str, OpenAiChat | str | None] = {
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
-RAW = "openai_completions"
-"""The API of a model that only goes on with a text. Around it there is always a text dialect."""
+_RAW = {
+    "ollama_generate": ("/api/generate", "ollama_generate:OLLAMA_GENERATE"),
+    "openai_completions": ("/completions", "openai_completions:OPENAI_COMPLETIONS"),
+}
+"""The APIs of models that only go on with a text, and what their addresses end in. A text dialect stands around them."""
 
 _OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
@@ -140,13 +143,13 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
 
     Args:
         model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through. An
-            address that ends in `/completions`, and not in `/chat/completions`, is that of a model which only goes on
-            with a text: turns are then marked as its family does it.
+            address that ends in `/completions`, and not in `/chat/completions`, or in Ollama's `/api/generate`, is
+            that of a model which only goes on with a text: turns are then marked as its family does it.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
             `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
             `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them;
-            `openai_completions`: in the format that the model's name tells, past the server's chat template; or a text
-            dialect.
+            `openai_completions` or `ollama_generate`: by these, past the server's chat template, in the format that
+            the model's name tells; or a text dialect.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -164,8 +167,9 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
 
 
 def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> Model:
-    if dialect == RAW or _is_raw(name):
-        return _open_raw(name, dialect, environment)
+    raw = dialect if dialect in _RAW else _raw_at(name)
+    if raw:
+        return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment)
     by_api = dialect in _API_DIALECTS
     text_dialect = _text_dialect(FALLBACK if by_api else dialect)
     by_address = name.startswith(("http://", "https://"))
@@ -184,26 +188,29 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> M
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
 
 
-def _is_raw(name: str) -> bool:
+def _raw_at(name: str) -> str:
+    """The API at an address that only goes on with a text; empty for any other."""
     path = urlsplit(name.partition("#")[0]).path.rstrip("/") if name.startswith(("http://", "https://")) else ""
-    return path.endswith("/completions") and not path.endswith("/chat/completions")
+    if path.endswith("/chat/completions"):
+        return ""
+    return next((api for api, (end, _) in _RAW.items() if path.endswith(end)), "")
 
 
-def _open_raw(name: str, dialect: str, environment: Mapping[str, str]) -> Model:
+def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str]) -> Model:
     """A model that only goes on with a text; its family's format tells how turns and calls are written."""
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
     if dialect in _API_DIALECTS and dialect != "auto":
         raise UsageError(f"dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none")
-    text_dialect = _text_dialect((for_model(model) or FALLBACK) if dialect in ("auto", RAW) else dialect)
+    text_dialect = _text_dialect((for_model(model) or FALLBACK) if dialect == "auto" else dialect)
     if text_dialect.name == "harmony":
         raise UsageError("harmony needs the server's own chat template: use the address of its chat completions")
-    completions = _loaded("openai_completions:OPENAI_COMPLETIONS")
+    completions = _loaded(_RAW[api][1])
     marks = getattr(text_dialect, "marks", None)  # those of prompts, which fit any model, have none of their own
     spoken = structs.replace(cast(Struct, completions), marks=marks) if marks is not None else completions
     make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
     endpoint = make(
-        provider.url,
+        provider.url.removesuffix("/v1") if api == "ollama_generate" and not by_address else provider.url,
         model,
         key=environment.get(provider.key_variable),
         dialect=cast(ApiDialect, spoken),

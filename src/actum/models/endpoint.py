@@ -66,6 +66,7 @@ WIRES = {
         key_header="x-goog-api-key",
         key_form="{key}",
     ),
+    "ollama_generate": Wire(path="/api/generate"),
     "openai_completions": Wire(path="/completions"),
     "openai_responses": Wire(path="/responses"),
 }
