@@ -164,6 +164,17 @@ FRAGMENTS = {
                     "</arg_key>",
                 ),
                 *("<arg_value>", "</arg_value>", "city", "<|tool_call_argument_begin|>", "[get_time(", "city='a", "))"),
+                *(
+                    "call:get_weather{",
+                    "city:",
+                    '<|"|>',
+                    "<escape>",
+                    "get_time\n",
+                    "all\n",
+                    "Action:",
+                    '{"get_time": {',
+                ),
+                *("<co>", "<co: 0>", "</co: 0:[1]>", "<co", "directly_answer"),
                 *("{", "}", "[", "]", '"', "'", ",", "=", ":", "(", ")", " ", "\n", "\\", "<", "a", "1", "文", "'''"),
             ]
         ),

@@ -216,8 +216,8 @@ class Frame:
 
     @property
     def says_nothing(self) -> bool:
-        """It is the mark-up of an answer that stands elsewhere."""
-        fields = [Field(self._fields[key]) for key in NAME_KEYS if key in self._fields]
+        """It stands where calls do, and is the mark-up of an answer that stands elsewhere."""
+        fields = [Field(self._fields[key]) for key in NAME_KEYS if key in self._fields and self.tagged]
         return any(field.value in DIRECTLY for field in fields if isinstance(field.value, str))
 
     @property

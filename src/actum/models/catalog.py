@@ -133,7 +133,7 @@ _RAW = {
     "ollama_generate": ("/api/generate", "ollama_generate:OLLAMA_GENERATE"),
     "openai_completions": ("/completions", "openai_completions:OPENAI_COMPLETIONS"),
 }
-"""The APIs of models that only go on with a text, and what their addresses end in. A text dialect stands around them."""
+"""The APIs that only go on with a text, and what their addresses end in. A text dialect stands around them."""
 
 _OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
