@@ -104,5 +104,10 @@ def test_what_such_an_endpoint_can_not_speak_is_said_at_once(model: str, dialect
         open_model(f"http://localhost:1/v1/completions#{model}", dialect=dialect)
 
 
+def test_a_model_without_an_address_has_no_such_api() -> None:
+    with pytest.raises(UsageError, match="provider or address"):
+        open_model("embedded", dialect="openai_completions")
+
+
 def test_an_address_of_chat_completions_is_no_such_address() -> None:
     assert repr(open_model("http://localhost:1/v1/chat/completions#m")).startswith("Auto(")

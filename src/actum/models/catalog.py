@@ -161,7 +161,7 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     opened = _embedded() if isinstance(model, str) else model
     if dialect in ("auto", "native"):
         return opened
-    if dialect in _API_DIALECTS:
+    if dialect in _API_DIALECTS or dialect in _RAW:
         raise UsageError(f"dialect {dialect!r} is for models that are named by their provider or address")
     return Prompted(opened, _text_dialect(dialect))
 
