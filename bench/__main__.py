@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import sys
 from collections.abc import Callable
 
-from .http import http_table
+from .bfcl import NotFetched
+from .gold import gold_table
+from .http import http_table, prompted_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .stream import stream_table
 
@@ -15,10 +18,12 @@ Rows = list[Row]
 TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "steps": ("CPU of one step in memory", steps_table),
     "http": ("CPU of one step over HTTP", http_table),
+    "prompted": ("CPU of one step over HTTP, calls said in text", prompted_table),
     "stream": ("a streamed call", stream_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "import": ("import and one tool", import_table),
+    "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 
 
@@ -38,13 +43,20 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     found: dict[str, Rows] = {}
+    missed = False
     for name in arguments.only or TABLES:
         title, table = TABLES[name]
-        found[name] = table(arguments.rounds)
+        try:
+            found[name] = table(arguments.rounds)
+        except NotFetched as error:
+            print(f"\n{title}\n  {error}", file=sys.stderr)
+            missed = True
+            continue
         if not arguments.json:
             show(title, found[name])
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False))
+    sys.exit(missed)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,12 @@ def test_each_dialect_is_found_under_its_own_name(name: str) -> None:
     assert dialect(name).name == name
 
 
+@pytest.mark.parametrize("name", ["ollama_generate", "openai_completions"])
+def test_an_api_that_says_no_calls_is_found_but_not_listed(name: str) -> None:
+    assert dialect(name).name == name
+    assert name not in names()
+
+
 def test_an_unknown_name_is_told_what_there_is() -> None:
     with pytest.raises(UnknownName, match=r"anthropic_messages, .*hermes, .*react"):
         dialect("telepathy")

@@ -103,6 +103,9 @@ _PLACES = {
 }
 """Module and attribute: a dialect as it is, or the class of one that takes options."""
 
+_CARRIERS = {"ollama_generate", "openai_completions"}
+"""APIs that say no calls by themselves: they carry the text of a dialect that does."""
+
 _TEMPLATES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("", ("]<]minimax[>[",)),  # MiniMax-M3: its values are tags in tags
     ("gemma4", ("<|tool_call>", "<tool_call|>")),
@@ -263,5 +266,5 @@ def models_of(name: str) -> tuple[str, ...]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all dialects, sorted."""
-    return tuple(sorted(_PLACES))
+    """The names of all dialects that say calls, sorted."""
+    return tuple(sorted(_PLACES.keys() - _CARRIERS))

@@ -127,8 +127,10 @@ def _encode_tools(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:
     return msgspec.Raw(_encode([{"type": "function", "function": _function(tool, names)} for tool in tools]))
 
 
-_encoded_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, names_of(tools, pattern)))
-_encoded_functions = OncePerTools(lambda tools, pattern: _encode_functions(tools, names_of(tools, pattern)))
+_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, names_of(tools, pattern)))
+_encoded_functions = OncePerTools[str, msgspec.Raw](
+    lambda tools, pattern: _encode_functions(tools, names_of(tools, pattern))
+)
 
 
 def _tool_fields(request: Request, names: ToolNames, pattern: str) -> dict[str, object]:
