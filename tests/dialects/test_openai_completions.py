@@ -14,7 +14,7 @@ from actum.core.event import Delta, TextDelta
 from actum.core.interfaces import Request
 from actum.core.message import Message, Reply, SystemMessage, Usage, UserMessage
 from actum.core.tool import Tool
-from actum.dialects.chat_marks import CHATML, ChatMarks
+from actum.dialects.chat_marks import CHATML
 from actum.dialects.openai_completions import OPENAI_COMPLETIONS, OpenAiCompletions
 
 HI: list[Message] = [SystemMessage("Be brief."), UserMessage.of("Hi")]
@@ -44,12 +44,6 @@ def test_a_base_model_gets_plain_turns_and_stops_before_the_user_s() -> None:
     )
     assert body["prompt"] == "Be brief.\n\nUser: Hi\n\nAssistant: Yes?\n\nUser: 2+3\n\nAssistant:"
     assert body["stop"] == ["\nUser:"]
-
-
-def test_instructions_without_a_place_of_their_own_begin_the_first_turn() -> None:
-    marks = ChatMarks("[INST] {text}[/INST]", " {text}</s>", "", ("</s>",))
-    assert marks.render(HI) == "[INST] Be brief.\n\nHi[/INST]"
-    assert marks.render(HI[:1]) == "[INST] Be brief.[/INST]"
 
 
 def test_a_wish_for_json_is_said_in_words() -> None:
