@@ -423,6 +423,14 @@ def test_endless_noise_behind_a_call_is_read_in_time(name: str, junk: str) -> No
     assert timed(DIALECTS[name], text) < 1
 
 
+@pytest.mark.parametrize("junk", [":", ",", '"', "{", "[", "a:", "<|", "<escape", '<|"|>', " "])
+def test_endless_noise_inside_a_call_with_bare_keys_is_read_in_time(junk: str) -> None:
+    for name in ("gemma4", "functiongemma"):
+        opening = FORMATS[name].opens[0]
+        for beginning in ("{", "{x:", "{x:[", '{x:<|"|>', "{x:<escape>"):
+            assert timed(DIALECTS[name], f"{opening}call:f{beginning}" + junk * (10_000 // len(junk))) < 1
+
+
 def timed(dialect: TaggedText, text: str) -> float:
     decoder = dialect.decoder()
     start = time.process_time()

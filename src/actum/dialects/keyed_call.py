@@ -118,6 +118,7 @@ class KeyedReader:
         self._until = ""
         self._stack: list[str] = []
         self._word: list[str] = []
+        self._blank = True
         self._json: list[str] = []
         self._string: list[str] = []
         self._value: list[str] = []
@@ -154,10 +155,10 @@ class KeyedReader:
             return at + 1
         found = self._key_head.sees(text, at, closing=closing)
         if isinstance(found, re.Match):
-            self._key = (found["quoted"] or found["json"] or found["bare"] or "").strip()
+            self._key = (found["quoted"] or found["json"] or "") if found["bare"] is None else found["bare"].strip()
             self._kinds = self._call.kinds(self._key)
             self._call.open(self._key)
-            self._word, self._json, self._value = [], [], []
+            self._word, self._blank, self._json, self._value = [], True, [], []
             self._state = self._in_space
             return at + found.end()
         if not closing and (found is WAIT or self._stops.may_begin(text, at)):
@@ -191,9 +192,9 @@ class KeyedReader:
         if hold < end:  # a mark may hold the sign of another
             found, end = None, hold
         if found is None or end > at:
-            self._word.append(text[at:end])
+            self._add_word(text[at:end])
             return end
-        mark, fresh = found[0], not "".join(self._word).strip() and (self._stack or not self._json)
+        mark, fresh = found[0], self._blank and (self._stack or not self._json)
         if fresh and mark in (self._quote, '"'):
             self._until, self._string = mark, []
             self._state = self._in_string
@@ -210,8 +211,12 @@ class KeyedReader:
         elif self._stack and mark in "}]:,":
             self._in_brackets(mark)
         else:
-            self._word.append(mark)
+            self._add_word(mark)
         return found.end()
+
+    def _add_word(self, text: str) -> None:
+        self._word.append(text)
+        self._blank = self._blank and not text.strip()
 
     def _in_brackets(self, mark: str) -> None:
         self._end_word(key=mark == ":")
@@ -223,7 +228,7 @@ class KeyedReader:
 
     def _end_word(self, *, key: bool = False) -> list[str]:
         """A bare word inside of brackets is at its end. Returns the brackets that are open, the innermost first."""
-        word, self._word = "".join(self._word).strip(), []
+        word, self._word, self._blank = "".join(self._word).strip(), [], True
         if word and self._stack:
             self._json.append(word if _SCALAR.fullmatch(word) and not key else dumps(word))
         elif word:
