@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
+from ..dialects import for_model
 from ..dialects.base import ApiDialect, TextDialect
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
@@ -128,6 +129,12 @@ _API_DIALECTS: dict[str, OpenAiChat | str | None] = {
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
+_RAW = {
+    "ollama_generate": ("/api/generate", "ollama_generate:OLLAMA_GENERATE"),
+    "openai_completions": ("/completions", "openai_completions:OPENAI_COMPLETIONS"),
+}
+"""The APIs that only go on with a text, and what their addresses end in. A text dialect stands around them."""
+
 _OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
 
@@ -135,10 +142,14 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     """The model that a name stands for. Nothing is sent before its first request.
 
     Args:
-        model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
+        model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through. An
+            address that ends in `/completions`, and not in `/chat/completions`, or in Ollama's `/api/generate`, is
+            that of a model which only goes on with a text: turns are then marked as its family does it.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
             `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
-            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
+            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them;
+            `openai_completions` or `ollama_generate`: by these, past the server's chat template, in the format that
+            the model's name tells; or a text dialect.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -150,12 +161,15 @@ def open_model(model: str | Model, *, dialect: str = "auto", environment: Mappin
     opened = _embedded() if isinstance(model, str) else model
     if dialect in ("auto", "native"):
         return opened
-    if dialect in _API_DIALECTS:
+    if dialect in _API_DIALECTS or dialect in _RAW:
         raise UsageError(f"dialect {dialect!r} is for models that are named by their provider or address")
     return Prompted(opened, _text_dialect(dialect))
 
 
 def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> Model:
+    raw = dialect if dialect in _RAW else _raw_at(name)
+    if raw:
+        return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment)
     by_api = dialect in _API_DIALECTS
     text_dialect = _text_dialect(FALLBACK if by_api else dialect)
     by_address = name.startswith(("http://", "https://"))
@@ -172,6 +186,38 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> M
     if dialect == "auto":
         return Auto(endpoint, text_dialect)
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
+
+
+def _raw_at(name: str) -> str:
+    """The API at an address that only goes on with a text; empty for any other."""
+    path = urlsplit(name.partition("#")[0]).path.rstrip("/") if name.startswith(("http://", "https://")) else ""
+    if path.endswith("/chat/completions"):
+        return ""
+    return next((api for api, (end, _) in _RAW.items() if path.endswith(end)), "")
+
+
+def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str]) -> Model:
+    """A model that only goes on with a text; its family's format tells how turns and calls are written."""
+    by_address = name.startswith(("http://", "https://"))
+    provider, model = _at_address(name) if by_address else _at_provider(name, environment)
+    if dialect in _API_DIALECTS and dialect != "auto":
+        raise UsageError(f"dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none")
+    text_dialect = _text_dialect((for_model(model) or FALLBACK) if dialect == "auto" else dialect)
+    if text_dialect.name == "harmony":
+        raise UsageError("harmony needs the server's own chat template: use the address of its chat completions")
+    completions = _loaded(_RAW[api][1])
+    marks = getattr(text_dialect, "marks", None)  # those of prompts, which fit any model, have none of their own
+    spoken = structs.replace(cast(Struct, completions), marks=marks) if marks is not None else completions
+    make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
+    endpoint = make(
+        provider.url.removesuffix("/v1") if api == "ollama_generate" and not by_address else provider.url,
+        model,
+        key=environment.get(provider.key_variable),
+        dialect=cast(ApiDialect, spoken),
+        native=False,
+        name="" if by_address else name,
+    )
+    return Prompted(endpoint, text_dialect)
 
 
 def _spoken(dialect: str, provider: Provider) -> ApiDialect:

@@ -66,6 +66,8 @@ WIRES = {
         key_header="x-goog-api-key",
         key_form="{key}",
     ),
+    "ollama_generate": Wire(path="/api/generate"),
+    "openai_completions": Wire(path="/completions"),
     "openai_responses": Wire(path="/responses"),
 }
 """By the name of a dialect; all others are spoken as `CHAT`."""
