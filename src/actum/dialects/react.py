@@ -43,7 +43,7 @@ class _Words(Struct, frozen=True, kw_only=True):
     instructions: str
 
 
-_WORDS: dict[Language, _Words] = {
+WORDS: dict[Language, _Words] = {
     "en": _Words(
         question="Question: ",
         thought="Thought: ",
@@ -181,7 +181,7 @@ class React(Struct, frozen=True):
         if not request.tools and not any(isinstance(message, ToolMessage) for message in request.messages):
             return request
         language = language_of(request.messages) if self.language == "auto" else self.language
-        words = _WORDS[language]
+        words = WORDS[language]
         own = list(takewhile(lambda message: isinstance(message, SystemMessage), request.messages))
         messages = [*own, _scratchpad(request.messages[len(own) :], words)]
         if request.tools:
@@ -206,7 +206,7 @@ class React(Struct, frozen=True):
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back."""
         chinese = has_han(reply.text + reply.reasoning) if self.language == "auto" else self.language == "zh"
-        words = _WORDS["zh" if chinese else "en"]
+        words = WORDS["zh" if chinese else "en"]
         return "\n".join(_steps(reply, words, aside=words.answer))
 
 

@@ -86,11 +86,13 @@ class TaggedText(Struct, frozen=True):
     Args:
         form: the row.
         thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
+        bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
     """
 
     OPTIONS: ClassVar = ("thinking",)
     form: Format
     thinking: bool = False
+    bare: bool = True
 
     @property
     def name(self) -> str:
@@ -120,7 +122,7 @@ class TaggedText(Struct, frozen=True):
 
     def decoder(self, *, tools: Sequence[Tool] = ()) -> TaggedReader:
         """A reader of the same text in pieces."""
-        return TaggedReader(self.form, Toolbox(tools), thinking=self.thinking)
+        return TaggedReader(self.form, Toolbox(tools), thinking=self.thinking, bare=self.bare)
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back.
@@ -195,7 +197,7 @@ class _Writer:
 class TaggedReader:
     """A decoder: feed it text in any cut, and it tells prose, reasoning and calls."""
 
-    def __init__(self, form: Format, box: Toolbox, *, thinking: bool = False) -> None:
+    def __init__(self, form: Format, box: Toolbox, *, thinking: bool = False, bare: bool = True) -> None:
         self._form = form
         self._box = box
         self._speech = Speech()
@@ -214,8 +216,8 @@ class TaggedReader:
         self._marks = Marks((*form.opens, *form.closes, *drops))
         self._stops = Marks((*form.opens, *form.closes, *form.drops))
         self._closes = Marks((*form.closes, *form.drops))
-        bare = [(body, body.bare(box)) for body in form.bodies]
-        self._bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
+        heads = [(body, body.bare(box)) for body in form.bodies] if bare else []
+        self._bare: list[tuple[Body, Head]] = [(body, head) for body, head in heads if head is not None]
         self._edge = _edge(self._marks.all, [head for _, head in self._bare], box.tools)
         self._loose_text = re.compile(f"[{form.loose}]+")
 

@@ -1,0 +1,327 @@
+"""The grammar of what a model may answer: text, or calls of the tools that it is given, in its own format. Pure.
+
+    Request + text dialect ──▶ Grammar ──▶ the engine's mask over the next token (`models.constrained`)
+
+Where a call begins, only the name of a tool of the request can follow, and then arguments that fit its schema. Where
+calls begin with a mark, the mark is what text may not hold; where they do not (prompt JSON, bare lists), text may not
+begin like one. What the engine refuses in a schema is left out of account for that tool alone and listed in `loose`:
+validation follows in any case, and a model that is told its error tries again.
+
+Behind its calls a reply ends. Reasoning stands where the format has it. `copies` makes a second kind of grammar, in
+which strings are only what stands in some texts, the conversation say, or what the schema itself names.
+
+Limits: arguments come in the order of the schema. A number of more than about 300 digits is no number to Python and
+ends as a call that is not complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from msgspec import Struct, structs
+
+from ..core.errors import UsageError
+from ..core.interfaces import AllowedTools, NamedTool, Request
+from ..core.json import JsonObject
+from ..core.message import Message, ToolMessage, UserMessage
+from ..core.tool import Tool
+from .base import TextDialect
+from .grammar_calls import CallParts, alike_of, row_of
+from .grammar_values import STRENGTHS, Copies, Strength, Values
+from .harmony import Harmony
+from .lark import ANYTHING, Lark, either, pattern, quoted, without
+from .prompt_json import PromptJson
+from .react import WORDS, React
+from .react_markers import PLAIN
+from .tagged_bodies import Body, JsonCall
+from .tagged_text import Format, TaggedText, bare_tool
+from .wording import language_of
+
+CALLS_MAX = 32
+"""Calls in one reply."""
+
+Refuses = Callable[[str], str]
+"""Says why the engine does not take a grammar; empty where it does."""
+
+
+class Loose(Struct, frozen=True):
+    """What a grammar does not hold a model to.
+
+    Attributes:
+        tool: whose arguments; empty for the answer itself.
+        kept: what it is held to all the same: all but what `why` names, or that the arguments are an object.
+        why: what could not be said in a grammar.
+    """
+
+    tool: str
+    kept: Strength
+    why: str
+
+
+class Grammar(Struct, frozen=True):
+    """What a model may say.
+
+    Attributes:
+        source: in llguidance's language.
+        dialect: reads what is said.
+        loose: where it lets through more than the schemas do.
+    """
+
+    source: str
+    dialect: TextDialect
+    loose: tuple[Loose, ...] = ()
+
+
+def grammar_of(
+    dialect: TextDialect,
+    request: Request,
+    *,
+    refuses: Refuses,
+    special: Mapping[str, int] | None = None,
+    thinking: bool = False,
+    copies: Iterable[str] | None = None,
+) -> Grammar:
+    """The grammar of the answers to a request.
+
+    Args:
+        dialect: in which the model writes calls.
+        request: its tools, tool choice, parallel calls and output schema count.
+        refuses: asks the engine.
+        special: the tokens of the vocabulary that are marks, by their text.
+        thinking: the prompt ended with the mark that opens reasoning.
+        copies: texts that strings in arguments must be copied from; None where they may be any.
+
+    Raises:
+        UsageError: the tool choice names a tool that the request has not, or the engine takes no grammar of these
+            tools at all, because they are too many for it.
+    """
+    tools, must = _allowed(request)
+    source = None if copies is None else Copies(copies)
+
+    def write(strengths: Mapping[str, Strength], chosen: Sequence[Tool]) -> tuple[str, dict[str, set[str]]]:
+        lark = Lark(special)
+        values = {tool.name: Values(lark, tool, strengths.get(tool.name, "exact"), source) for tool in chosen}
+        start = _start(dialect)(_Asked(lark, dialect, request, chosen, values, must, thinking))
+        return lark.source(start), {name: found.left_out for name, found in values.items()}
+
+    text, left_out = write({}, tools)
+    strengths: dict[str, Strength] = {}
+    loose: list[Loose] = []
+    why = refuses(text)
+    if why:
+        for tool in tools:
+            for strength in STRENGTHS:
+                refused = refuses(write({tool.name: strength}, [tool])[0])
+                if not refused:
+                    break
+                reason, strengths[tool.name] = refused, STRENGTHS[min(STRENGTHS.index(strength) + 1, 2)]
+                loose = [*[one for one in loose if one.tool != tool.name], Loose(tool.name, strengths[tool.name], reason)]
+        text, left_out = write(strengths, tools)
+        why = refuses(text)
+    if why:
+        raise UsageError(f"no grammar can be made of these tools: {why}")
+    loose += [
+        Loose(name, "lenient", f"left out: {', '.join(sorted(words))}") for name, words in left_out.items() if words
+    ]
+    if request.output_schema is not None and tools and isinstance(dialect, TaggedText | PromptJson) and not must:
+        if not _marked(_format(dialect)):
+            loose.append(Loose("", "lenient", "the answer is JSON, and so are calls: both are only validated"))
+    return Grammar(text, _reader(dialect), tuple(loose))
+
+
+def conversation(messages: Sequence[Message]) -> list[str]:
+    """What the user said and what tools answered: the texts that a copy is made of."""
+    said = [message.text for message in messages if isinstance(message, UserMessage)]
+    return said + [message.result.text for message in messages if isinstance(message, ToolMessage)]
+
+
+def _allowed(request: Request) -> tuple[tuple[Tool, ...], bool]:
+    """The tools that may be called, and whether one must be."""
+    choice, known = request.tool_choice, {tool.name for tool in request.tools}
+    match choice:
+        case "none":
+            return (), False
+        case "auto" | "required":
+            names, must = known, choice == "required"
+        case NamedTool(name):
+            names, must = {name}, True
+        case AllowedTools(allowed, mode):
+            names, must = set(allowed), mode == "required"
+    if names - known:
+        raise UsageError(f"tool choice: the request has no tool {', '.join(sorted(names - known))}")
+    tools = tuple([tool for tool in request.tools if tool.name in names])
+    return tools, must and bool(tools)
+
+
+class _Asked(Struct, frozen=True):
+    """All that a grammar is made of."""
+
+    lark: Lark
+    dialect: TextDialect
+    request: Request
+    tools: Sequence[Tool]
+    values: Mapping[str, Values]
+    must: bool
+    thinking: bool
+
+    @property
+    def several(self) -> bool:
+        return self.request.parallel_calls is not False
+
+    def repeated(self, first: str, more: str) -> str:
+        return f"{first} ({more}){{0,{CALLS_MAX - 1}}}" if self.several else first
+
+    def answer(self, text: str) -> str:
+        """What is said where no tool is called: text, or what the output schema asks for."""
+        schema = self.request.output_schema
+        return self.lark.terminal(text) if schema is None else self.lark.json(schema, lenient=True)
+
+
+# Formats in marks, and bare JSON.
+
+_PROMPT_JSON = Format(
+    name="prompt_json",
+    bodies=(JsonCall(name_key="tool", arguments_key="params"),),
+    prompt="",
+    declare=bare_tool,
+    result="",
+    source="",
+)
+_PROSE = pattern(r"[^{\[`~<]*")
+"""Text before a call without a mark: nothing that could begin another one."""
+
+
+def _format(dialect: TextDialect) -> Format:
+    return dialect.form if isinstance(dialect, TaggedText) else _PROMPT_JSON
+
+
+def _marked(form: Format) -> bool:
+    """Calls begin with a mark that text can do without."""
+    return _lead(form).startswith(form.opens) if form.opens else False
+
+
+def _lead(form: Format) -> str:
+    """What every reply with calls begins with."""
+    body = form.bodies[0]
+    return form.section[0] + form.call[0] + row_of(body).prefix(body)
+
+
+def _tagged(asked: _Asked) -> str:
+    form, lark = _format(asked.dialect), asked.lark
+    body, lead = form.bodies[0], _lead(form)
+    ends = [*form.opens, *form.closes, *form.drops]
+    parts = [row_of(body).parts(lark, body, tool, asked.values[tool.name], ends) for tool in asked.tools]
+    trigger = next((mark for mark in (*form.opens, row_of(body).prefix(body)) if mark and lead.startswith(mark)), "")
+    marks = [quoted(mark) for mark in (*form.opens, *form.think, trigger) if mark]
+    names = [tool.name for tool in asked.tools]
+    alike = [] if _marked(form) else alike_of(form.bodies, names)
+    free = without([*marks, *(alike if parts and asked.request.output_schema is None else [])])
+    thought = _thought(asked, form, without(marks))
+    answer = asked.answer(free) if _marked(form) or not parts else lark.terminal(free)
+    if not parts:
+        return f"{thought} {answer}"
+    begin = lark.rule(either([f"{_head(lark, part)} {part.rest}" for part in parts]))
+    again = f"{lark.text(form.call[1] + form.between + form.call[0] + row_of(body).prefix(body))} {begin}"
+    end = f"{asked.repeated('', again)} {lark.text(form.call[1] + form.section[1])}"
+    if asked.must:
+        return f"{thought} {lark.text(lead)} {begin} {end}"
+    if trigger:
+        found = f"{lark.until(free, trigger)} {lark.text(lead.removeprefix(trigger))} {begin}"
+    else:
+        heads = [f"{_PROSE} {quoted(lead)} {part.head}" if lead else f"{_PROSE} {part.head}" for part in parts]
+        lazy = [lark.rule(lark.terminal(head), lazy=True) for head in heads]
+        found = either([f"{head} {part.rest}" for head, part in zip(lazy, parts, strict=True)])
+    return f"{thought} ({answer} | {found} {end})"
+
+
+def _head(lark: Lark, part: CallParts) -> str:
+    return lark.terminal(part.head) if part.head else ""
+
+
+def _thought(asked: _Asked, form: Format, free: str) -> str:
+    """Reasoning at the beginning of a reply: there is some where the prompt opened it, else there may be."""
+    opening, closing = form.think
+    behind = '("\\n\\n" | "\\n")?'
+    if asked.thinking:
+        return f"{asked.lark.until(free, closing)} {behind}"
+    if asked.must:
+        return ""
+    return f"({asked.lark.text(opening)} {asked.lark.until(free, closing)} {behind})?"
+
+
+# Harmony.
+
+_CHANNEL, _NEXT = "<|channel|>", "<|start|>assistant"
+_HARMONY_MARKS = ("<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|end|>", "<|call|>", "<|return|>")
+
+
+def _harmony(asked: _Asked) -> str:
+    lark = asked.lark
+    free = without([quoted(mark) for mark in _HARMONY_MARKS])
+    thought = f"{lark.text(_CHANNEL + 'analysis<|message|>')} {lark.until(free, '<|end|>')} {lark.text(_NEXT)}"
+    word = f"{lark.text(_CHANNEL + 'commentary<|message|>')} {lark.until(free, '<|end|>')} {lark.text(_NEXT)}"
+    final = f"{lark.text(_CHANNEL + 'final<|message|>')} {asked.answer(free)}"
+    calls = [
+        f"{lark.text(tool.name + ' <|constrain|>json<|message|>')} {asked.values[tool.name].json()}"
+        for tool in asked.tools
+    ]
+    if not calls:
+        return f"({thought})? {final}"
+    call = f"{lark.text(_CHANNEL + 'commentary to=functions.')} {either(calls)}"
+    found = asked.repeated(call, f"{lark.text('<|call|>' + _NEXT)} {call}")
+    if asked.must:
+        return f"{found}"
+    return f"({thought})? ({final} | ({word})? {found})"
+
+
+# ReAct.
+
+_BREAK = "\n"
+_LINE = pattern(r"[^\n]+")
+"""A thought: one line."""
+
+
+def _react(asked: _Asked) -> str:
+    lark, dialect = asked.lark, asked.dialect
+    assert isinstance(dialect, React)
+    language = language_of(asked.request.messages) if dialect.language == "auto" else dialect.language
+    words = WORDS[language]
+    begins = "|".join([*sorted(PLAIN), "answer", "动作", "回答", "最终答案"])
+    marker = pattern(rf"(?i:{begins})[^\p{{L}}\n]{{0,16}}[:：】]")
+    free = without([marker, quoted("<think")])
+    line = f"({_LINE} & {free})"
+    thought = f"({quoted(words.thought)} {lark.until(line, _BREAK)})?"
+    answer = f"{quoted(words.answer)} {asked.answer(free)}"
+    heads = {tool.name: quoted(tool.name + _BREAK + words.input) for tool in asked.tools}
+    calls = [f"{head} {asked.values[name].json()}" for name, head in heads.items()]
+    if not calls:
+        return f"{thought} {answer}"
+    call = f"{quoted(words.action)} {either(calls)}"
+    found = asked.repeated(call, f"{quoted(_BREAK)} {call}")
+    return f"{thought} {found}" if asked.must else f"{thought} ({answer} | {found})"
+
+
+_STARTS: dict[type[TextDialect], Callable[[_Asked], str]] = {
+    TaggedText: _tagged,
+    PromptJson: _tagged,
+    Harmony: _harmony,
+    React: _react,
+}
+
+
+def constrains(dialect: TextDialect) -> bool:
+    """There is a grammar of what is said in this dialect."""
+    return type(dialect) in _STARTS
+
+
+def _start(dialect: TextDialect) -> Callable[[_Asked], str]:
+    if not constrains(dialect):
+        raise UsageError(f"no grammar is known of the dialect {dialect.name!r}")
+    return _STARTS[type(dialect)]
+
+
+def _reader(dialect: TextDialect) -> TextDialect:
+    """Reads calls only where the grammar lets them begin."""
+    if isinstance(dialect, TaggedText) and _marked(dialect.form):
+        return structs.replace(dialect, bare=False)
+    return dialect
