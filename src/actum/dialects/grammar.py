@@ -16,46 +16,32 @@ ends as a call that is not complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
 from ..core.errors import UsageError
 from ..core.interfaces import AllowedTools, NamedTool, Request
-from ..core.json import JsonObject
 from ..core.message import Message, ToolMessage, UserMessage
 from ..core.tool import Tool
 from .base import TextDialect
 from .grammar_calls import CallParts, alike_of, row_of
-from .grammar_values import STRENGTHS, Copies, Strength, Values
+from .grammar_values import STRENGTHS, Copies, Values
 from .harmony import Harmony
-from .lark import ANYTHING, Lark, either, pattern, quoted, without
+from .lark import Lark, either, pattern, quoted, without
+from .loose import Loose, Strength
 from .prompt_json import PromptJson
 from .react import WORDS, React
 from .react_markers import PLAIN
-from .tagged_bodies import Body, JsonCall
+from .tagged_bodies import JsonCall
 from .tagged_text import Format, TaggedText, bare_tool
 from .wording import language_of
 
-CALLS_MAX = 32
+CALLS_MAX = 16
 """Calls in one reply."""
 
 Refuses = Callable[[str], str]
 """Says why the engine does not take a grammar; empty where it does."""
-
-
-class Loose(Struct, frozen=True):
-    """What a grammar does not hold a model to.
-
-    Attributes:
-        tool: whose arguments; empty for the answer itself.
-        kept: what it is held to all the same: all but what `why` names, or that the arguments are an object.
-        why: what could not be said in a grammar.
-    """
-
-    tool: str
-    kept: Strength
-    why: str
 
 
 class Grammar(Struct, frozen=True):
@@ -115,7 +101,10 @@ def grammar_of(
                 if not refused:
                     break
                 reason, strengths[tool.name] = refused, STRENGTHS[min(STRENGTHS.index(strength) + 1, 2)]
-                loose = [*[one for one in loose if one.tool != tool.name], Loose(tool.name, strengths[tool.name], reason)]
+                loose = [
+                    *[one for one in loose if one.tool != tool.name],
+                    Loose(tool.name, strengths[tool.name], reason),
+                ]
         text, left_out = write(strengths, tools)
         why = refuses(text)
     if why:
@@ -137,16 +126,19 @@ def conversation(messages: Sequence[Message]) -> list[str]:
 
 def _allowed(request: Request) -> tuple[tuple[Tool, ...], bool]:
     """The tools that may be called, and whether one must be."""
-    choice, known = request.tool_choice, {tool.name for tool in request.tools}
-    match choice:
+    known = {tool.name for tool in request.tools}
+    names, must = known, False
+    match request.tool_choice:
         case "none":
             return (), False
-        case "auto" | "required":
-            names, must = known, choice == "required"
+        case "required":
+            must = True
         case NamedTool(name):
             names, must = {name}, True
         case AllowedTools(allowed, mode):
             names, must = set(allowed), mode == "required"
+        case "auto":
+            pass
     if names - known:
         raise UsageError(f"tool choice: the request has no tool {', '.join(sorted(names - known))}")
     tools = tuple([tool for tool in request.tools if tool.name in names])
@@ -287,7 +279,7 @@ def _react(asked: _Asked) -> str:
     language = language_of(asked.request.messages) if dialect.language == "auto" else dialect.language
     words = WORDS[language]
     begins = "|".join([*sorted(PLAIN), "answer", "动作", "回答", "最终答案"])
-    marker = pattern(rf"(?i:{begins})[^\p{{L}}\n]{{0,16}}[:：】]")
+    marker = pattern(rf"(?i:{begins})[ \t\[\](（)）#0-9*_】]{{0,16}}[:：】]")
     free = without([marker, quoted("<think")])
     line = f"({_LINE} & {free})"
     thought = f"({quoted(words.thought)} {lark.until(line, _BREAK)})?"

@@ -1,9 +1,9 @@
 """How each way of writing a call becomes part of a grammar: a table by the kind of the body. Pure.
 
-    JsonCall        {"name": "f", "arguments":          any JSON that fits       }
-    NamedCall       f<separator>                        any JSON that fits       the form's end
-    XmlCall         <function=f>                        a tag a parameter        </function>
-    PythonicCall    f(                                  a keyword a parameter    )
+JsonCall        {"name": "f", "arguments":          any JSON that fits       }
+NamedCall       f<separator>                        any JSON that fits       the form's end
+XmlCall         <function=f>                        a tag a parameter        </function>
+PythonicCall    f(                                  a keyword a parameter    )
 """
 
 from __future__ import annotations

@@ -15,18 +15,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
 
 from ..core.coercion import node_at
 from ..core.json import Json, JsonObject, dumps
 from ..core.tool import Tool
 from .lark import Lark, either, in_order, pattern, quoted, without
+from .loose import Strength
 from .pythonic_call import KEYWORD
 from .tagged_bodies import fill
 from .written_values import Kinds, kinds_of, read_text
 from .xml_call import XmlCall
 
-Strength = Literal["exact", "lenient", "object"]
 STRENGTHS: tuple[Strength, ...] = ("exact", "lenient", "object")
 
 _COMMA = pattern(", ?")
@@ -229,7 +228,7 @@ class Values:
         if not isinstance(kinds, str):
             listed = kinds if isinstance(kinds, list) else _implied(schema)
             return either([self._copied({**schema, "type": kind}) for kind in listed])
-        write: Callable[[JsonObject], str] | None = _COPIED.get(kinds)
+        write = _COPIED.get(kinds)
         return write(self, schema) if write is not None else self._lark.json(schema, lenient=self._lenient)
 
     def _copied_string(self, schema: JsonObject) -> str:
@@ -253,7 +252,7 @@ class Values:
         properties = found if isinstance(found, dict) else {}
         required = asked if isinstance(asked, list) else []
         others = schema.get("additionalProperties", True)
-        if not properties and not required and others is not False:
+        if "properties" not in schema and not required and others is not False:
             pair = f"{self._copied_string({})} {_COLON} {self._copied(others)}"
             return f'"{{" ({pair} ({_COMMA} {pair})*)? "}}"'
         schemas = {**properties, **{str(key): True for key in required if key not in properties}}

@@ -19,7 +19,7 @@ from .grammar_schema import bounded
 ANYTHING = "/(?s:.*)/"
 """Any text, as a terminal's body."""
 
-_BOUNDED = {"whitespace_flexible": False, "item_separator": ", ?", "key_separator": ": ?"}
+_BOUNDED: JsonObject = {"whitespace_flexible": False, "item_separator": ", ?", "key_separator": ": ?"}
 """At most one blank behind a comma or colon: a model that likes blanks would never come to an end."""
 
 

@@ -10,6 +10,7 @@ leaves no choice about are taken without asking it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ..core.errors import ModelGarbled, UsageError
@@ -40,10 +41,13 @@ class Vocabulary:
     """
 
     def __init__(self, tokenizer: LLTokenizer, special: Mapping[str, int]) -> None:
+        from llguidance import LLMatcher  # noqa: PLC0415  # in the extra
+
         self.ends = frozenset(tokenizer.eos_tokens)
         self.special = dict(special)
         self.size = tokenizer.vocab_size
         self._tokenizer = tokenizer
+        self._compile = LLMatcher
         self._compiled: dict[str, LLMatcher] = {}
 
     @classmethod
@@ -63,10 +67,12 @@ class Vocabulary:
             ends: the tokens that end an answer, which are special.
             encode: cuts text into tokens; a longest match unless it is given.
         """
-        engine = _engine()
+        need("llguidance")
+        from llguidance import LLTokenizer, TokenizerWrapper  # noqa: PLC0415  # in the extra
+
         longest = _Longest(tokens, frozenset((*special, *ends)))
-        wrapped = engine.TokenizerWrapper(_Wrapped(tokens, [*special, *ends], ends[0], encode or longest))
-        tokenizer = engine.LLTokenizer(wrapped, n_vocab=len(tokens), eos_token=list(ends))
+        wrapped = TokenizerWrapper(_Wrapped(tokens, [*special, *ends], ends[0], encode or longest))
+        tokenizer = LLTokenizer(wrapped, n_vocab=len(tokens), eos_token=list(ends))
         return cls(tokenizer, {tokens[token].decode(): token for token in special})
 
     def encode(self, text: str) -> list[int]:
@@ -99,7 +105,7 @@ class Vocabulary:
     def _matcher(self, source: str) -> LLMatcher:
         found = self._compiled.pop(source, None)
         if found is None:
-            found = _engine().LLMatcher(self._tokenizer, source, log_level=0)
+            found = self._compile(self._tokenizer, source, log_level=0)
         self._compiled[source] = found  # the latest stands last
         while len(self._compiled) > _KEPT_MAX:
             del self._compiled[next(iter(self._compiled))]
@@ -204,15 +210,12 @@ class _Longest:
         return found
 
 
-def _engine() -> _Engine:
-    try:
-        import llguidance  # noqa: PLC0415  # in the extra
-    except ImportError:
-        raise UsageError(f"grammars need llguidance: {INSTALL}") from None
-    return llguidance
+def need(*names: str) -> None:
+    """See that packages are there.
 
-
-if TYPE_CHECKING:
-    import llguidance
-
-    _Engine = type(llguidance)
+    Raises:
+        UsageError: they are not; the message says what to install.
+    """
+    missing = [name for name in names if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"a local model needs {', '.join(missing)}: {INSTALL}")
