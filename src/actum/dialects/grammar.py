@@ -112,9 +112,8 @@ def grammar_of(
     loose += [
         Loose(name, "lenient", f"left out: {', '.join(sorted(words))}") for name, words in left_out.items() if words
     ]
-    if request.output_schema is not None and tools and isinstance(dialect, TaggedText | PromptJson) and not must:
-        if not _marked(_format(dialect)):
-            loose.append(Loose("", "lenient", "the answer is JSON, and so are calls: both are only validated"))
+    if request.output_schema is not None and tools and not must and not _tells_apart(dialect):
+        loose.append(Loose("", "lenient", "the answer is JSON, and so are calls: both are only validated"))
     return Grammar(text, _reader(dialect), tuple(loose))
 
 
@@ -166,7 +165,9 @@ class _Asked(Struct, frozen=True):
     def answer(self, text: str) -> str:
         """What is said where no tool is called: text, or what the output schema asks for."""
         schema = self.request.output_schema
-        return self.lark.terminal(text) if schema is None else self.lark.json(schema, lenient=True)
+        if schema is None or schema.get("type") not in ("object", "array"):
+            return self.lark.terminal(text)
+        return self.lark.json(schema, lenient=True)
 
 
 # Formats in marks, and bare JSON.
@@ -180,7 +181,7 @@ _PROMPT_JSON = Format(
     source="",
 )
 _PROSE = pattern(r"[^{\[`~<]*")
-"""Text before a call without a mark: nothing that could begin another one."""
+"""Text before a call where what else the reply might be begins with a mark-up: nothing that could begin that."""
 
 
 def _format(dialect: TextDialect) -> Format:
@@ -190,6 +191,17 @@ def _format(dialect: TextDialect) -> Format:
 def _marked(form: Format) -> bool:
     """Calls begin with a mark that text can do without."""
     return _lead(form).startswith(form.opens) if form.opens else False
+
+
+def _strict(form: Format) -> bool:
+    """Every call has its mark, so that what only looks like one can be text."""
+    follows = form.call[0] + row_of(form.bodies[0]).prefix(form.bodies[0])
+    return _marked(form) and (row_of(form.bodies[0]).listed or form.several_inside or follows.startswith(form.opens))
+
+
+def _tells_apart(dialect: TextDialect) -> bool:
+    """An answer in JSON can not be taken for a call."""
+    return not isinstance(dialect, TaggedText | PromptJson) or _marked(_format(dialect))
 
 
 def _lead(form: Format) -> str:
@@ -205,9 +217,8 @@ def _tagged(asked: _Asked) -> str:
     parts = [row_of(body).parts(lark, body, tool, asked.values[tool.name], ends) for tool in asked.tools]
     trigger = next((mark for mark in (*form.opens, row_of(body).prefix(body)) if mark and lead.startswith(mark)), "")
     marks = [quoted(mark) for mark in (*form.opens, *form.think, trigger) if mark]
-    names = [tool.name for tool in asked.tools]
-    alike = [] if _marked(form) else alike_of(form.bodies, names)
-    free = without([*marks, *(alike if parts and asked.request.output_schema is None else [])])
+    alike = alike_of(form.bodies, [tool.name for tool in asked.request.tools]) if asked.request.tools else []
+    free = without([*marks, *(alike if not _strict(form) and asked.request.output_schema is None else [])])
     thought = _thought(asked, form, without(marks))
     answer = asked.answer(free) if _marked(form) or not parts else lark.terminal(free)
     if not parts:
@@ -218,7 +229,8 @@ def _tagged(asked: _Asked) -> str:
     if asked.must:
         return f"{thought} {lark.text(lead)} {begin} {end}"
     if trigger:
-        found = f"{lark.until(free, trigger)} {lark.text(lead.removeprefix(trigger))} {begin}"
+        before = free if asked.request.output_schema is None else _PROSE
+        found = f"{lark.until(before, trigger)} {lark.text(lead.removeprefix(trigger))} {begin}"
     else:
         heads = [f"{_PROSE} {quoted(lead)} {part.head}" if lead else f"{_PROSE} {part.head}" for part in parts]
         lazy = [lark.rule(lark.terminal(head), lazy=True) for head in heads]
@@ -314,6 +326,6 @@ def _start(dialect: TextDialect) -> Callable[[_Asked], str]:
 
 def _reader(dialect: TextDialect) -> TextDialect:
     """Reads calls only where the grammar lets them begin."""
-    if isinstance(dialect, TaggedText) and _marked(dialect.form):
+    if isinstance(dialect, TaggedText) and _strict(dialect.form):
         return structs.replace(dialect, bare=False)
     return dialect

@@ -26,7 +26,7 @@ from .xml_call import XmlCall
 CALL_ID = pattern("[0-9]{1,4}")
 """What a model counts its calls with, where its format wants that."""
 
-_KEY_END = r"""\s{0,16}["'”]?\s{0,16}[:：]"""
+_QUOTE = """["'“”]?"""
 
 
 class CallParts(Struct, frozen=True):
@@ -48,11 +48,13 @@ class Row(Struct, frozen=True):
         prefix: fixed text that every call of this kind begins with.
         parts: the call of a tool; the last argument is what must not stand in its values.
         alike: a pattern of what a call without a mark begins like, given the tools' names; empty: it always has one.
+        listed: several calls stand in one value, so that none but the first needs a mark.
     """
 
     prefix: Callable[[Body], str]
     parts: Callable[[Lark, Body, Tool, Values, Sequence[str]], CallParts]
-    alike: Callable[[Sequence[str]], str] = lambda names: ""
+    alike: Callable[[Body, Sequence[str]], str] = lambda body, names: ""
+    listed: bool = True
 
 
 def row_of(body: Body) -> Row:
@@ -62,7 +64,7 @@ def row_of(body: Body) -> Row:
 
 def alike_of(bodies: Sequence[Body], names: Sequence[str]) -> list[str]:
     """Terminals' bodies of what a call without a mark begins like, for all these ways of writing one."""
-    found = [row_of(body).alike(names) for body in bodies if getattr(body, "unmarked", True)]
+    found = [row_of(body).alike(body, names) for body in bodies if getattr(body, "unmarked", True)]
     return [pattern(regex) for regex in found if regex]
 
 
@@ -111,15 +113,15 @@ def _python_parts(lark: Lark, body: Body, tool: Tool, values: Values, ends: Sequ
     return CallParts(quoted(tool.name + "("), f'{values.python()} ")"')
 
 
-def _json_alike(names: Sequence[str]) -> str:
-    """A brace, and anywhere behind it a key that makes a call of an object."""
+def _json_alike(body: Body, names: Sequence[str]) -> str:
+    """A brace, and behind it or a later comma or brace a key that makes a call of an object."""
     keys = "|".join(re.escape(key) for key in (*NAME_KEYS, *names))
-    return rf"\{{(?s:.*)(?i:{keys}){_KEY_END}"
+    return rf"\{{((?s:.*)[,，{{])?\s*{_QUOTE}(?i:{keys})\s{{0,16}}{_QUOTE}\s{{0,16}}[:：]"
 
 
 _ROWS: dict[type[Body], Row] = {
     JsonCall: Row(lambda body: "", _json_parts, _json_alike),
-    NamedCall: Row(_named_prefix, _named_parts),
-    XmlCall: Row(_xml_prefix, _xml_parts),
-    PythonicCall: Row(lambda body: "", _python_parts, lambda names: r"\[\s*[\w.\-]+\s*\("),
+    NamedCall: Row(_named_prefix, _named_parts, listed=False),
+    XmlCall: Row(_xml_prefix, _xml_parts, lambda body, names: re.escape(_xml_prefix(body)), listed=False),
+    PythonicCall: Row(lambda body: "", _python_parts, lambda body, names: r"\[\s*[\w.\-]+\s*\("),
 }

@@ -1,4 +1,4 @@
-"""Reads the calls of an API that was asked to require every parameter: a null stands for one that was left out. Pure."""
+"""Reads the calls of an API that was asked to require every parameter: a null stands for one left out. Pure."""
 
 from __future__ import annotations
 

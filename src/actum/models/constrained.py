@@ -9,6 +9,7 @@ leaves no choice about are taken without asking it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Logits = NDArray[np.float32]
+
+_QUOTED = re.compile(r"\s*\d+ \||\s*\^*\s*$")
+_PLACE = re.compile(r"^(error: |at \d+\(\d+\): (failed to compile JSON schema: )?)")
+"""What an error of the engine says besides: the line of the grammar, and where in it."""
 
 INSTALL = "pip install 'actum[local]'"
 _KEPT_MAX = 32
@@ -87,9 +92,9 @@ class Vocabulary:
 
     def refuses(self, source: str) -> str:
         """Why the engine does not take a grammar; empty where it does."""
-        error = self._matcher(source).get_error()
-        lines = [line.strip() for line in error.splitlines() if line.strip(" ^|-\t")]
-        return next((line.removeprefix("error: ") for line in reversed(lines)), "")[:300] if error else ""
+        lines = [line for line in self._matcher(source).get_error().splitlines() if not _QUOTED.match(line)]
+        told = next((line for line in reversed(lines) if line.startswith("error: ")), lines[0] if lines else "")
+        return _PLACE.sub("", told)[:300]
 
     def matcher(self, source: str) -> LLMatcher:
         """A grammar, at its beginning.

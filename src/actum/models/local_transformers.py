@@ -84,8 +84,19 @@ class Transformers:
             return len(self._seen)
         same = next((at for at, pair in enumerate(zip(self._seen, tokens, strict=False)) if pair[0] != pair[1]), None)
         kept = min(len(self._seen), len(tokens) - 1) if same is None else min(same, len(tokens) - 1)
-        self._past.crop(kept)
+        if kept == 0 or not self._cropped(len(self._seen) - kept):
+            self._past = self._new_past()
+            return 0
         return kept
+
+    def _cropped(self, count: int) -> bool:
+        """The last so many tokens are forgotten. Not every kind of model can do that."""
+        try:
+            if count:
+                self._past.crop(-count)
+        except (NotImplementedError, ValueError):
+            return False
+        return True
 
     def _filled(self, messages: Sequence[tuple[str, str]]) -> str:
         chat = [{"role": role, "content": text} for role, text in messages]
