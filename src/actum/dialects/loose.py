@@ -15,10 +15,10 @@ class Loose(Struct, frozen=True):
 
     Attributes:
         tool: its name; empty for the answer itself.
-        kept: how much of the schema is held.
+        kept: how much of the schema is held; `none` where an API is not asked for anything.
         why: what could not be said.
     """
 
     tool: str
-    kept: Strength
+    kept: Strength | Literal["none"]
     why: str

@@ -119,10 +119,10 @@ def loosened(tools: Iterable[Tool], subset: Subset) -> tuple[Loose, ...]:
     """The tools whose arguments an API can not be asked to hold a model to: what it can be told allows too little.
 
     >>> loosened([Tool(name="tag", parameters={"type": "object", "additionalProperties": True})], OPENAI_STRICT)
-    (Loose(tool='tag', kept='lenient', why='an object that may have any properties'),)
+    (Loose(tool='tag', kept='none', why='an object that may have any properties'),)
     """
     found = [(tool.name, _reasons(tool.parameters, subset)) for tool in tools]
-    return tuple([Loose(name, "lenient", "; ".join(why)) for name, why in found if why])
+    return tuple([Loose(name, "none", "; ".join(why)) for name, why in found if why])
 
 
 def strictly(tool: Tool, subset: Subset) -> JsonObject | None:
@@ -216,7 +216,8 @@ class _Narrowing:
         if target is None or reference in within or self._nodes > NODES_MAX:
             name = reference.rsplit("/", 1)[-1]
             self.lost.append(f"a reference to {name} that can not be put in place")
-            stands_for: JsonObject = {"type": "object", "description": f"Another {name}."}
+            stands_for: JsonObject = {"type": "object", "additionalProperties": False}
+            stands_for["description"] = f"Another {name}."
             return self.of(stands_for | beside, within)
         return self.of(target | beside, (*within, reference))
 
@@ -259,8 +260,9 @@ class _Narrowing:
                 out.setdefault("type", kinds.pop())
         elif values:
             out["enum"] = list(values)
-            if self._subset.enum_of_strings:
-                out.setdefault("type", "string")
+            kinds = sorted({kind_of(value) for value in values})
+            if self._subset.enum_of_strings or self._subset.all_required:
+                out.setdefault("type", kinds[0] if len(kinds) == 1 else list(kinds))
 
     def _take_parts(self, schema: JsonObject, out: JsonObject, within: tuple[str, ...]) -> None:
         properties, items = schema.get("properties"), schema.get("items")

@@ -158,7 +158,7 @@ class Local:
     def _tell(self, loose: tuple[Loose, ...]) -> None:
         if loose != self.loose:
             for one in loose:
-                _log.warning("%s: %s is held to %s alone: %s", self.name, one.tool or "the answer", one.kept, one.why)
+                _log.warning("%s: %s: %s (held to: %s)", self.name, one.tool or "the answer", one.why, one.kept)
         self.loose = loose
 
 
