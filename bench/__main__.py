@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Callable
 
+from .constrained import constrained_table
 from .http import http_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .stream import stream_table
@@ -18,6 +19,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "stream": ("a streamed call", stream_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
+    "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
 }
 

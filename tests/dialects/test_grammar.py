@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import jsonschema_rs
 import pytest
@@ -13,7 +15,7 @@ from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import UsageError
 from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
-from actum.core.message import Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.tool import Tool
 from actum.dialects import dialect, names
 from actum.dialects.base import TextDialect
@@ -75,7 +77,7 @@ TEXT_DIALECTS = [name for name in names() if not hasattr(dialect(name), "decode_
 def text_dialect(name: str) -> TextDialect:
     found = dialect(name)
     assert not hasattr(found, "decode_error")
-    return found  # type: ignore[return-value]  # all others are dialects of text
+    return found
 
 
 def asked(choice: ToolChoice = "auto", *, tools: tuple[Tool, ...] = TOOLS, parallel: bool | None = None) -> Request:
@@ -269,7 +271,9 @@ def test_a_mark_of_the_vocabulary_is_said_as_its_token() -> None:
 
 
 def test_an_answer_fits_the_output_schema() -> None:
-    request = Request(messages=[], tools=(PING,), output_schema={"type": "object", "properties": {"n": {"type": "integer"}}})
+    request = Request(
+        messages=[], tools=(PING,), output_schema={"type": "object", "properties": {"n": {"type": "integer"}}}
+    )
     found = grammar("hermes", request)
     assert takes(found, '{"n": 1}')
     assert takes(found, '<tool_call>\n{"name": "ping", "arguments": {}}\n</tool_call>')
@@ -340,7 +344,7 @@ def test_a_copy_is_whole_words_of_one_text(city: str) -> None:
 
 
 def test_a_conversation_is_what_users_and_tools_said() -> None:
-    messages = [
+    messages: list[Message] = [
         SystemMessage("Be kind."),
         UserMessage.of("Oslo?"),
         Reply.of("Bergen!"),
@@ -420,9 +424,26 @@ def test_what_fits_a_bounded_schema_fits_the_schema() -> None:
     assert "additionalProperties" not in str(bounded(united))
 
 
-def test_dialects_of_apis_have_no_grammar() -> None:
-    assert [name for name in names() if constrains(text_or_api(name))] == TEXT_DIALECTS
+def test_the_guide_tells_what_holds_each_dialect() -> None:
+    def told(name: str) -> str:
+        found = text_or_api(name)
+        return "grammar" if constrains(found) else "strict tools" if hasattr(found, "strict") else "no"
+
+    guide = (Path(__file__).parents[2] / "docs" / "constrained.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (grammar|strict tools|no) \|$", guide, re.MULTILINE)
+    expected = [(name, told(name)) for name in names() if name != "openai_functions"]
+    assert sorted(rows) == sorted([*expected, ("openai_functions", "no")])  # its class could; its form of 2023 can not
 
 
 def text_or_api(name: str) -> TextDialect:
     return dialect(name)  # type: ignore[return-value]  # it is asked whether it is one
+
+
+def test_a_tool_whose_name_a_format_can_not_say_is_left_out() -> None:
+    odd = Tool(name="2fa")
+    found = grammar("lfm2", asked("required", tools=(odd, PING)))
+    assert [(one.tool, one.kept) for one in found.loose] == [("2fa", "none")]
+    assert takes(found, "<|tool_call_start|>[ping()]<|tool_call_end|>")
+    with pytest.raises(UsageError, match="lfm2"):
+        grammar("lfm2", asked("required", tools=(odd,)))
+    assert grammar("hermes", asked("required", tools=(odd,))).loose == ()

@@ -31,6 +31,7 @@ from actum.dialects.openai_responses import OpenAiResponses
 from actum.dialects.schema_subset import OPENAI_STRICT, strictly, without_nulls
 from actum.models import open_model
 from actum.models.endpoint import Endpoint
+from actum.models.prompted import Recognising
 
 from ..chat_server import ChatServer
 
@@ -108,8 +109,8 @@ def test_openai_gets_every_parameter_required_and_null_for_the_optional_ones() -
         "required": ["name", "guests", "place", "wish", "dishes"],
         "additionalProperties": False,
     }
-    for loose, tool in ((store, OPEN), (tree, TREE)):
-        assert cast(JsonObject, loose["function"]) == {"name": tool.name, "parameters": tool.parameters}
+    for loose, own in ((store, OPEN), (tree, TREE)):
+        assert loose["function"] == {"name": own.name, "parameters": own.parameters}
     assert cast(JsonObject, ping["function"])["strict"] is True
 
 
@@ -218,14 +219,14 @@ async def test_one_switch_asks_an_endpoint_for_strict_tools(caplog: pytest.LogCa
         return Reply.of(calls=[ToolCall("c1", "book", ARGUMENTS)])
 
     with ChatServer(answer) as server, caplog.at_level(logging.WARNING):
-        model = open_model(f"{server.url}#m", dialect="native", constrained=True)
+        model = open_model(f"{server.url}#m", constrained=True)
         reply = await model.reply(ASKED)
         await model.reply(ASKED)
     assert reply.calls[0].arguments == MEANT
     tools = cast("list[dict[str, JsonObject]]", asked[0]["tools"])
     assert [tool["function"].get("strict", False) for tool in tools] == [True, False, False, True]
-    endpoint = cast(Endpoint, getattr(model, "model"))  # noqa: B009  # it is one inside of another
-    assert [one.tool for one in endpoint.loose] == ["store", "tree"]
+    assert isinstance(model, Endpoint)
+    assert [one.tool for one in model.loose] == ["store", "tree"]
     assert len(caplog.records) == 2
 
 
@@ -234,8 +235,8 @@ async def test_one_switch_asks_an_endpoint_for_strict_tools(caplog: pytest.LogCa
 def test_the_providers_that_can_are_asked(name: str, constrained: bool | None) -> None:
     environment = {"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
     model = open_model(name, dialect="native", constrained=constrained, environment=environment)
-    endpoint = cast(Endpoint, getattr(model, "model"))  # noqa: B009  # as above
-    assert getattr(endpoint.dialect, "strict") is bool(constrained)  # noqa: B009  # each of them has it
+    endpoint = model if isinstance(model, Endpoint) else cast(Recognising, model).model
+    assert getattr(cast(Endpoint, endpoint).dialect, "strict", None) is bool(constrained)
 
 
 @pytest.mark.parametrize(
@@ -243,11 +244,12 @@ def test_the_providers_that_can_are_asked(name: str, constrained: bool | None) -
     [
         ("deepseek:chat", "auto", True),
         ("openai:gpt-5", "prompt_json", True),
+        ("openai:gpt-5", "openai_functions", True),
         ("openai:gpt-5", "native", "copy"),
         ("embedded", "auto", True),
     ],
 )
 def test_who_can_not_be_held_says_so(name: str, dialect: str, constrained: bool) -> None:
     environment = {"OPENAI_API_KEY": "k", "DEEPSEEK_API_KEY": "k"}
-    with pytest.raises(UsageError, match="held|hold|constrained"):
+    with pytest.raises(UsageError, match=r"held|hold|constrained"):
         open_model(name, dialect=dialect, constrained=constrained, environment=environment)

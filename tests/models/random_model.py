@@ -44,4 +44,5 @@ class RandomModel:
         self.asked += 1
         last = [0, 0, 0, *tokens][-3:]
         state = np.tanh(self._inner[0, last[0]] + self._inner[1, last[1]] + self._inner[2, last[2]])
-        return state @ self._outer + self._wish
+        logits: NDArray[np.float32] = state @ self._outer + self._wish
+        return logits

@@ -173,6 +173,22 @@ async def test_a_cancelled_answer_leaves_the_engine_free() -> None:
     assert (await model.reply(asked(max_tokens=3))).usage.output_tokens == 3
 
 
+async def test_an_answer_that_waits_for_another_can_be_cancelled() -> None:
+    model = local(lambda: RandomEngine(wishes={END: -1000.0}))
+    begun = asyncio.Event()
+    long = asyncio.create_task(model.reply(asked(max_tokens=10**9), lambda delta: begun.set()))
+    await begun.wait()
+    waits = asyncio.create_task(model.reply(asked(max_tokens=3)))
+    await asyncio.sleep(0)
+    waits.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waits
+    assert not long.done()
+    long.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await long
+
+
 async def test_what_the_grammar_does_not_hold_is_said(caplog: pytest.LogCaptureFixture) -> None:
     odd = Tool(name="odd", parameters={"type": "object", "properties": {"x": {"not": {"const": 1}}}})
     model = local(RandomEngine)

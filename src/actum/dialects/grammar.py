@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from ..core.call import ToolCall
 from ..core.errors import UsageError
 from ..core.interfaces import AllowedTools, NamedTool, Request
-from ..core.message import Message, ToolMessage, UserMessage
+from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.tool import Tool
 from .base import TextDialect
 from .grammar_calls import CallParts, alike_of, row_of
@@ -81,18 +82,23 @@ def grammar_of(
         UsageError: the tool choice names a tool that the request has not, or the engine takes no grammar of these
             tools at all, because they are too many for it.
     """
-    tools, must = _allowed(request)
+    chosen, must = _allowed(request)
+    tools = _sayable(dialect, chosen)
+    loose = [
+        Loose(tool.name, "none", "its name can not be said in this format") for tool in chosen if tool not in tools
+    ]
+    if must and not tools:
+        raise UsageError(f"no tool that must be called can be said in the dialect {dialect.name!r}")
     source = None if copies is None else Copies(copies)
 
-    def write(strengths: Mapping[str, Strength], chosen: Sequence[Tool]) -> tuple[str, dict[str, set[str]]]:
+    def write(strengths: Mapping[str, Strength], written: Sequence[Tool]) -> tuple[str, dict[str, set[str]]]:
         lark = Lark(special)
-        values = {tool.name: Values(lark, tool, strengths.get(tool.name, "exact"), source) for tool in chosen}
-        start = _start(dialect)(_Asked(lark, dialect, request, chosen, values, must, thinking))
+        values = {tool.name: Values(lark, tool, strengths.get(tool.name, "exact"), source) for tool in written}
+        start = _start(dialect)(_Asked(lark, dialect, request, written, values, must, thinking))
         return lark.source(start), {name: found.left_out for name, found in values.items()}
 
     text, left_out = write({}, tools)
     strengths: dict[str, Strength] = {}
-    loose: list[Loose] = []
     why = refuses(text)
     if why:
         for tool in tools:
@@ -142,6 +148,18 @@ def _allowed(request: Request) -> tuple[tuple[Tool, ...], bool]:
         raise UsageError(f"tool choice: the request has no tool {', '.join(sorted(names - known))}")
     tools = tuple([tool for tool in request.tools if tool.name in names])
     return tools, must and bool(tools)
+
+
+def _sayable(dialect: TextDialect, tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    """The tools whose calls are read as theirs when they are written."""
+
+    def read(some: Sequence[Tool]) -> list[str]:
+        written = Reply.of(calls=[ToolCall(str(number), tool.name, {}) for number, tool in enumerate(some)])
+        return [call.name for call in dialect.decode(dialect.encode_reply(written), tools=some).calls]
+
+    if read(tools) == [tool.name for tool in tools]:
+        return tuple(tools)
+    return tuple([tool for tool in tools if read([tool]) == [tool.name]])
 
 
 class _Asked(Struct, frozen=True):

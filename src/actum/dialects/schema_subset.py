@@ -260,9 +260,9 @@ class _Narrowing:
                 out.setdefault("type", kinds.pop())
         elif values:
             out["enum"] = list(values)
-            kinds = sorted({kind_of(value) for value in values})
             if self._subset.enum_of_strings or self._subset.all_required:
-                out.setdefault("type", kinds[0] if len(kinds) == 1 else list(kinds))
+                listed: list[Json] = [*sorted({kind_of(value) for value in values})]
+                out.setdefault("type", listed[0] if len(listed) == 1 else listed)
 
     def _take_parts(self, schema: JsonObject, out: JsonObject, within: tuple[str, ...]) -> None:
         properties, items = schema.get("properties"), schema.get("items")

@@ -192,7 +192,8 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, s
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
     spoken = _spoken(dialect, provider)
     if strict:
-        if not ((by_address or provider.strict) and by_api and hasattr(spoken, "strict")):
+        known = hasattr(spoken, "strict") and not getattr(spoken, "functions", False)
+        if not ((by_address or provider.strict) and by_api and known):
             raise UsageError(f"{name} is not known to hold a model to schemas in the dialect {dialect!r}")
         spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), strict=True))
     make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
@@ -204,6 +205,8 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, s
         native=provider.native,
         name="" if by_address else name,
     )
+    if strict:
+        return endpoint  # nothing holds a call that is written as text
     if dialect == "auto":
         return Auto(endpoint, text_dialect)
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)

@@ -85,9 +85,7 @@ class Vocabulary:
         return self._tokenizer.tokenize_str(text)
 
     def bytes_of(self, token: int) -> bytes:
-        """What a token stands for; nothing where it ends an answer and is no mark."""
-        if token in self.ends and token not in self.special.values():
-            return b""
+        """What a token stands for; a mark its name."""
         return self._tokenizer.decode_bytes([token])
 
     def refuses(self, source: str) -> str:

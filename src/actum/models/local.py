@@ -15,6 +15,7 @@ import codecs
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
@@ -25,6 +26,7 @@ from ..core.errors import UsageError
 from ..core.event import Delta
 from ..core.interfaces import Request
 from ..core.message import Message, Reply, SystemMessage, Usage, UserMessage
+from ..core.tool import Tool
 from ..dialects import dialect as find_dialect
 from ..dialects.base import Decoder, TextDialect
 from ..dialects.catalog import for_model
@@ -103,7 +105,8 @@ class Local:
         self._dialect = dialect
         self._seed = seed
         self._engine: Engine | None = None
-        self._busy = threading.Lock()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="actum-local")
+        self._latest: tuple[tuple[Tool, ...], tuple[object, ...], Grammar] | None = None  # the steps of a run ask alike
 
     def __repr__(self) -> str:
         return f"Local({self.name!r}, dialect={self._dialect!r}, constrained={self.constrained!r})"
@@ -116,12 +119,13 @@ class Local:
             ModelError: the engine broke down.
         """
         answer = _Answer(self, request, emit)
-        work = asyncio.get_running_loop().run_in_executor(None, answer.work)
+        work = self._thread.submit(answer.work)
         try:
             await answer.listen()
         finally:  # also when the run is cancelled: the engine is free again before anything else happens
             answer.over.set()
-            await asyncio.wait([work])
+            if not work.cancel():
+                await asyncio.wait([asyncio.wrap_future(work)])
         work.result()
         return answer.reply()
 
@@ -145,15 +149,21 @@ class Local:
         """What the model may answer; None where it may answer anything."""
         if not self.constrained or not (request.tools or request.output_schema):
             return None
+        copies = conversation(request.messages) if self.constrained == "copy" else None
+        wishes = (request.tool_choice, request.parallel_calls, request.output_schema, thinking, copies, dialect)
+        if self._latest is not None and self._latest[0] is request.tools and self._latest[1] == wishes:
+            return self._latest[2]
         vocabulary = self.engine().vocabulary
-        return grammar_of(
+        found = grammar_of(
             dialect,
             request,
             refuses=vocabulary.refuses,
             special=vocabulary.special,
             thinking=thinking,
-            copies=conversation(request.messages) if self.constrained == "copy" else None,
+            copies=copies,
         )
+        self._latest = request.tools, wishes, found
+        return found
 
     def _tell(self, loose: tuple[Loose, ...]) -> None:
         if loose != self.loose:
@@ -182,8 +192,7 @@ class _Answer:
     def work(self) -> None:
         """Generate. What is said goes to the event loop, a decoder for it first."""
         try:
-            with self._model._busy:
-                self._generate()
+            self._generate()
         finally:
             self._tell(None)
 
