@@ -343,6 +343,14 @@ def test_a_copy_is_whole_words_of_one_text(city: str) -> None:
     assert not takes(found, text_dialect("hermes").encode_reply(Reply.of(calls=[call])))
 
 
+def test_where_nothing_was_said_a_copy_is_empty() -> None:
+    found = grammar("hermes", asked("required", tools=(WEATHER,)), copies=[])
+    assert takes(found, '<tool_call>\n{"name": "get_weather", "arguments": {"city": ""}}\n</tool_call>')
+    assert {"minLength, maxLength", "maxLength, minLength"} & {
+        one.why.removeprefix("left out: ") for one in found.loose
+    }
+
+
 def test_a_conversation_is_what_users_and_tools_said() -> None:
     messages: list[Message] = [
         SystemMessage("Be kind."),
@@ -370,6 +378,14 @@ _LEAVES: list[JsonObject] = [
     {"type": ["integer", "null"]},
     {"anyOf": [{"type": "string", "maxLength": 5}, {"type": "integer"}]},
     {"type": "string", "format": "date"},
+    {"type": "string", "pattern": "^\\d{3}-[\\w]{2}$"},
+    {"type": "string", "pattern": "^/a/b$"},
+    {"anyOf": [{"type": "string", "maxLength": 5}, {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}]},
+    {"oneOf": [{"type": "integer"}, {"type": "null"}]},
+    {"allOf": [{"type": "integer", "minimum": 2}, {"maximum": 5}]},
+    {"enum": [[1], {"a": 1}, "x"]},
+    {"type": "object", "additionalProperties": {"type": "integer"}},
+    {"type": "array", "prefixItems": [{"type": "integer"}], "items": False},
 ]
 SCHEMAS: st.SearchStrategy[JsonObject] = st.recursive(
     st.sampled_from(_LEAVES),
@@ -386,7 +402,7 @@ SCHEMAS: st.SearchStrategy[JsonObject] = st.recursive(
 @pytest.mark.row("S7")
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    properties=st.dictionaries(st.sampled_from(["a", "b", "größe", "x-y"]), SCHEMAS, max_size=3),
+    properties=st.dictionaries(st.sampled_from(["a", "größe", "x-y", "x{value}", 'b "c"']), SCHEMAS, max_size=3),
     required=st.booleans(),
     name=st.sampled_from(["hermes", "qwen3_coder", "lfm2", "deepseek_v3_2", "kimi_k2"]),
 )

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from ..core.coercion import node_at
 from ..core.json import Json, JsonObject, dumps
 from ..core.tool import Tool
+from .grammar_copies import Copies
 from .lark import Lark, either, in_order, pattern, quoted, without
 from .loose import Strength
 from .pythonic_call import KEYWORD
@@ -40,30 +41,8 @@ _SCALARS = {
     "boolean": either(['"true"', '"false"']),
     "null": '"null"',
 }
-_NEVER = pattern(r"[^\s\S]")
-_TRIMMED = pattern(r"(?s:\S(.*\S)?)")
 _LOOKS_TYPED = pattern(r"(?s:\s*([+\-.0-9\[{\"](.*)|(?i:true|false|null|none)\s*))")
 """Text in a tag that would be read as something else where the schema allows that as well."""
-
-
-class Copies:
-    """What may be copied: pieces of some texts, whole words at a time, each piece out of one text.
-
-    Letters of scripts that are written without blanks count as words of their own.
-    """
-
-    _CHUNK = re.compile(r"[^\W\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|.", re.DOTALL)
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = [self._CHUNK.findall(text) for text in dict.fromkeys(texts) if text.strip()]
-
-    def body(self, lark: Lark, *, quote: bool) -> str:
-        """A copy as the body of a terminal, neither empty nor with blanks around it; `quote`: as inside of JSON."""
-        parts = []
-        for chunks in self._texts:
-            written = [dumps(chunk)[1:-1] for chunk in chunks] if quote else chunks
-            parts.append(lark.terminal(f"%regex {dumps({'substring_chunks': written})}"))
-        return f"({either(parts)} & {_TRIMMED})" if parts else _NEVER
 
 
 class Values:
@@ -102,15 +81,18 @@ class Values:
         for key, schema, required in self._parameters():
             kinds = kinds_of(self._tool, key)
             typed = "true" if kinds <= {"string"} else "false"
-            opening, closing = fill(row.parameter_form, key=key, string=typed).split("{value}")
+            opening, closing = (fill(part, key=key, string=typed) for part in row.parameter_form.split("{value}"))
             found = row.parameter.match.match(opening)
             if found is None or found["key"].strip() != key:
                 self.left_out.add(f"parameter {key!r}")
                 continue
             if kinds and "string" not in kinds:
                 value = f"{self._json_of(schema)} {self._lark.text(closing)}"
+            elif text := self._tag_text(schema, kinds, without(stops), _REFERENCES_MAX):
+                value = self._lark.until(text, closing)
             else:
-                value = self._lark.until(self._tag_text(schema, kinds, without(stops), _REFERENCES_MAX), closing)
+                self.left_out.add(f"parameter {key!r}")
+                continue
             items.append((f"{self._lark.text(opening)} {value}", required))
         return in_order(self._lark, items)
 
@@ -133,7 +115,7 @@ class Values:
         properties = found if isinstance(found, dict) else {}
         required = [key for key in asked if isinstance(key, str)] if isinstance(asked, list) else []
         schemas = {**properties, **{key: True for key in required if key not in properties}}
-        return [(key, _as_object(schema), key in required) for key, schema in schemas.items()]
+        return [(key, _as_object(schema), key in required) for key, schema in schemas.items() if schema is not False]
 
     def _json_of(self, schema: JsonObject) -> str:
         """A part of the schema, with what its references lead to."""
@@ -172,27 +154,29 @@ class Values:
     # Text in tags.
 
     def _tag_text(self, schema: Json, kinds: Kinds, text: str, depth: int) -> str:
-        """A value as text, as the body of a terminal; `kinds`: all that it may be read as."""
+        """A value as text, as the body of a terminal; empty where there is none. `kinds`: what it may be read as."""
         schema = self._resolved(schema)
         options = _options(schema)
         if options is not None:
             written = [option if isinstance(option, str) else dumps(option) for option in options]
             fitting = [w for w, option in zip(written, options, strict=True) if read_text(w, kinds)[0] == option]
-            return either([quoted(word) for word in fitting]) if fitting else _NEVER
+            return _either([quoted(word) for word in fitting])
         branches = _branches(schema)
         if branches and depth:
-            return either([self._tag_text(branch, kinds, text, depth - 1) for branch in branches])
+            return _either([self._tag_text(branch, kinds, text, depth - 1) for branch in branches])
         if branches or isinstance(schema.get("type"), list):
             branches = [{**schema, "type": kind} for kind in sorted(kinds)]
-            return either([self._tag_text(branch, kinds, text, 0) for branch in branches])
+            return _either([self._tag_text(branch, kinds, text, 0) for branch in branches])
         kind = str(schema.get("type", "string"))
         if kind in _SCALARS:
             self._note(schema, frozenset({"type"}))
             return _SCALARS[kind]
         if kind != "string":
-            return _NEVER  # a list or an object beside a text: what it may look like, text may as well
-        body = text if self._copies is None else f"{self._copies.body(self._lark, quote=False)} & {text}"
-        body = self._bounded(body, schema)
+            return ""  # a list or an object beside a text: what it may look like, text may as well
+        if self._copies is None:
+            body = self._bounded(text, schema)
+        else:
+            body = f"{self._copy(self._copies, schema, quote=False)} & {text}"
         return f"({body} & ~{_LOOKS_TYPED})" if len(kinds) > 1 else f"({body})"
 
     def _bounded(self, body: str, schema: JsonObject) -> str:
@@ -208,7 +192,15 @@ class Values:
             self.left_out.add("pattern")
         return body
 
-    # Copies in JSON.
+    # Copies.
+
+    def _copy(self, copies: Copies, schema: JsonObject, *, quote: bool) -> str:
+        """A copy; bound to the schema's length and pattern where there is one that fits: else nothing could be said."""
+        body = copies.body(self._lark, quote=quote)
+        if schema.keys() & {"minLength", "maxLength", "pattern"} and copies.has(schema):
+            return self._bounded(body, schema)
+        self._note(schema, frozenset({"type"}))
+        return body
 
     def _copied(self, schema: Json, depth: int = 64) -> str:
         """A JSON value whose strings are copies, or named by the schema."""
@@ -233,7 +225,7 @@ class Values:
 
     def _copied_string(self, schema: JsonObject) -> str:
         assert self._copies is not None
-        body = self._bounded(self._copies.body(self._lark, quote=True), schema)
+        body = self._copy(self._copies, schema, quote=True)
         return self._lark.terminal(f'"\\"" ({body}) "\\""')
 
     def _copied_list(self, schema: JsonObject) -> str:
@@ -257,7 +249,9 @@ class Values:
             return f'"{{" ({pair} ({_COMMA} {pair})*)? "}}"'
         schemas = {**properties, **{str(key): True for key in required if key not in properties}}
         items = [
-            (f"{quoted(dumps(key))} {_COLON} {self._copied(value)}", key in required) for key, value in schemas.items()
+            (f"{quoted(dumps(key))} {_COLON} {self._copied(value)}", key in required)
+            for key, value in schemas.items()
+            if value is not False
         ]
         return f'"{{" {in_order(self._lark, items, _COMMA)} "}}"'
 
@@ -267,6 +261,12 @@ _COPIED: dict[str, Callable[[Values, JsonObject], str]] = {
     "array": Values._copied_list,
     "object": Values._copied_object,
 }
+
+
+def _either(bodies: Iterable[str]) -> str:
+    """One of those that are not empty."""
+    some = [body for body in bodies if body]
+    return either(some) if some else ""
 
 
 def _as_object(schema: Json) -> JsonObject:
