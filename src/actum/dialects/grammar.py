@@ -27,7 +27,8 @@ from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.tool import Tool
 from .base import TextDialect
 from .grammar_calls import CallParts, alike_of, row_of
-from .grammar_values import STRENGTHS, Copies, Values
+from .grammar_copies import Copies
+from .grammar_values import STRENGTHS, Values
 from .harmony import Harmony
 from .lark import Lark, either, pattern, quoted, without
 from .loose import Loose, Strength

@@ -9,6 +9,8 @@ from ..core.json import JsonObject, dumps
 from .lark import Lark, either, pattern, quoted
 
 _TRIMMED = pattern(r"(?s:\S(.*\S)?)")
+_CHUNK = re.compile(r"[^\W\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|.", re.DOTALL)
+_WORDS_TRIED = 8
 
 
 class Copies:
@@ -17,12 +19,8 @@ class Copies:
     Letters of scripts that are written without blanks count as words of their own.
     """
 
-    _CHUNK = re.compile(r"[^\W\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]+|.", re.DOTALL)
-
-    _WORDS_TRIED = 8
-
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = [self._CHUNK.findall(text) for text in dict.fromkeys(texts) if text.strip()]
+        self._texts = [_CHUNK.findall(text) for text in dict.fromkeys(texts) if text.strip()]
 
     def has(self, schema: JsonObject) -> bool:
         """A copy of a few words fits the length and the pattern of a schema."""
@@ -35,12 +33,13 @@ class Copies:
             "".join(chunks[start:end])
             for chunks in self._texts
             for start in range(len(chunks))
-            for end in range(start + 1, min(len(chunks), start + self._WORDS_TRIED) + 1)
+            for end in range(start + 1, min(len(chunks), start + _WORDS_TRIED) + 1)
         )
         return any(
-            least <= len(piece) <= most
-            and piece == piece.strip()
+            piece == piece.strip()
             and dumps(piece)[1:-1] == piece
+            and not (isinstance(least, int) and len(piece) < least)
+            and not (isinstance(most, int) and len(piece) > most)
             and regex.search(piece)
             for piece in pieces
         )
