@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 
 from .constrained import constrained_table
-from .http import http_table
+from .http import http_table, prompted_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .stream import stream_table
 
@@ -16,6 +16,7 @@ Rows = list[Row]
 TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "steps": ("CPU of one step in memory", steps_table),
     "http": ("CPU of one step over HTTP", http_table),
+    "prompted": ("CPU of one step over HTTP, calls said in text", prompted_table),
     "stream": ("a streamed call", stream_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),

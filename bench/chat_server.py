@@ -1,7 +1,8 @@
-"""A chat-completions server for benchmarks, in a process of its own: asks for `add` as often as the question says.
+"""A chat-completions server for benchmarks, in a process of its own: asks for `add` as often as the question says, by
+the API or, with `as=` and a text dialect, in its text.
 
-The smallest thing that speaks the wire format, so that what is measured is the client. It counts the tool messages in
-the request; it does not parse it.
+The smallest thing that speaks the wire format, so that what is measured is the client. It counts the results in the
+request; it does not parse it.
 """
 
 from __future__ import annotations
@@ -14,19 +15,35 @@ import sys
 LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 STEPS = re.compile(rb"steps=(\d+)")
 ANSWERED = re.compile(rb'"role": ?"tool"')
+TEXT = re.compile(rb"as=(\w+)")
+TEXTS: dict[bytes, tuple[re.Pattern[bytes], str]] = {
+    b"prompt_json": (re.compile(rb"<result tool="), '{"tool": "add", "params": %s}'),
+    b"hermes": (re.compile(rb"\\n</tool_response>"), '<tool_call>\n{"name": "add", "arguments": %s}\n</tool_call>'),
+    b"react": (re.compile(rb"nObservation: \d"), "Thought: I add.\nAction: add\nAction Input: %s"),
+}
+"""How results stand in a request, and how a call is said."""
 
 
 def reply(body: bytes) -> bytes:
-    wanted = STEPS.search(body)
-    done = len(ANSWERED.findall(body))
+    wanted, text = STEPS.search(body), TEXT.search(body)
+    answered, said = TEXTS[text[1]] if text else (ANSWERED, "")
+    done = len(answered.findall(body))
     message: dict[str, object] = {"role": "assistant", "content": "done"}
     if wanted and done < int(wanted.group(1)):
-        function = {"name": "add", "arguments": json.dumps({"a": done, "b": 1})}
-        message = {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": f"c{done}", "type": "function", "function": function}],
-        }
+        arguments = json.dumps({"a": done, "b": 1})
+        function = {"name": "add", "arguments": arguments}
+        message = (
+            {
+                "role": "assistant",
+                "content": said % arguments,
+            }
+            if said
+            else {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{done}", "type": "function", "function": function}],
+            }
+        )
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
     whole = {

@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import httpx2
 import jsonschema_rs
 
-from actum import Agent, Limits, tool
+from actum import Agent, Limits
 
 from .loop import Job, Row, cpu
-from .peers import SCHEMA, add
+from .peers import SCHEMA, add, spare_tools
 
 TOOLS = [
     {
@@ -65,9 +65,10 @@ def bare(url: str, steps: int) -> Job:
     return run
 
 
-def actum(url: str, steps: int) -> Job:
-    agent = Agent(f"{url}#bench", [tool(add)], limits=Limits(steps=None), dialect="native")
-    return lambda: agent.run(f"steps={steps}")
+def actum(url: str, steps: int, dialect: str = "native", tools: int = 1) -> Job:
+    many: list[Callable[..., object]] = [add, *spare_tools(tools - 1)]
+    agent = Agent(f"{url}#bench", many, limits=Limits(steps=None), dialect=dialect)
+    return lambda: agent.run(f"steps={steps}" + ("" if dialect == "native" else f" as={dialect}"))
 
 
 def http_table(rounds: int) -> list[Row]:
@@ -79,5 +80,23 @@ def http_table(rounds: int) -> list[Row]:
             ratio = round(step["actum"] / step["bare"], 2)
             found.append(
                 {"steps": steps, **{f"{n} µs a step": round(v) for n, v in step.items()}, "actum × bare": ratio}
+            )
+    return found
+
+
+def prompted_table(rounds: int) -> list[Row]:
+    """The same run by a model that says its calls in text; the floor still says them by the API."""
+    found: list[Row] = []
+    with server() as url:
+        for steps, tools in [(20, 1), (400, 1), (100, 1), (100, 2000)]:
+            jobs = {"bare": bare(url, steps)}
+            jobs |= {name: actum(url, steps, name, tools) for name in ("native", "prompt_json", "hermes", "react")}
+            spent = cpu(jobs, rounds, dict.fromkeys(jobs, 1))
+            found.append(
+                {
+                    "steps": steps,
+                    "tools": tools,
+                    **{f"{name} µs a step": round(seconds / (steps + 1) * 1e6) for name, seconds in spent.items()},
+                }
             )
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -48,6 +50,30 @@ def test_a_past_message_is_encoded_once() -> None:
         transcript.append(UserMessage.of(text))
     assert len(transcript.render("dialect", encode)) == 4
     assert len(encoded) == 4
+
+
+class Taken:
+    """A follower that keeps what it was given, piece by piece."""
+
+    def __init__(self) -> None:
+        self.pieces: list[int] = []
+
+    def extend(self, messages: Sequence[Message], /) -> None:
+        self.pieces.append(len(messages))
+
+
+def test_what_follows_a_conversation_is_given_only_what_is_new_and_begun_anew_at_a_word_of_the_user() -> None:
+    transcript = Transcript([UserMessage.of("a"), UserMessage.of("b")])
+    first = transcript.follow("x", None, Taken)
+    transcript.extend([Reply.of("c"), ToolMessage("t", ToolResult("1"))])
+    assert transcript.follow("x", None, Taken) is first
+    assert transcript.follow("x", None, Taken).pieces == [2, 2]
+    transcript.append(UserMessage.of("d"))
+    second = transcript.follow("x", None, Taken)
+    assert second.pieces == [5]
+    assert transcript.follow("x", "told otherwise", Taken).pieces == [5]
+    assert transcript.follow("y", None, Taken).pieces == [5]
+    assert Transcript().follow("x", None, Taken).pieces == []
 
 
 def test_a_reply_keeps_the_order_in_which_things_were_said() -> None:

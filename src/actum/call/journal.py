@@ -5,13 +5,28 @@ Every journal passes the same tests. This one forgets when the process ends; `st
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import msgspec
 
 from ..core.claim import Claims
 from ..core.clock import SystemClock
 from ..core.errors import UnknownName
 from ..core.interfaces import Clock
-from ..core.record import GENESIS, Answered, Asked, Ended, Entry, Record, RunSummary, Started, seal, summarize
+from ..core.record import (
+    GENESIS,
+    Ended,
+    Entry,
+    Forgotten,
+    Head,
+    Record,
+    RunSummary,
+    Telling,
+    seal,
+    sign,
+    summarize,
+)
 
 
 class MemoryJournal:
@@ -19,13 +34,16 @@ class MemoryJournal:
 
     Args:
         clock: where the time of an entry comes from.
+        key: the secret with which heads are signed; None to sign none.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, *, key: bytes | None = None) -> None:
         self._now = (clock or SystemClock()).now
+        self._key = key
         self._entries: dict[str, list[Entry]] = {}
         self._summaries: dict[str, RunSummary] = {}
         self._kept: dict[str, bytes] = {}
+        self._heads: list[Head] = []
         self._claims = Claims()
 
     def append(self, run_id: str, record: Record) -> int:
@@ -35,12 +53,20 @@ class MemoryJournal:
         number = len(entries)
         at = self._now()
         entries.append(seal(record, number, at, entries[-1].head if entries else GENESIS))
-        if isinstance(record, Started | Ended | Asked | Answered):
+        if isinstance(record, Telling):
             self._summaries[run_id] = summarize(run_id, self._summaries.get(run_id), record, at)
+        if self._key is not None and isinstance(record, Ended | Forgotten):
+            previous = self._heads[-1].signature if self._heads else GENESIS
+            self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
         return number
 
-    def claim(self, run_id: str) -> AbstractContextManager[None]:
-        return self._claims.hold(run_id)
+    @asynccontextmanager
+    async def claim(self, name: str) -> AsyncIterator[None]:
+        with self._claims.hold(name):
+            yield
+
+    async def driven(self, run_ids: Sequence[str]) -> set[str]:
+        return self._claims.held(run_ids)
 
     async def sync(self, run_id: str) -> None:
         """Nothing to wait for: this journal promises nothing beyond its process."""
@@ -54,12 +80,40 @@ class MemoryJournal:
         except KeyError:
             raise UnknownName(f"the journal keeps nothing under {digest}") from None
 
-    async def read(self, run_id: str) -> list[Entry]:
-        return list(self._entries.get(run_id, ()))
+    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+        return self._entries.get(run_id, [])[after + 1 :]
 
-    async def runs(self, *, conversation: str = "", limit: int = 50) -> list[RunSummary]:
-        found = [run for run in reversed(self._summaries.values()) if conversation in ("", run.conversation)]
+    async def runs(
+        self,
+        *,
+        conversation: str = "",
+        principal: str = "",
+        since: float | None = None,
+        until: float | None = None,
+        limit: int | None = 50,
+    ) -> list[RunSummary]:
+        found = [
+            run
+            for run in reversed(self._summaries.values())
+            if conversation in ("", run.conversation)
+            and principal in ("", run.principal)
+            and (since is None or run.started >= since)
+            and (until is None or run.started < until)
+        ]
         return found[:limit]
+
+    async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
+        if run_id not in self._entries:
+            raise UnknownName(f"there is no run {run_id!r} in this journal")
+        async with self.claim(run_id):
+            entries = self._entries[run_id]
+            told = sum(1 for entry in entries if entry.payload)
+            entries[:] = [msgspec.structs.replace(entry, payload=b"") for entry in entries]
+            self.append(run_id, Forgotten(by, reason))
+            return told
+
+    async def heads(self) -> list[Head]:
+        return list(self._heads)
 
     async def close(self) -> None:
         """Nothing to let go of."""

@@ -14,8 +14,10 @@ from ..core.errors import JournalError
 from ..core.record import (
     Answered,
     Asked,
+    Compacted,
     Ended,
     Entry,
+    Forgotten,
     Intended,
     Refused,
     Replied,
@@ -44,6 +46,7 @@ class Recording:
         tools_at: for each reply, the digest of the tools it was given; `tools` is the latest.
         questions: what the user was asked, in order.
         answers: every answer by the id of what was asked.
+        compacted: the summary of what was said before, where this run made one.
         elapsed: seconds that the run had taken at its latest record.
     """
 
@@ -53,6 +56,7 @@ class Recording:
         self.replies: list[tuple[int, Replied]] = []
         self.questions: list[Asked] = []
         self.answers: dict[str, Answered] = {}
+        self.compacted: Compacted | None = None
         self.elapsed = 0.0
         self.tools = ""
         self.tools_at: list[str] = []
@@ -60,6 +64,7 @@ class Recording:
         self._attempts: dict[Place, int] = {}
         self._open: set[Place] = set()
         self._asked: dict[Place, Asked] = {}
+        self._doubts: dict[Place, Asked] = {}
         self._children: list[Asked] = []
         for entry in entries:
             self._take(entry.number, entry)
@@ -88,6 +93,10 @@ class Recording:
                 self.ended = record
             case ToolsChanged() as record:
                 self.tools = record.tools
+            case Compacted() as record:
+                self.compacted = record
+            case Forgotten():
+                pass
 
     def begin(self, started: Started) -> None:
         """Take note of how the run begins."""
@@ -103,16 +112,20 @@ class Recording:
         return self._attempts.get(place, 0)
 
     def in_doubt(self, place: Place) -> bool:
-        """An attempt was begun and nobody wrote down how it ended: it may have happened."""
+        """An attempt was begun and nobody knows how it ended: it may have happened."""
         return place in self._open
 
     def asked(self, place: Place) -> Asked | None:
         """What a person was asked about this call."""
         return self._asked.get(place)
 
+    def doubt(self, place: Place) -> Asked | None:
+        """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
+        return self._doubts.get(place)
+
     def waiting(self) -> list[Asked]:
         """What was asked and not yet answered, in order."""
-        asked = [*self._asked.values(), *self._children, *self.questions]
+        asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self.questions]
         return [each for each in asked if each.id not in self.answers]
 
     def beginning(self) -> Started:
@@ -129,12 +142,15 @@ class Recording:
         """An attempt at a call begins."""
         self._attempts[place] = attempt
         self._open.add(place)
+        self._doubts.pop(place, None)
 
     def note_outcome(self, place: Place, record: Settled | Refused) -> None:
-        """A call, or an attempt at it, has its outcome."""
-        self._open.discard(place)
+        """A call, or an attempt at it, has its outcome; one of which nobody knows what it did is still in doubt."""
         if isinstance(record, Refused) or record.final:
             self._outcomes[place] = (record.result, record.elapsed)
+        elif record.result.error is not None and record.result.error.effect == "unknown":
+            return
+        self._open.discard(place)
 
     def note_question(self, asked: Asked) -> None:
         """A person is asked."""
@@ -142,5 +158,7 @@ class Recording:
             self._children.append(asked)
         elif asked.kind == "answer":
             self.questions.append(asked)
+        elif asked.kind == "doubt":
+            self._doubts[Place(asked.reply, asked.index)] = asked
         else:
             self._asked[Place(asked.reply, asked.index)] = asked

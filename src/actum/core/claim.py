@@ -1,30 +1,41 @@
-"""Who drives which run, within one process."""
+"""Who drives which run, and who adds to which conversation, within one process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from .errors import UsageError
+from .errors import Busy
 
 
 class Claims:
-    """The runs of one journal that are being driven. Two at once would each do what the other has done."""
+    """What is held of one journal. Two that drive one run would each do what the other has done."""
 
     def __init__(self) -> None:
         self._held: set[str] = set()
 
     @contextmanager
-    def hold(self, run_id: str) -> Iterator[None]:
-        """Drive a run within this block.
+    def hold(self, name: str) -> Iterator[None]:
+        """Hold it within this block.
 
         Raises:
-            UsageError: it is being driven.
+            Busy: it is held.
         """
-        if run_id in self._held:
-            raise UsageError(f"run {run_id!r} is under way: wait until it has ended or paused")
-        self._held.add(run_id)
+        if name in self._held:
+            raise busy(name)
+        self._held.add(name)
         try:
             yield
         finally:
-            self._held.discard(run_id)
+            self._held.discard(name)
+
+    def held(self, names: Iterable[str]) -> set[str]:
+        """Those of them that are held."""
+        return self._held.intersection(names)
+
+
+def busy(name: str) -> Busy:
+    """The error of whoever comes second."""
+    kind, colon, rest = name.partition(":")
+    what = f"conversation {rest!r}" if kind == "conversation" and colon else f"run {name!r}"
+    return Busy(f"{what} is under way: wait until it has ended or paused")

@@ -5,6 +5,7 @@ prose.
     ├── UsageError                  the program that uses actum is wrong; raised at once
     │   ├── BadTool                 a tool that can't be registered
     │   ├── UnknownName             a model, dialect, toolset or run that does not exist
+    │   ├── Busy                    somebody drives this run, or adds to this conversation, already
     │   └── ReplayDiverged          a recorded run does not fit the agent that is to resume it
     ├── JournalError                the record can not be kept; nothing goes on without it
     ├── ModelError                  the model gave no answer; ends a run
@@ -46,6 +47,10 @@ class BadTool(UsageError):
 
 class UnknownName(UsageError):
     """Nothing has this name. The message lists what there is."""
+
+
+class Busy(UsageError):
+    """Somebody drives this run, or adds to this conversation, already: here or in another process."""
 
 
 class ReplayDiverged(UsageError):

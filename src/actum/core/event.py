@@ -13,6 +13,8 @@ from msgspec import Struct
 from .call import ToolCall, ToolResult
 from .json import Json
 from .message import Message, Reply, Usage
+from .provenance import Origins
+from .record import AskedKind
 
 
 class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
@@ -116,16 +118,19 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
 
     Attributes:
         id: what an answer is given under.
-        kind: `approval` of a call by a person, an `answer` by the user, or the `result` of a call that the program
-            itself is to make, because its tool is a bare definition.
+        kind: `approval` of a call by a person, an `answer` by the user, the `result` of a call that the program itself
+            is to make, because its tool is a bare definition, or a `doubt`: whether a call happened that was begun and
+            has no outcome.
         call: the call that waits, with the arguments that would be used.
         message: what to show.
+        origins: where each argument of the call came from, by its path.
     """
 
     id: str
-    kind: Literal["approval", "answer", "result"]
+    kind: AskedKind
     message: str
     call: ToolCall | None = None
+    origins: Origins = {}
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from .call import MediaPart, ToolCall, ToolResult
+from .errors import UnknownName
 from .event import Delta, Pending
 from .json import Json, JsonObject
 from .message import Message, Reply
-from .record import Answered, Entry, Record, RunSummary
+from .record import Answered, Entry, Head, Record, RunSummary, Verdict
 from .tool import Tool
 
 
@@ -119,7 +120,19 @@ class Context:
         answers: what was answered so far in this run, by the id of what was asked.
     """
 
-    __slots__ = ("_progress", "answers", "attachments", "attempt", "call", "deps", "key", "principal", "run_id")
+    __slots__ = (
+        "_progress",
+        "_secrets",
+        "_told",
+        "answers",
+        "attachments",
+        "attempt",
+        "call",
+        "deps",
+        "key",
+        "principal",
+        "run_id",
+    )
 
     def __init__(
         self,
@@ -133,6 +146,8 @@ class Context:
         attachments: dict[str, MediaPart],
         answers: Mapping[str, Answered] | None = None,
         progress: Callable[[Context, Json], None] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        told: set[str] | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -143,6 +158,20 @@ class Context:
         self.attachments = attachments
         self.answers = answers or {}
         self._progress = progress
+        self._secrets = secrets or {}
+        self._told = set() if told is None else told
+
+    def secret(self, name: str) -> str:
+        """A secret of the agent, such as a key: it stands in no argument, and is kept out of what the tool returns.
+
+        Raises:
+            UnknownName: the agent was given none of this name.
+        """
+        value = self._secrets.get(name)
+        if value is None:
+            raise UnknownName(f"there is no secret called {name!r}: pass it with Agent(secrets=...)")
+        self._told.add(value)
+        return value
 
     def progress(self, value: Json) -> None:
         """Tell whoever watches how far this call is: a share, a sentence, anything JSON. Any thread may."""
@@ -178,6 +207,26 @@ class Toolset(Protocol):
         """
 
 
+class Found(Struct, frozen=True):
+    """What a probe found out about a call that may have happened.
+
+    Attributes:
+        status: it happened, it did not, or nobody can tell.
+        result: what it came to, where it happened and that is known.
+    """
+
+    status: Literal["done", "not_done", "unknown"]
+    result: ToolResult | None = None
+
+
+@runtime_checkable
+class Probing(Protocol):
+    """A toolset that can find out whether a call happened. It is asked only for tools declared `probed`."""
+
+    async def probe(self, call: ToolCall, context: Context) -> Found:
+        """Look, without changing anything, whether this call happened; `context.key` is the one it was made with."""
+
+
 class Decision(Struct, frozen=True):
     """What a policy says of a call.
 
@@ -203,12 +252,13 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     """A person's answer to something pending.
 
     Attributes:
-        verdict: for an approval: `approve` or `deny`; for a question or a result: `answer`.
-        text: the user's answer, the result, or a word to the model about a denial.
+        verdict: for an approval: `approve` or `deny`; for a question or a result: `answer`; for a doubt: `done`,
+            `not_done`, `retry`, or `unknown` where nobody can tell.
+        text: the user's answer, the result, or a word to the model.
         by: who answered.
     """
 
-    verdict: Literal["approve", "deny", "answer"]
+    verdict: Verdict
     text: str = ""
     by: str = "user"
 
@@ -226,12 +276,19 @@ class Journal(Protocol):
     def append(self, run_id: str, record: Record) -> int:
         """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""
 
-    def claim(self, run_id: str) -> AbstractContextManager[None]:
-        """The right to drive this run, until the block is left.
+    def claim(self, name: str) -> AbstractAsyncContextManager[None]:
+        """The right to drive a run (its id) or to add to a conversation (`conversation:` and its id) within a block.
+
+        It ends with the block, or with the process: nobody waits for a lease of the dead to run out. Should two hold it
+        all the same, the number of an entry is the fence: only one of them can write the next.
 
         Raises:
-            UsageError: somebody drives it already.
+            Busy: somebody has it, in this process or another.
         """
+
+    async def driven(self, run_ids: Sequence[str]) -> set[str]:
+        """Those of these runs that somebody holds the claim on. One that is `running` and not among them was
+        interrupted."""
 
     async def sync(self, run_id: str) -> None:
         """Return when everything appended to a run so far would survive a loss of power.
@@ -250,11 +307,39 @@ class Journal(Protocol):
             UnknownName: there is none.
         """
 
-    async def read(self, run_id: str) -> list[Entry]:
-        """The entries of a run in order; empty when there is no such run."""
+    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+        """The entries of a run in order, those behind number `after`; empty when there are none."""
 
-    async def runs(self, *, conversation: str = "", limit: int = 50) -> list[RunSummary]:
-        """The latest runs, newest first, of one conversation where it is named."""
+    async def runs(
+        self,
+        *,
+        conversation: str = "",
+        principal: str = "",
+        since: float | None = None,
+        until: float | None = None,
+        limit: int | None = 50,
+    ) -> list[RunSummary]:
+        """The latest runs, newest first.
+
+        Args:
+            conversation, principal: only those of it.
+            since, until: only those that were started from the one on and before the other, in seconds since 1970.
+            limit: so many at most; None for all.
+        """
+
+    async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
+        """Delete what a run's entries say, for good, and put on record that it was done. The chain still checks.
+
+        Returns:
+            How many payloads were deleted.
+
+        Raises:
+            UnknownName: there is no such run.
+            Busy: it is being driven.
+        """
+
+    async def heads(self) -> list[Head]:
+        """The ledger: heads signed when runs ended or paused, in order; empty where the journal has no key."""
 
     async def close(self) -> None:
         """Write what is left and let go of the file."""

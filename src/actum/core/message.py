@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import overload
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Literal, Protocol, TypeVar, cast, overload
 
 import msgspec
 from msgspec import Struct
@@ -68,10 +68,16 @@ class SystemMessage(Struct, frozen=True, tag="system"):
     text: str
 
 
-class UserMessage(Struct, frozen=True, tag="user"):
-    """What the user said, with what they attached."""
+class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
+    """What the user said, with what they attached.
+
+    Attributes:
+        source: whose words these are, where they are not the user's: another agent's that hands a task on, a summary of
+            what was said before, the program's.
+    """
 
     content: tuple[TextPart | MediaPart, ...]
+    source: Literal["user", "agent", "memory", "developer"] = "user"
 
     @classmethod
     def of(cls, said: str | UserMessage) -> UserMessage:
@@ -153,34 +159,46 @@ Message = SystemMessage | UserMessage | Reply | ToolMessage
 _encoder = msgspec.json.Encoder()
 
 
+class Follower(Protocol):
+    """What is made of a conversation and grows with it."""
+
+    def extend(self, messages: Sequence[Message], /) -> None:
+        """Take the next messages. All but the first to come begin with a reply."""
+
+
+F = TypeVar("F", bound=Follower)
+
+
 class Transcript(Sequence[Message]):
     """The messages of a run: append-only, so that what was made of a message once need not be made again.
 
-    Nothing scans the history at each step: its digest rolls on with each message, and a dialect's encoding of past
-    messages is kept by `render`.
+    Nothing scans the history at each step: its digest rolls on with each message, a dialect's encoding of past messages
+    is kept by `render`, and whatever else is made of a conversation by `follow`.
     """
 
-    __slots__ = ("_digest", "_messages", "_rendered")
+    __slots__ = ("_digest", "_digested", "_followers", "_messages", "_rendered")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
-        self._messages: list[Message] = []
+        self._messages: list[Message] = list(messages)
         self._rendered: dict[str, tuple[list[bytes], Callable[[Message], bytes]]] = {}
+        self._followers: dict[str, tuple[Hashable, Follower, int]] = {}
         self._digest = hashlib.sha256()
-        self.extend(messages)
+        self._digested = 0
 
     def append(self, message: Message) -> None:
         """Add a message at the end."""
         self._messages.append(message)
-        self._digest.update(_encoder.encode(message))
 
     def extend(self, messages: Iterable[Message]) -> None:
         """Add messages at the end."""
-        for message in messages:
-            self.append(message)
+        self._messages.extend(messages)
 
     @property
     def digest(self) -> str:
         """SHA-256 over all messages so far, hexadecimal."""
+        for message in self._messages[self._digested :]:
+            self._digest.update(_encoder.encode(message))
+        self._digested = len(self._messages)
         return self._digest.hexdigest()
 
     def render(self, dialect: str, encode: Callable[[Message], bytes]) -> list[bytes]:
@@ -198,6 +216,28 @@ class Transcript(Sequence[Message]):
         for message in self._messages[len(pieces) :]:
             pieces.append(encode(message))
         return pieces
+
+    def follow(self, name: str, told: Hashable, begin: Callable[[], F]) -> F:
+        """What follows this conversation, having taken all of it. It is given only what was added since last time.
+
+        It is begun anew where what was added does not begin with a reply: a user's word may belong to what is before.
+
+        Args:
+            name: under which it is kept; always the same type under the same name.
+            told: what it depends on beside the messages; another begins it anew.
+            begin: makes it, with no message taken yet.
+        """
+        kept = self._followers.get(name)
+        seen = kept[2] if kept is not None and kept[0] == told else 0
+        new = self._messages[seen:]
+        if kept is None or not seen or (new and not isinstance(new[0], Reply)):
+            follower, new = begin(), self._messages
+        else:
+            follower = cast(F, kept[1])
+        if new:
+            follower.extend(new)
+            self._followers[name] = (told, follower, len(self._messages))
+        return follower
 
     def __len__(self) -> int:
         return len(self._messages)

@@ -7,19 +7,23 @@ a deleted short payload from being guessed from its digest.
 
 The order of records in a run::
 
-    Started  (Replied  (Intended Settled | Refused | Asked [Answered] ...)*)*  Ended
+    Started  (Replied  (Intended Settled | Refused | Asked [Answered] ...)*)*  [Compacted]  Ended
 
 An outcome belongs to (number of the `Replied` entry, index of the call in it): ids made by models are unique only
 within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without `Settled` is in doubt.
+
+What the chain proves: without a key it tells accidents and gaps. Heads that are signed with a key outside the database
+(`Head`), or were exported, tell a rewritten chain and one that was cut, up to that head.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import os
 import secrets
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -29,6 +33,10 @@ from .call import ToolCall, ToolResult
 from .errors import JournalError
 from .json import JsonObject
 from .message import Message, Reply, Usage, UserMessage
+from .provenance import Origins
+
+GENESIS = bytes(32)
+"""What stands before the first entry of a chain."""
 
 
 class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=True):
@@ -46,6 +54,9 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         previous: the run before this one in the conversation.
         seen: how many entries it had when this run began; what it did later is not in this run's history.
         parent: the run whose call started this one.
+        forked: the run that this one branched off from; it has that run's entries up to `fork_at`, numbered alike.
+        fork_at: number of the last entry that was taken over.
+        compacts: the run only makes a summary of the conversation; see `Compacted`.
     """
 
     agent: str
@@ -59,6 +70,9 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     previous: str = ""
     seen: int = 0
     parent: str = ""
+    forked: str = ""
+    fork_at: int = 0
+    compacts: bool = False
 
 
 class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
@@ -96,6 +110,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
         key: the idempotency key.
         rule: the policy rule that allowed it, or the approval.
         repairs: what was mended in the arguments.
+        origins: where each argument came from, for a call that may change something.
     """
 
     reply: int
@@ -107,6 +122,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     key: str
     rule: str = ""
     repairs: tuple[str, ...] = ()
+    origins: Origins = {}
 
 
 class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
@@ -136,22 +152,30 @@ class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
     rule: str = ""
 
 
+AskedKind = Literal["approval", "answer", "result", "doubt"]
+Verdict = Literal["approve", "deny", "answer", "done", "not_done", "retry", "unknown"]
+"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did
+not, make the call again, nobody can tell."""
+
+
 class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     """The run waits for a person.
 
     Attributes:
         id: what the answer is given under.
-        kind: `approval` of a call, `answer` to a question, or `result` of a call that the program makes itself.
+        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or
+            `doubt`: whether a call happened that was begun and has no outcome.
         message: what the person is shown.
         reply, index: the call that waits; for a question, `index` is -1.
         call: the call with the arguments that would be used.
         version: digest of the tool's definition that is asked about.
         rule: the rule that wants it.
         run: the child run that waits, where it is not this one.
+        origins: where each argument came from.
     """
 
     id: str
-    kind: Literal["approval", "answer", "result"]
+    kind: AskedKind
     message: str
     reply: int = -1
     index: int = -1
@@ -159,16 +183,36 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     version: str = ""
     rule: str = ""
     run: str = ""
+    origins: Origins = {}
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
     """What was asked under `id` is answered; `elapsed` as in `Replied`."""
 
     id: str
-    verdict: Literal["approve", "deny", "answer"]
+    verdict: Verdict
     text: str = ""
     by: str = ""
     elapsed: float = 0.0
+
+
+class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
+    """What was said before in the conversation is from here on told as a summary.
+
+    Attributes:
+        summary: in whose place it stands.
+        keep: so many of the latest runs before stay as they are.
+    """
+
+    summary: str
+    keep: int = 0
+
+
+class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
+    """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks."""
+
+    by: str = ""
+    reason: str = ""
 
 
 class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
@@ -180,7 +224,9 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
     usage: Usage = Usage()
 
 
-Record = Started | ToolsChanged | Replied | Intended | Settled | Refused | Asked | Answered | Ended
+Record = (
+    Started | ToolsChanged | Replied | Intended | Settled | Refused | Asked | Answered | Compacted | Forgotten | Ended
+)
 
 
 class Entry(Struct, frozen=True):
@@ -219,7 +265,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """A run in a list of runs: an index of the journal, written with it.
 
     Attributes:
-        status: `running`, `waiting` for a person, or as it ended: `done`, `paused`, `stopped`, `failed`.
+        status: `running`, `waiting` for a person, as it ended: `done`, `paused`, `stopped`, `failed`; or `forgotten`.
         started, ended: seconds since 1970; `ended` is None while it has not.
         question: the user's first words.
     """
@@ -233,11 +279,14 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     question: str
     conversation: str = ""
     parent: str = ""
+    principal: str = ""
 
 
-def summarize(
-    run_id: str, before: RunSummary | None, record: Started | Ended | Asked | Answered, at: float
-) -> RunSummary:
+Telling = Started | Ended | Asked | Answered | Forgotten
+"""The records that change a run's line in the list of runs."""
+
+
+def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float) -> RunSummary:
     """The line of a run in the list of runs after one more record: how every journal keeps its index."""
     match record:
         case Started():
@@ -252,6 +301,7 @@ def summarize(
                 question=question,
                 conversation=record.conversation,
                 parent=record.parent,
+                principal=record.principal,
             )
         case _ if before is None:
             raise JournalError(f"run {run_id} has a {type(record).__name__} record before it was started")
@@ -263,12 +313,68 @@ def summarize(
             return msgspec.structs.replace(before, status="waiting")
         case Answered():
             return msgspec.structs.replace(before, status="running", ended=None)
+        case Forgotten():
+            return msgspec.structs.replace(before, status="forgotten", question="", principal="", conversation="")
 
 
-GENESIS = bytes(32)
+class Head(Struct, frozen=True):
+    """How far a run had come, signed: one line of a journal's ledger.
+
+    Each signature covers the one before it, so no line can be taken out between two others.
+
+    Attributes:
+        run_id, number, head: the run's latest entry when it ended or paused.
+        signature: HMAC-SHA256 over the signature before it (`GENESIS` for the first) and the rest.
+    """
+
+    run_id: str
+    number: int
+    head: bytes
+    signature: bytes = b""
+
+
+def sign(key: bytes, previous: bytes, run_id: str, number: int, head: bytes) -> Head:
+    """The next line of a ledger.
+
+    Args:
+        key: the secret, which must not lie in the database.
+        previous: the signature of the line before.
+    """
+    line = _HEADER_OF_LINE.pack(previous, number, head) + run_id.encode()
+    return Head(run_id, number, head, hmac.digest(key, line, "sha256"))
+
+
+def verify_ledger(heads: Sequence[Head], key: bytes) -> list[str]:
+    """Check the lines of a ledger, from the first, against the key.
+
+    Returns:
+        What is wrong, one sentence a line. Lines cut off at the end can not be told without an exported copy.
+    """
+    problems, previous = [], GENESIS
+    for place, line in enumerate(heads):
+        expected = sign(key, previous, line.run_id, line.number, line.head)
+        if not hmac.compare_digest(expected.signature, line.signature):
+            problems.append(
+                f"signed head {place} (run {line.run_id}) is not signed with this key, or not at this place"
+            )
+        previous = line.signature
+    return problems
+
+
+def against_head(entries: Sequence[Entry], known: Head) -> list[str]:
+    """Whether a run is still as it was when this head of it was signed or exported; what is wrong, if anything."""
+    run_id, number = known.run_id, known.number
+    if len(entries) <= number:
+        return [f"run {run_id} was cut: entry {number} was there when its head was taken, and is gone"]
+    if entries[number].head != known.head:
+        return [f"run {run_id} was rewritten: entry {number} is not the one whose head was taken"]
+    return []
+
+
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
 _HEADER = struct.Struct(">32sQd32s")
+_HEADER_OF_LINE = struct.Struct(">32sQ32s")
 
 
 def seal(record: Record, number: int, at: float, previous: bytes) -> Entry:

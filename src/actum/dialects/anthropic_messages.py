@@ -175,8 +175,8 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
     return msgspec.Raw(_encode(items))
 
 
-_plain_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
-_strict_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
+_plain_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
+_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
 
 ANTHROPIC_MESSAGES = AnthropicMessages()
 

@@ -169,7 +169,7 @@ def _declaration(tool: Tool, names: ToolNames) -> dict[str, object]:
     return item | {"parameters": {"type": "object", **schema}} if schema.get("properties") else item
 
 
-_encoded_tools = OncePerTools(
+_encoded_tools = OncePerTools[str, msgspec.Raw](
     lambda tools, pattern: msgspec.Raw(_encode([_declaration(tool, names_of(tools, pattern)) for tool in tools]))
 )
 

@@ -346,5 +346,5 @@ def _start(dialect: TextDialect) -> Callable[[_Asked], str]:
 def _reader(dialect: TextDialect) -> TextDialect:
     """Reads calls only where the grammar lets them begin."""
     if isinstance(dialect, TaggedText) and _strict(dialect.form):
-        return structs.replace(dialect, bare=False)
+        return structs.replace(dialect, form=structs.replace(dialect.form, bare=False))
     return dialect

@@ -27,14 +27,15 @@ from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import Delta
 from ..core.interfaces import Request
 from ..core.json import Json, JsonObject, dumps
-from ..core.message import Message, ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
+from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
 from .marks import Head, Marks, Waiting, unlike
-from .prompt_json import with_instructions, without_tools, written
 from .speech import Said, Speech
 from .tagged_bodies import Arguments, Place, ValueReader, resolve
+from .text_history import as_text, instructions, without_tools
 from .toolbox import Toolbox
-from .wording import describe_wishes, language_of
+from .tools_once import OncePerTools
+from .wording import language_of
 
 _HEADS = ("<|start|>", "<|channel|>")
 _ENDS = ("<|end|>", "<|call|>", "<|return|>")
@@ -92,11 +93,8 @@ class Harmony(Struct, frozen=True):
 
     def encode_request(self, request: Request) -> Request:
         """The request for a model behind a chat or plain completions endpoint; see `TextDialect`."""
-        messages: list[Message] = list(written(request.messages, _reply_parts, _result_parts))
-        if request.tools:
-            wishes = describe_wishes(request, language_of(request.messages))
-            messages = with_instructions(messages, "\n\n".join((_declare(request.tools), _HOW, *wishes)))
-        return without_tools(request, messages)
+        told = instructions(request, _rules(request.tools, None), language_of(request.messages))
+        return without_tools(request, as_text(request.messages, self.name, told, lambda: (_reply_parts, _result_parts)))
 
     def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """What a model wrote, as text, reasoning and calls."""
@@ -348,6 +346,9 @@ def _declare(tools: Sequence[Tool]) -> str:
         else:
             lines += [f"type {tool.name} = () => any;", ""]
     return "\n".join([*lines, "} // namespace functions"])
+
+
+_rules = OncePerTools[None, str](lambda tools, _: f"{_declare(tools)}\n\n{_HOW}")
 
 
 def _comment(text: Json) -> list[str]:

@@ -147,9 +147,11 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
     return msgspec.Raw(_encode([{"type": "function", "function": function} for function in functions]))
 
 
-_encoded_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
-_strict_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
-_encoded_functions = OncePerTools(lambda tools, pattern: _encode_functions(tools, names_of(tools, pattern)))
+_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
+_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
+_encoded_functions = OncePerTools[str, msgspec.Raw](
+    lambda tools, pattern: _encode_functions(tools, names_of(tools, pattern))
+)
 
 
 def _choice_fields(request: Request, names: ToolNames) -> dict[str, object]:

@@ -137,8 +137,8 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
     return msgspec.Raw(_encode([_function(tool, names, strict=strict) for tool in tools]))
 
 
-_encoded_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
-_strict_tools = OncePerTools(lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
+_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
+_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
 
 
 def _choice_fields(request: Request, names: ToolNames) -> dict[str, object]:

@@ -9,21 +9,23 @@ from `encode_reply` as such only where it stands last.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.errors import UsageError
 from ..core.interfaces import Request
 from ..core.json import dumps
-from ..core.message import Message, ReasoningPart, RefusalPart, Reply, SystemMessage, ToolMessage, UserMessage
+from ..core.message import ReasoningPart, RefusalPart, Reply, ToolMessage
 from ..core.tool import Tool
 from .json_calls import JsonCalls
+from .text_history import Writers, as_text, instructions, without_tools
 from .toolbox import Toolbox
-from .wording import Language, describe_tools, describe_wishes, language_of
+from .tools_once import OncePerTools
+from .wording import Language, describe_tools, language_of
 
 _INSTRUCTIONS: dict[Language, str] = {
     "en": """\
@@ -91,11 +93,9 @@ class PromptJson(Struct, frozen=True):
     def encode_request(self, request: Request) -> Request:
         """The request for a model that only reads and writes text; see `TextDialect`."""
         language = language_of(request.messages) if self.language == "auto" else self.language
-        messages = list(written(request.messages, _reply_parts, partial(_result_parts, language)))
-        if request.tools:
-            rules = _INSTRUCTIONS[language].format(tools=describe_tools(request.tools, language))
-            messages = with_instructions(messages, "\n\n".join((rules, *describe_wishes(request, language))))
-        return without_tools(request, messages)
+        rules = instructions(request, _rules(request.tools, language), language)
+        writers = partial(_writers, language)
+        return without_tools(request, as_text(request.messages, f"{self.name} {language}", rules, writers))
 
     def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """What a model wrote, as text and calls."""
@@ -113,59 +113,13 @@ class PromptJson(Struct, frozen=True):
         return _reply_text(reply, reasoning=True)
 
 
-def with_instructions(messages: list[Message], instructions: str) -> list[Message]:
-    """The messages with instructions behind the developer's, in one system message: many models take no second."""
-    own: list[str] = []
-    for message in messages:
-        if not isinstance(message, SystemMessage):
-            break
-        own.append(message.text)
-    return [SystemMessage("\n\n".join((*own, instructions))), *messages[len(own) :]]
+_rules = OncePerTools[Language, str](
+    lambda tools, language: _INSTRUCTIONS[language].format(tools=describe_tools(tools, language))
+)
 
 
-def without_tools(request: Request, messages: Sequence[Message]) -> Request:
-    """The request with other messages, and without what the messages now say in words."""
-    schema = None if request.tools else request.output_schema
-    return structs.replace(
-        request, messages=tuple(messages), tools=(), tool_choice="auto", parallel_calls=None, output_schema=schema
-    )
-
-
-WriteReply = Callable[[Reply], Sequence[TextPart | MediaPart]]
-WriteResult = Callable[[ToolMessage, ToolCall | None, bool], Iterable[TextPart | MediaPart]]
-
-
-def written(messages: Sequence[Message], reply_parts: WriteReply, result_parts: WriteResult) -> Iterator[Message]:
-    """The messages with calls as text, and the results of a turn as one message in the user's role.
-
-    A message of the user that follows the results is joined to them: many models refuse two in a row.
-
-    Args:
-        messages: the conversation.
-        reply_parts: writes what the model said.
-        result_parts: writes a result, given its call and whether it is the first of its turn.
-    """
-    calls: dict[str, ToolCall] = {}
-    results: list[TextPart | MediaPart] = []
-    for message in messages:
-        match message:
-            case ToolMessage():
-                results += result_parts(message, calls.get(message.result.call_id), not results)
-                continue
-            case UserMessage():
-                yield UserMessage((*results, *message.content)) if results else message
-            case SystemMessage():
-                if results:
-                    yield UserMessage(tuple(results))
-                yield message
-            case Reply():
-                if results:
-                    yield UserMessage(tuple(results))
-                calls = {call.id: call for call in message.calls}
-                yield structs.replace(message, content=tuple(reply_parts(message)))
-        results = []
-    if results:
-        yield UserMessage(tuple(results))
+def _writers(language: Language) -> Writers:
+    return _reply_parts, partial(_result_parts, language)
 
 
 def _reply_parts(reply: Reply) -> tuple[TextPart | MediaPart, ...]:

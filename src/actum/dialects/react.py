@@ -19,12 +19,22 @@ from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.errors import UsageError
 from ..core.interfaces import Request
 from ..core.json import dumps
-from ..core.message import Message, ReasoningPart, RefusalPart, Reply, SystemMessage, ToolMessage, UserMessage
+from ..core.message import (
+    Message,
+    ReasoningPart,
+    RefusalPart,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    Transcript,
+    UserMessage,
+)
 from ..core.tool import Tool
-from .prompt_json import with_instructions, without_tools
 from .react_reader import ReactReader
+from .text_history import instructions, with_instructions, without_tools
 from .toolbox import Toolbox
-from .wording import Language, describe_tools, describe_wishes, has_han, language_of
+from .tools_once import OncePerTools
+from .wording import Language, describe_tools, has_han, language_of
 
 
 class _Words(Struct, frozen=True, kw_only=True):
@@ -181,16 +191,13 @@ class React(Struct, frozen=True):
         if not request.tools and not any(isinstance(message, ToolMessage) for message in request.messages):
             return request
         language = language_of(request.messages) if self.language == "auto" else self.language
-        words = WORDS[language]
+        rules = instructions(request, _rules(request.tools, (language, self.plan)), language)
         own = list(takewhile(lambda message: isinstance(message, SystemMessage), request.messages))
-        messages = [*own, _scratchpad(request.messages[len(own) :], words)]
-        if request.tools:
-            form = words.instructions.format(
-                tools=describe_tools(request.tools, language), plan=words.plan if self.plan else ""
-            )
-            messages = with_instructions(messages, "\n\n".join((form, *describe_wishes(request, language))))
-        stop = tuple(dict.fromkeys((*request.stop, *words.stop)))
-        return structs.replace(without_tools(request, messages), stop=stop)
+        source = request.messages if isinstance(request.messages, Transcript) else Transcript(request.messages)
+        pad = source.follow(self.name, language, lambda: _Scratchpad(WORDS[language], len(own)))
+        messages = with_instructions([*own, pad.message], rules) if rules else [*own, pad.message]
+        stop = tuple(dict.fromkeys((*request.stop, *WORDS[language].stop)))
+        return structs.replace(without_tools(request, tuple(messages)), stop=stop)
 
     def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """What a model wrote, as text, reasoning and calls."""
@@ -210,11 +217,37 @@ class React(Struct, frozen=True):
         return "\n".join(_steps(reply, words, aside=words.answer))
 
 
-def _scratchpad(messages: Sequence[Message], words: _Words) -> UserMessage:
-    """The conversation as the model would have written it so far, and what was attached to it."""
-    lines = [line for message in _with_turns(messages) for line in _lines(*message, words)]
-    media = [part for message in messages for part in _content(message) if isinstance(part, MediaPart)]
-    return UserMessage((TextPart("\n".join(lines)), *media))
+_rules = OncePerTools[tuple[Language, bool], str](
+    lambda tools, variant: WORDS[variant[0]].instructions.format(
+        tools=describe_tools(tools, variant[0]), plan=WORDS[variant[0]].plan if variant[1] else ""
+    )
+)
+
+
+class _Scratchpad:
+    """The conversation as the model would have written it so far, and what was attached to it.
+
+    Lines that were written once stay; only the text, which must be one, is put together for each request.
+    """
+
+    def __init__(self, words: _Words, skip: int) -> None:
+        self._words = words
+        self._skip = skip
+        self._lines: list[str] = []
+        self._media: list[MediaPart] = []
+        self._calls = 0
+
+    def extend(self, messages: Sequence[Message]) -> None:
+        for message in messages[self._skip :]:
+            if isinstance(message, Reply):
+                self._calls = len(message.calls)
+            self._lines += _lines(message, self._calls, self._words)
+            self._media += [part for part in _content(message) if isinstance(part, MediaPart)]
+        self._skip = 0
+
+    @property
+    def message(self) -> UserMessage:
+        return UserMessage((TextPart("\n".join(self._lines)), *self._media))
 
 
 def _content(message: Message) -> Sequence[object]:
@@ -225,15 +258,6 @@ def _content(message: Message) -> Sequence[object]:
             return ()
         case _:
             return message.content
-
-
-def _with_turns(messages: Sequence[Message]) -> Iterator[tuple[Message, int]]:
-    """Each message, and how many calls the model's turn had that it belongs to."""
-    calls = 0
-    for message in messages:
-        if isinstance(message, Reply):
-            calls = len(message.calls)
-        yield message, calls
 
 
 def _lines(message: Message, calls: int, words: _Words) -> Iterator[str]:

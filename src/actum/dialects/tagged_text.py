@@ -27,11 +27,12 @@ from ..core.json import JsonObject, dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
 from .marks import HEAD_MAX, WAIT, Head, Marks
-from .prompt_json import with_instructions, without_tools, written
 from .speech import Speech
 from .tagged_bodies import Body, BodyReader, NamedCall, Place, fill
+from .text_history import Writers, as_text, instructions, without_tools
 from .toolbox import Toolbox
-from .wording import describe_wishes, language_of
+from .tools_once import OncePerTools
+from .wording import language_of
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
@@ -49,6 +50,7 @@ class Format(Struct, frozen=True, kw_only=True):
         drops: marks for the server, which say nothing here.
         think: the marks around reasoning.
         call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
+        bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
         loose: what may stand between calls and behind the last, as the inside of a character class.
         section: what is written around all calls of a reply.
@@ -68,6 +70,7 @@ class Format(Struct, frozen=True, kw_only=True):
     drops: tuple[str, ...] = ()
     think: tuple[str, str] = ("<think>", "</think>")
     call_ends_thought: bool = False
+    bare: bool = True
     several_inside: bool = False
     loose: str = r"\s,;"
     section: tuple[str, str] = ("", "")
@@ -86,13 +89,11 @@ class TaggedText(Struct, frozen=True):
     Args:
         form: the row.
         thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
-        bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
     """
 
     OPTIONS: ClassVar = ("thinking",)
     form: Format
     thinking: bool = False
-    bare: bool = True
 
     @property
     def name(self) -> str:
@@ -104,14 +105,8 @@ class TaggedText(Struct, frozen=True):
 
         The server's own template adds the marks of roles; what it would add for `tools` stands in the messages here.
         """
-        writer = _Writer(self.form)
-        messages = list(written(request.messages, writer.reply, writer.result))
-        if request.tools:
-            tools = [self.form.declare(tool) for tool in request.tools]
-            told = "\n".join(tools) if self.form.joined == "lines" else "[" + ", ".join(tools) + "]"
-            wishes = describe_wishes(request, language_of(request.messages))
-            messages = with_instructions(messages, "\n\n".join((self.form.prompt.replace("{tools}", told), *wishes)))
-        return without_tools(request, messages)
+        told = instructions(request, _prompt(request.tools, self.form), language_of(request.messages))
+        return without_tools(request, as_text(request.messages, self.name, told, self._writers))
 
     def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """What a model wrote, as text, reasoning and calls."""
@@ -122,7 +117,7 @@ class TaggedText(Struct, frozen=True):
 
     def decoder(self, *, tools: Sequence[Tool] = ()) -> TaggedReader:
         """A reader of the same text in pieces."""
-        return TaggedReader(self.form, Toolbox(tools), thinking=self.thinking, bare=self.bare)
+        return TaggedReader(_signs(tuple(tools), self.form), thinking=self.thinking)
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back.
@@ -130,6 +125,19 @@ class TaggedText(Struct, frozen=True):
         An incomplete call comes back as such only where it stands last.
         """
         return _Writer(self.form, thinking=self.thinking).text(reply.content, reasoning=True)
+
+    def _writers(self) -> Writers:
+        writer = _Writer(self.form)
+        return writer.reply, writer.result
+
+
+def _told(tools: tuple[Tool, ...], form: Format) -> str:
+    declared = [form.declare(tool) for tool in tools]
+    told = "\n".join(declared) if form.joined == "lines" else "[" + ", ".join(declared) + "]"
+    return form.prompt.replace("{tools}", told)
+
+
+_prompt = OncePerTools(_told)
 
 
 class _Writer:
@@ -194,12 +202,29 @@ class _Writer:
         return text + closing if call.complete else text
 
 
+class _Signs:
+    """What is looked for in the text of a model that may call these tools."""
+
+    def __init__(self, tools: tuple[Tool, ...], form: Format) -> None:
+        self.form = form
+        self.box = Toolbox(tools)
+        self.marks = Marks((*form.opens, *form.closes, *form.drops, *form.think))
+        self.stops = Marks((*form.opens, *form.closes, *form.drops))
+        self.closes = Marks((*form.closes, *form.drops))
+        bare = [(body, body.bare(self.box)) for body in form.bodies] if form.bare else []
+        self.bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
+        self.edge = _edge(self.marks.all, [head for _, head in self.bare], self.box.tools)
+
+
+_signs = OncePerTools(_Signs)
+
+
 class TaggedReader:
     """A decoder: feed it text in any cut, and it tells prose, reasoning and calls."""
 
-    def __init__(self, form: Format, box: Toolbox, *, thinking: bool = False, bare: bool = True) -> None:
-        self._form = form
-        self._box = box
+    def __init__(self, signs: _Signs, *, thinking: bool = False) -> None:
+        form = self._form = signs.form
+        self._box = signs.box
         self._speech = Speech()
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._closing = False
@@ -211,14 +236,8 @@ class TaggedReader:
         self._fenced = False
         self._inside = False
         self._reader: BodyReader | None = None
-        # What is looked for.
-        drops = (*form.drops, *form.think)
-        self._marks = Marks((*form.opens, *form.closes, *drops))
-        self._stops = Marks((*form.opens, *form.closes, *form.drops))
-        self._closes = Marks((*form.closes, *form.drops))
-        heads = [(body, body.bare(box)) for body in form.bodies] if bare else []
-        self._bare: list[tuple[Body, Head]] = [(body, head) for body, head in heads if head is not None]
-        self._edge = _edge(self._marks.all, [head for _, head in self._bare], box.tools)
+        self._marks, self._stops, self._closes = signs.marks, signs.stops, signs.closes
+        self._bare, self._edge = signs.bare, signs.edge
         self._loose_text = re.compile(f"[{form.loose}]+")
 
     @property

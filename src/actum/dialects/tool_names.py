@@ -91,7 +91,7 @@ def stand_in(name: str, attempt: int = 0) -> str:
 
 
 ANY_NAMES = ToolNames()
-_names = OncePerTools(lambda tools, pattern: ToolNames(pattern, tools))
+_names = OncePerTools[str, ToolNames](lambda tools, pattern: ToolNames(pattern, tools))
 
 
 def names_of(tools: Sequence[Tool], pattern: str) -> ToolNames:
