@@ -40,8 +40,8 @@ from ..core.errors import (
     tell_problem,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
-from ..core.interfaces import Clock, Context, Found, Journal, Probing, Toolset, Waiting
-from ..core.json import Json, JsonObject
+from ..core.interfaces import Clock, Context, Decision, Found, Journal, Probing, Toolset, Waiting
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message
 from ..core.provenance import Origins
 from ..core.record import Asked, Intended, Refused, Settled, new_id
@@ -191,7 +191,7 @@ class CallPath:
         try:
             if refusal is not None:
                 raise refusal
-            plan = decide(call, place, self.catalog, self._terms)
+            plan = self._plan(call, place)
             if doubtful and not plan.bound.tool.repeatable:
                 cleared = await self._clear_up(call, place, plan)
                 if cleared is not None:
@@ -208,17 +208,37 @@ class CallPath:
             return self._hand_in(plan, place)
         return await self._execute(plan, plan.bound.toolset, place)
 
+    def _plan(self, call: ToolCall, place: Place) -> Plan:
+        """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
+        recording, said = self._scope.recording, call
+        asked = recording.asked(place)
+        answer = recording.answers.get(asked.id) if asked is not None else None
+        edited = answer is not None and answer.verdict == "approve" and answer.arguments is not None
+        if edited and answer is not None and answer.arguments is not None:
+            call = msgspec.structs.replace(call, arguments=answer.arguments, raw="", complete=True, repairs=())
+        plan = decide(call, place, self.catalog, self._terms)
+        if edited:
+            plan = msgspec.structs.replace(plan, said=said, edited=True)
+        if plan.decision.verdict == "ask" and asked is None:
+            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
+            if grant is not None:
+                plan = msgspec.structs.replace(plan, decision=Decision("allow", f"approved for this run: {grant.id}"))
+        return plan
+
     def _standing_question(self, plan: Plan, place: Place) -> Asked | None:
         """What a person must answer before this plan may be carried out; None when nothing is in the way.
 
         Raises:
             ApprovalDenied: the answer was no.
-            ApprovalExpired: the answer was given for other arguments.
+            ApprovalExpired: there was none in time, or it was given for other arguments.
         """
         asked = self._scope.recording.asked(place)
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if asked is not None and 0 < asked.expires < self._scope.clock.now():
+            late = "came too late" if answer is None else "has run out"
+            raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
         if asked is not None and asked.version != plan.bound.tool.digest:
             return self._ask(plan, place, "The tool has changed since this was asked. ")
         if asked is not None and answer is None:
@@ -229,6 +249,8 @@ class CallPath:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
+        if plan.edited:
+            return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
         if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
@@ -245,9 +267,17 @@ class CallPath:
             version=plan.bound.tool.digest,
             rule=plan.decision.rule,
             origins=self._origins_of(plan.call),
+            approvers=plan.decision.approvers,
+            needs=plan.decision.quorum,
+            expires=self._expiry(plan.decision),
         )
         self._write_question(asked)
         return asked
+
+    def _expiry(self, decision: Decision) -> float:
+        """When an answer would come too late, in seconds since 1970; 0 for never."""
+        seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
+        return 0.0 if seconds is None else self._scope.clock.now() + seconds
 
     def _write_question(self, asked: Asked) -> None:
         self._scope.journal.append(self._scope.run_id, asked)
@@ -338,6 +368,8 @@ class CallPath:
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(tool.name, error, scope.clock.now())
+            if plan.edited:
+                result = _with_note(result, plan.call)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.now() - began
             result = self._settle(plan.said, place, result, seconds, detail, final=wait is None)
@@ -398,6 +430,9 @@ class CallPath:
                     call=pending.call,
                     run=waiting.run_id,
                     origins=pending.origins,
+                    approvers=pending.approvers,
+                    needs=pending.needs,
+                    expires=pending.expires,
                 )
             )
         return pending
@@ -530,8 +565,20 @@ def _checked(result: ToolResult, plan: Plan) -> ToolResult:
     return result
 
 
+def _with_note(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The model hears with which arguments a person had its call made."""
+    if result.error is not None:
+        return result
+    note = TextPart(f"A person changed the arguments of this call before it was made: {dumps(call.arguments)}")
+    content = result.content or (TextPart(result.text),)
+    return msgspec.structs.replace(result, content=(note, *content))
+
+
 def _pending(asked: Asked) -> Pending:
-    return Pending(asked.id, asked.kind, asked.message, asked.call, asked.origins)
+    return Pending(
+        *(asked.id, asked.kind, asked.message, asked.call, asked.origins),
+        *(asked.approvers, asked.needs, asked.expires),
+    )
 
 
 def _translate(bug: BaseException) -> CallError:

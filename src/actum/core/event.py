@@ -124,6 +124,7 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
         call: the call that waits, with the arguments that would be used.
         message: what to show.
         origins: where each argument of the call came from, by its path.
+        approvers, needs, expires: as in `record.Asked`.
     """
 
     id: str
@@ -131,6 +132,9 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
     message: str
     call: ToolCall | None = None
     origins: Origins = {}
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+    expires: float = 0.0
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

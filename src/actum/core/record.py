@@ -172,6 +172,9 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         rule: the rule that wants it.
         run: the child run that waits, where it is not this one.
         origins: where each argument came from.
+        approvers: who may answer; anybody when empty.
+        needs: so many of them have to agree.
+        expires: seconds since 1970 after which no answer counts; 0 for never.
     """
 
     id: str
@@ -184,16 +187,29 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     rule: str = ""
     run: str = ""
     origins: Origins = {}
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+    expires: float = 0.0
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
-    """What was asked under `id` is answered; `elapsed` as in `Replied`."""
+    """What was asked under `id` is answered.
+
+    Attributes:
+        elapsed: as in `Replied`.
+        arguments: what the call is to be made with instead; it is judged anew.
+        for_run: calls of this run like this one need no further approval.
+        met: as many as are needed have agreed, on the record of the run that this one works for.
+    """
 
     id: str
     verdict: Verdict
     text: str = ""
     by: str = ""
     elapsed: float = 0.0
+    arguments: JsonObject | None = None
+    for_run: bool = False
+    met: bool = False
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
@@ -236,7 +252,7 @@ class Entry(Struct, frozen=True):
         number: its place in the run, from 0.
         at: seconds since 1970 when it was written.
         payload: the record's bytes; empty when they were deleted.
-        salt: 16 random bytes.
+        salt: 16 random bytes; empty when the payload was deleted, which could be guessed with it.
         digest: SHA-256 over salt and payload.
         head: SHA-256 over the previous head, number, time and digest.
     """
