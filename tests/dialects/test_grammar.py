@@ -270,6 +270,27 @@ def test_a_mark_of_the_vocabulary_is_said_as_its_token() -> None:
     assert matcher.consume_token(SPECIAL.special["<tool_call>"])
 
 
+def test_a_call_may_come_first_where_the_model_chooses() -> None:
+    for name, mark in (("hermes", "<tool_call>"), ("mistral", "[TOOL_CALLS]")):
+        found = grammar(name, asked(), vocabulary=SPECIAL)
+        for text in ("", "Well: "):
+            matcher = SPECIAL.matcher(found.source)
+            assert matcher.consume_tokens([*text.encode(), SPECIAL.special[mark]])
+            assert not matcher.is_accepting()
+
+
+def test_where_all_tools_together_are_too_much_each_is_some_object() -> None:
+    def refuses(source: str) -> str:
+        return "too large" if source.count('"integer"') > 2 else BYTES.refuses(source)
+
+    found = grammar_of(text_dialect("hermes"), asked("required"), refuses=refuses)
+    assert [(one.tool, one.kept, one.why) for one in found.loose] == [
+        (tool.name, "object", "too large") for tool in TOOLS
+    ]
+    with pytest.raises(UsageError, match="no grammar"):
+        grammar_of(text_dialect("hermes"), asked("required"), refuses=lambda source: "never")
+
+
 def test_an_answer_fits_the_output_schema() -> None:
     request = Request(
         messages=[], tools=(PING,), output_schema={"type": "object", "properties": {"n": {"type": "integer"}}}

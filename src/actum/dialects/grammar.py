@@ -98,23 +98,20 @@ def grammar_of(
         start = _start(dialect)(_Asked(lark, dialect, request, written, values, must, thinking))
         return lark.source(start), {name: found.left_out for name, found in values.items()}
 
-    text, left_out = write({}, tools)
+    def refused(strengths: Mapping[str, Strength], *some: Tool) -> str:
+        return refuses(write(strengths, some)[0])
+
     strengths: dict[str, Strength] = {}
-    why = refuses(text)
-    if why:
-        for tool in tools:
-            for strength in STRENGTHS:
-                refused = refuses(write({tool.name: strength}, [tool])[0])
-                if not refused:
-                    break
-                reason, strengths[tool.name] = refused, STRENGTHS[min(STRENGTHS.index(strength) + 1, 2)]
-                loose = [
-                    *[one for one in loose if one.tool != tool.name],
-                    Loose(tool.name, strengths[tool.name], reason),
-                ]
-        text, left_out = write(strengths, tools)
-        why = refuses(text)
-    if why:
+    if refused(strengths, *tools):
+        weakened = [_weakened(tool, refused) for tool in tools]
+        strengths = {one.tool: one.kept for one in weakened if one is not None and one.kept != "none"}
+        loose += [one for one in weakened if one is not None]
+        if why := refused(strengths, *tools):  # each by itself it takes, all of them are too much
+            strengths = {tool.name: "object" for tool in tools}
+            loose = [one for one in loose if one.kept == "none"]
+            loose += [Loose(tool.name, "object", why) for tool in tools]
+    text, left_out = write(strengths, tools)
+    if why := refuses(text):
         raise UsageError(f"no grammar can be made of these tools: {why}")
     loose += [
         Loose(name, "lenient", f"left out: {', '.join(sorted(words))}") for name, words in left_out.items() if words
@@ -122,6 +119,17 @@ def grammar_of(
     if request.output_schema is not None and tools and not must and not _tells_apart(dialect):
         loose.append(Loose("", "lenient", "the answer is JSON, and so are calls: both are only validated"))
     return Grammar(text, _reader(dialect), tuple(loose))
+
+
+def _weakened(tool: Tool, refused: Callable[[Mapping[str, Strength], Tool], str]) -> Loose | None:
+    """What of a tool's schema is held, where the engine does not take all of it."""
+    why = ""
+    for strength in STRENGTHS:
+        reason = refused({tool.name: strength}, tool)
+        if not reason:
+            return Loose(tool.name, strength, why) if why else None
+        why = why or reason
+    return Loose(tool.name, "object", why)
 
 
 def conversation(messages: Sequence[Message]) -> list[str]:

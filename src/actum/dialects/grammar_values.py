@@ -41,6 +41,8 @@ _SCALARS = {
     "boolean": either(['"true"', '"false"']),
     "null": '"null"',
 }
+_CLASSES = {"d": "[0-9]", "w": "[0-9A-Za-z_]"}
+"""What JSON Schema means by these, to which other letters and digits do not belong."""
 _LOOKS_TYPED = pattern(r"(?s:\s*([+\-.0-9\[{\"](.*)|(?i:true|false|null|none)\s*))")
 """Text in a tag that would be read as something else where the schema allows that as well."""
 
@@ -140,11 +142,23 @@ class Values:
     def _note(self, schema: JsonObject, known: frozenset[str]) -> None:
         self.left_out |= schema.keys() - known - _WORDS
 
+    def _branches(self, schema: JsonObject) -> list[JsonObject]:
+        """The alternatives of a schema, each with what stands beside them."""
+        key = "anyOf" if "anyOf" in schema else "oneOf"
+        found = schema.get(key)
+        if not isinstance(found, list):
+            return []
+        beside = {name: value for name, value in schema.items() if name != key}
+        branches = [{**beside, **_as_object(branch)} for branch in found]
+        if key == "oneOf" and len({str(branch.get("type")) for branch in branches}) < len(branches):
+            self.left_out.add("oneOf")  # that no two may fit is said by none of them
+        return branches
+
     # Python.
 
     def _python_value(self, schema: JsonObject, depth: int) -> str:
         schema = self._resolved(schema)
-        branches = _branches(schema)
+        branches = self._branches(schema)
         if branches and depth:
             return either([self._python_value(branch, depth - 1) for branch in branches])
         if schema.get("type") == "boolean" and not schema.keys() & {"enum", "const"}:
@@ -161,7 +175,7 @@ class Values:
             written = [option if isinstance(option, str) else dumps(option) for option in options]
             fitting = [w for w, option in zip(written, options, strict=True) if read_text(w, kinds)[0] == option]
             return _either([quoted(word) for word in fitting])
-        branches = _branches(schema)
+        branches = self._branches(schema)
         if branches and depth:
             return _either([self._tag_text(branch, kinds, text, depth - 1) for branch in branches])
         if branches or isinstance(schema.get("type"), list):
@@ -202,7 +216,7 @@ class Values:
         self._note(schema, frozenset({"type"}))
         return body
 
-    def _copied(self, schema: Json, depth: int = 64) -> str:
+    def _copied(self, schema: Json) -> str:
         """A JSON value whose strings are copies, or named by the schema."""
         schema = _as_object(schema)
         key = dumps(schema)
@@ -212,7 +226,7 @@ class Values:
         return self._named[key]
 
     def _copied_body(self, schema: JsonObject) -> str:
-        options, branches, kinds = _options(schema), _branches(schema), schema.get("type")
+        options, branches, kinds = _options(schema), self._branches(schema), schema.get("type")
         if options is not None:
             return self._lark.json({"enum": options})
         if branches:
@@ -280,16 +294,6 @@ def _options(schema: JsonObject) -> list[Json] | None:
     return options if isinstance(options, list) else None
 
 
-def _branches(schema: JsonObject) -> list[JsonObject]:
-    """The alternatives of a schema, each with what stands beside them."""
-    for key in ("anyOf", "oneOf"):
-        found = schema.get(key)
-        if isinstance(found, list):
-            beside = {name: value for name, value in schema.items() if name != key}
-            return [{**beside, **_as_object(branch)} for branch in found]
-    return []
-
-
 def _implied(schema: JsonObject) -> list[Json]:
     """The types of a schema that names none."""
     for key, kind in (("properties", "object"), ("items", "array"), ("pattern", "string")):
@@ -306,7 +310,7 @@ def _searched(regex: Json) -> str:
     core = regex[begins : len(regex) - ends]
     if (begins or ends) and "|" in core:
         return ""
-    core = re.sub(r"\\([dw])", lambda found: {"d": "[0-9]", "w": "[0-9A-Za-z_]"}[found[1]], core)
+    core = re.sub(r"\\(.)", lambda found: _CLASSES.get(found[1], found[0]), core)
     return f"{'' if begins else '(?s:.*)'}(?:{core}){'' if ends else '(?s:.*)'}"
 
 

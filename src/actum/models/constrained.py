@@ -153,15 +153,15 @@ def generate(
                 logits[~_mask(matcher, vocabulary.size)] = -np.inf
             forced = [_sampled(logits, temperature, random)]
         for token in forced[: max_tokens - (len(tokens) - len(prompt))]:
+            if token not in vocabulary.ends and matcher is not None:
+                matcher.consume_token(token)
+            if matcher is not None and matcher.is_error():
+                raise ModelGarbled(f"the grammar can not go on: {matcher.get_error()[:200]}")
             if token in vocabulary.ends:
                 return
-            if matcher is not None and not matcher.consume_token(token):
-                raise ModelGarbled(f"the grammar can not go on: {matcher.get_error()[:200]}")
             tokens.append(token)
             yield token
         if matcher is not None and matcher.is_stopped():
-            if matcher.is_error():
-                raise ModelGarbled(f"the grammar can not go on: {matcher.get_error()[:200]}")
             return
 
 
