@@ -20,7 +20,7 @@ from itertools import takewhile
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError, ModelGarbled
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
@@ -28,6 +28,7 @@ from .anthropic_messages_decoder import MessagesDecoder
 from .anthropic_messages_encoder import DEFAULT_ID, MessagesEncoder, encode_reply
 from .anthropic_messages_messages import MessageWriter
 from .anthropic_messages_request import decode_request
+from .error_answer import ErrorAnswer, anthropic_error, error_answer
 from .loose import Loose
 from .openai_chat_error import error_of_status
 from .request_extras import put_in
@@ -52,7 +53,8 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         max_tokens: the limit of an answer's length where the request has none.
         sampling: a temperature is sent. Anthropic itself refuses any since API version 2026-10-21; servers that
             speak its API take it.
-        strict: the API holds the model to the tools' schemas, narrowed to what it can hold it to; see `loose`.
+        strict: the API holds the model to the schemas of all tools, narrowed to what it can hold it to (see `loose`);
+            else to those of tools that are strict.
         system_in_place: later instructions stand where they were said, which Claude Opus 4.8 and later take.
     """
 
@@ -116,6 +118,10 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         """The error that an answer with a failing HTTP status means."""
         return error_of_status(status, retry_after, wire)
 
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, anthropic_error(error))
+
     def encode_reply(self, reply: Reply) -> bytes:
         """The body of a whole answer."""
         return encode_reply(reply)
@@ -170,6 +176,8 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
         words = tool.description if name == tool.name else f"{tool.name}: {tool.description}"
         item: dict[str, object] = {"name": name, "description": words} if words else {"name": name}
         held = strictly(tool, ANTHROPIC_STRICT) if strict else None
+        if held is None and tool.strict:
+            held = narrowed(tool.parameters, ANTHROPIC_STRICT)
         schema = {"type": "object", **tool.parameters} if held is None else held
         items.append(item | {"input_schema": schema} | ({} if held is None else {"strict": True}))
     return msgspec.Raw(_encode(items))

@@ -16,14 +16,15 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from ..core.errors import ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError, ModelGarbled
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, Transcript
 from ..core.tool import Tool
 from .base import ApiDecoder
+from .error_answer import ErrorAnswer, error_answer, openai_error
 from .loose import Loose
 from .openai_chat_decoder import ChatDecoder
 from .openai_chat_encoder import ChatEncoder, encode_reply
@@ -104,6 +105,10 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         """The error that an answer with a failing HTTP status means."""
         return error_of_status(status, retry_after, wire)
 
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, {"error": openai_error(error)})
+
     def encode_reply(self, reply: Reply, *, created: int = 0) -> bytes:
         """The body of a whole answer; `created` in seconds since 1970."""
         return encode_reply(reply, functions=self.functions, created=created)
@@ -132,13 +137,13 @@ def _function(tool: Tool, names: ToolNames, *, strict: bool = False) -> JsonObje
     name, words = names.told(tool)
     described: JsonObject = {"description": words} if words else {}
     held = strictly(tool, OPENAI_STRICT) if strict else None
-    if held is not None:
-        return {"name": name, **described, "parameters": held, "strict": True}
-    return {"name": name, **described, "parameters": tool.parameters}
+    is_strict: JsonObject = {"strict": True} if held is not None or tool.strict else {}
+    return {"name": name, **described, "parameters": tool.parameters if held is None else held, **is_strict}
 
 
 def _encode_functions(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:
-    return msgspec.Raw(_encode([_function(tool, names) for tool in tools]))
+    """As in 2023, when nobody could be strict."""
+    return msgspec.Raw(_encode([_function(structs.replace(tool, strict=False), names) for tool in tools]))
 
 
 def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msgspec.Raw:
