@@ -53,6 +53,7 @@ class Format(Struct, frozen=True, kw_only=True):
         cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
             marks are dropped and what they say stands in the reply's extras.
         call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
+        bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
         opened: the prompt ends in the opening mark, so that the output may begin behind it.
         said: what is written before text.
@@ -76,6 +77,7 @@ class Format(Struct, frozen=True, kw_only=True):
     think: tuple[str, str] = ("<think>", "</think>")
     cites: tuple[Head, Head] | None = None
     call_ends_thought: bool = False
+    bare: bool = True
     several_inside: bool = False
     opened: bool = False
     said: str = ""
@@ -224,7 +226,7 @@ class _Signs:
         self.marks = Marks((*form.opens, *form.closes, *form.drops, *form.think))
         self.stops = Marks((*form.opens, *form.closes, *form.drops))
         self.closes = Marks((*form.closes, *form.drops))
-        bare = [(body, body.bare(self.box)) for body in form.bodies]
+        bare = [(body, body.bare(self.box)) for body in form.bodies] if form.bare else []
         self.bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
         self.edge = _edge(self.marks.all, [head for _, head in self.bare], self.box.tools)
 
