@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable
 
 from .http import http_table, prompted_table
+from .journal import journal_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .stream import stream_table
 
@@ -19,6 +20,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "stream": ("a streamed call", stream_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
+    "journal": ("a record written down, by database and durability", journal_table),
     "import": ("import and one tool", import_table),
 }
 
