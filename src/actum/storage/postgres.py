@@ -10,7 +10,8 @@ connection is lost and another process takes a claim before it is back, the numb
 that shares sessions between clients (PgBouncer by transaction or statement) can not be in between.
 
 After the server was away the next transaction connects again. What was being committed when it went may be written or
-not: its runs fail, and tell when they are claimed and read anew.
+not, and of what was committed with `off` a server that crashed may have lost the end: these runs fail, until somebody
+claims them anew and reads what is there.
 
 What `forget` leaves: the old row until the table is vacuumed and its place used again, and the server's log of changes,
 archives, replicas and backups.
@@ -88,7 +89,7 @@ class PostgresDatabase:
         except ImportError:
             raise UsageError("a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'") from None
         self.name = address(url)
-        self.conflict: type[Exception] = psycopg.errors.UniqueViolation
+        self.conflict: type[Exception] = psycopg.IntegrityError
         self.failure = psycopg.Error
         self._lost = psycopg.OperationalError
         self._waited = psycopg.errors.LockNotAvailable
@@ -102,25 +103,25 @@ class PostgresDatabase:
         self._make = partial(psycopg.connect, target, autocommit=True)
         self._held: set[str] = set()
         self._claims: psycopg.Connection | None = None
-        self._connection = self._connect()
+        self._connection, self._is_new = self._connect(), False
         ((level,),) = self._connection.execute("SHOW synchronous_commit").fetchall()
         self._durable = "on" if level == "off" else level
 
-    def begin(self, *, writes: bool, durable: bool) -> None:
+    def begin(self, *, writes: bool, durable: bool) -> bool:
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         if writes:
             begin += f"; SET LOCAL synchronous_commit TO {self._durable if durable else 'off'}"
-        if not self._connection.closed:
-            try:
-                self._connection.execute(begin)
-                return
-            except self._lost:
-                if not self._connection.closed:
-                    raise
-        self._connection = self._connect()
-        if self._held:
-            self._restore_claims()
-        self._connection.execute(begin)
+        try:
+            self._connection.execute(begin)
+        except self._lost:
+            if not self._connection.closed:
+                raise
+            self._connection, self._is_new = self._connect(), True
+            if self._held:
+                self._restore_claims()
+            self._connection.execute(begin)
+        is_new, self._is_new = self._is_new, False
+        return is_new
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")
