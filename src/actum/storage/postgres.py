@@ -4,6 +4,9 @@ The tables lie in the schema `actum` of the database that the address names; who
 create that schema. What somebody waits for with `sync` is committed with the server's `synchronous_commit`, or `on`
 where that is off; everything else with `off`.
 
+Within a transaction statements are sent without waiting for their answers (libpq's pipeline), so that a server far away
+is asked twice for many records, not once for each.
+
 Claims are advisory locks of a session of their own, so a journal has two connections. The server drops them when the
 process or its connection ends; of a machine that is gone it hears within half a minute (`tcp_keepalives`). When the
 connection is lost and another process takes a claim before it is back, the number of an entry is the fence. A pooler
@@ -101,6 +104,7 @@ class PostgresDatabase:
         defaults: dict[str, str | int] = {"connect_timeout": CONNECT_S, "application_name": "actum"}
         target = psycopg.conninfo.make_conninfo(url, **(defaults | told))
         self._make = partial(psycopg.connect, target, autocommit=True)
+        self._pipeline = contextlib.ExitStack()
         self._held: set[str] = set()
         self._claims: psycopg.Connection | None = None
         self._connection, self._is_new = self._connect(), False
@@ -120,21 +124,25 @@ class PostgresDatabase:
             if self._held:
                 self._restore_claims()
             self._connection.execute(begin)
+        self._pipeline.enter_context(self._connection.pipeline())
         is_new, self._is_new = self._is_new, False
         return is_new
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")
+        self._pipeline.close()  # here the server is waited for; what failed before is told, and was not committed
 
     def rollback(self) -> None:
         try:
+            with contextlib.suppress(self.failure):  # told by `commit`
+                self._pipeline.close()
             self._connection.rollback()
         except self.failure:
             self._connection.close()  # `begin` makes a new one
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         cursor = self._connection.execute(statement.replace("?", "%s"), values or None)
-        return cursor.fetchall() if cursor.description else []
+        return cursor.fetchall() if statement.startswith("SELECT") else []
 
     def lock(self) -> None:
         self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
