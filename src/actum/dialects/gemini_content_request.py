@@ -23,6 +23,7 @@ from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessa
 from ..core.tool import Tool
 from .gemini_content_decoder import ContentDecoder, base64_any
 from .openai_fields import as_, declared, known_tool, maybe, read_body
+from .signatures import claimed
 
 _READ = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
 _GENERATION = frozenset(
@@ -214,7 +215,7 @@ def _reply(parts: list[JsonObject], place: str) -> Reply:
     except ModelGarbled:
         raise UsageError(f"{place}.parts: parts of a reply were expected") from None
     decoder.finish([])
-    return decoder.reply
+    return claimed(decoder.reply)
 
 
 def _said(parts: list[JsonObject], calls: list[ToolCall], place: str) -> list[Message]:

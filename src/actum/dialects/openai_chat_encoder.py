@@ -11,11 +11,13 @@ from collections.abc import Iterable
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.json import JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
 from .call_wire import WireIds, arguments_text
+from .error_answer import openai_error
 
 DEFAULT_ID = "chatcmpl-actum"
 _FINISH_REASONS = {
@@ -140,6 +142,10 @@ class ChatEncoder:
         if self._include_usage:
             events.append(sse(_encode(self._head | {"choices": [], "usage": _usage_object(reply.usage)})))
         return b"".join([*events, sse(b"[DONE]")])
+
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own."""
+        return sse(_encode({"error": openai_error(error)}))
 
     def _call(self, index: int, id_: str, name: str, arguments: str) -> bytes:
         if self._functions:

@@ -91,6 +91,7 @@ def declared(item: JsonObject, schema_field: str, place: str) -> Tool:
             name=name,
             description=as_(str, description, f"{place}.description"),
             parameters=as_(dict, parameters, f"{place}.{schema_field}"),
+            strict=item.get("strict") is True,
         )
     except BadTool as error:
         raise UsageError(f"{place}: {error}") from None
