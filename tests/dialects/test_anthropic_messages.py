@@ -92,7 +92,7 @@ def test_a_call_is_told_at_the_end_of_its_block() -> None:
         (b'{"content": [5]}', ModelGarbled, "form of its API"),
         (b"[1]", ModelGarbled, "form of its API"),
         (b'{"content": [{"type": "text", "text": "Hel', ModelGarbled, "broke off"),
-        (b"data: [1]\n\n", ModelGarbled, "none of this API"),
+        (b"data: [1]\n\n", ModelGarbled, "form of its API"),
         (b"data: oops\n\n", ModelGarbled, "no JSON"),
         (
             b'data: {"type":"content_block_delta","index":3,"delta":{"type":"signature_delta","signature":"s"}}\n\n',

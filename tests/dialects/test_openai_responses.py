@@ -160,7 +160,7 @@ def test_a_stand_in_for_a_name_comes_back_as_the_name() -> None:
         (b'{"object": "chat.completion", "choices": []}', ModelGarbled, "neither"),
         (b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', ModelGarbled, "neither"),
         (b'{"output": [{"type": "mess', ModelGarbled, "broke off"),
-        (b"data: [1]\n\n", ModelGarbled, "no object"),
+        (b"data: [1]\n\n", ModelGarbled, "form of its API"),
         (b"data: oops\n\n", ModelGarbled, "no JSON"),
         (b'data: {"type": "response.completed"}\n\n', ModelGarbled, "no response"),
         (b'{"object": "response", "status": "queued", "output": []}', ModelGarbled, "background"),

@@ -34,7 +34,6 @@ from .errors import JournalError
 from .json import JsonObject
 from .message import Message, Reply, Usage, UserMessage
 
-
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
 
