@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import sys
 from collections.abc import Callable
 
+from .bfcl import NotFetched
 from .decode import characters_table, floor_table, growth_table
+from .gold import gold_table
 from .http import http_table, prompted_table
+from .kill import kill_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 
 Rows = list[Row]
@@ -19,9 +23,11 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "decode": ("a streamed call against the bare floor of its wire", floor_table),
     "decode-characters": ("a streamed call in single characters", characters_table),
     "decode-growth": ("a streamed call as it grows", growth_table),
+    "kill": ("kill -9 at random moments", kill_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "import": ("import and one tool", import_table),
+    "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 
 
@@ -41,13 +47,20 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable(logging.CRITICAL)
     found: dict[str, Rows] = {}
+    missed = False
     for name in (name for name in TABLES if name.startswith(tuple(arguments.only or TABLES))):
         title, table = TABLES[name]
-        found[name] = table(arguments.rounds)
+        try:
+            found[name] = table(arguments.rounds)
+        except NotFetched as error:
+            print(f"\n{title}\n  {error}", file=sys.stderr)
+            missed = True
+            continue
         if not arguments.json:
             show(title, found[name])
     if arguments.json:
         print(json.dumps(found, ensure_ascii=False))
+    sys.exit(missed)
 
 
 if __name__ == "__main__":

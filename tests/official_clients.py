@@ -127,7 +127,7 @@ def _list(value: object) -> list[object]:
 
 
 def _object(value: object) -> JsonObject:
-    return msgspec.convert(value if value is not None else {}, JsonObject)
+    return msgspec.convert(value, JsonObject) if isinstance(value, dict) else {"broken": str(value)} if value else {}
 
 
 def _parsed(arguments: str) -> JsonObject:

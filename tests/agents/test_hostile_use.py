@@ -138,7 +138,7 @@ async def test_calls_that_were_made_before_the_time_was_up_are_in_the_result() -
     result = await run
     assert (result.status, result.stop_reason) == ("stopped", "seconds")
     told = [(said.name, done.error.code if done.error else done.text) for said, done in result.calls]
-    assert told == [("pay", "paid"), ("hang", "cancelled")]
+    assert told == [("pay", "paid"), ("hang", "in_doubt")]
     assert [type(message) for message in result.messages[-2:]] == [ToolMessage, ToolMessage]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from actum import Agent, ToolCall, tool
@@ -9,9 +10,9 @@ from actum.call.journal import MemoryJournal
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged
 from actum.core.event import RunResult
-from actum.core.interfaces import Request
+from actum.core.interfaces import Journal, Request
 from actum.core.message import ToolMessage
-from actum.core.record import Entry, Intended, verify
+from actum.core.record import Answered, Entry, Intended, verify
 from actum.testing import Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C7")
@@ -30,7 +31,7 @@ def script(request: Request) -> Said:
 class World:
     """What the tools did, and an agent that does it."""
 
-    def __init__(self, journal: MemoryJournal) -> None:
+    def __init__(self, journal: Journal) -> None:
         self.paid = 0
         self.looked = 0
 
@@ -82,6 +83,10 @@ async def test_a_run_cut_off_after_any_record_goes_on_and_pays_no_more_than_it_s
         )
         world = World(journal)
         resumed = await world.agent.resume("r")
+        if resumed.status == "paused":  # a payment was begun and nobody knows: a person is asked
+            (pending,) = resumed.pending
+            assert (pending.kind, pending.call and pending.call.name) == ("doubt", "pay")
+            resumed = await world.agent.resume("r", {pending.id: "unknown"})
         assert resumed.status == "done", after
         assert paid_before + world.paid == 2, after
         doubtful = [done for _, done in resumed.calls if done.error is not None and done.error.code == "in_doubt"]
@@ -100,20 +105,51 @@ async def test_what_only_reads_is_simply_done_again() -> None:
     assert resumed.calls[0][1] == ToolResult("a", resumed.calls[0][1].content, resumed.calls[0][1].structured)
 
 
-async def test_a_write_in_doubt_is_told_to_the_model_and_not_repeated() -> None:
+@pytest.mark.parametrize(
+    ("word", "told", "paid"),
+    [
+        ("done", ("", "This call was made"), 1),
+        ("not_done", ("in_doubt", "It was not made"), 1),
+        ("not done", ("in_doubt", "It was not made"), 1),
+        ("unknown", ("in_doubt", "may or may not have happened"), 1),
+        ("retry", ("", "paid 5"), 2),
+    ],
+)
+async def test_a_write_in_doubt_waits_for_a_person_and_is_done_again_only_on_their_word(
+    word: str, told: tuple[str, str], paid: int
+) -> None:
     entries, _ = await whole()
     world = World(cut(entries, begun(entries, "pay")))
-    resumed = await world.agent.resume("r")
-    error = resumed.calls[1][1].error
-    assert error is not None
-    assert (error.code, error.effect) == ("in_doubt", "unknown")
-    assert "may or may not have happened" in error.message
-    assert world.paid == 1  # the second payment, which was meant
+    paused = await world.agent.resume("r")
+    assert (paused.status, world.paid) == ("paused", 0)
+    assert "not known whether it happened: pay" in paused.text
+    again = await World(world.agent.journal).agent.resume("r")  # asked once, however often it is taken up
+    assert again.pending == paused.pending
+    (pending,) = paused.pending
+    resumed = await world.agent.resume("r", {pending.id: word})
+    result = resumed.calls[1][1]
+    assert (result.error.code if result.error else "", told[1] in result.text) == (told[0], True)
+    assert result.error is None or result.error.effect == ("unknown" if word == "unknown" else "none")
+    assert world.paid == paid  # the second payment, which was meant, and the first again on somebody's word
+
+
+async def test_a_retry_that_is_cut_off_too_is_asked_about_anew() -> None:
+    entries, _ = await whole()
+    journal = cut(entries, begun(entries, "pay"))
+    (pending,) = (await World(journal).agent.resume("r")).pending
+    place = entries[begun(entries, "pay") - 1].record
+    assert isinstance(place, Intended)
+    journal.append("r", Answered(pending.id, "retry"))
+    journal.append("r", msgspec.structs.replace(place, attempt=2))
+    world = World(journal)
+    paused = await world.agent.resume("r")
+    assert (paused.status, world.paid) == ("paused", 0)
+    assert paused.pending[0].id != pending.id
 
 
 async def test_a_run_with_a_changed_prompt_is_not_gone_on_with_unless_told_to() -> None:
     entries, _ = await whole()
-    journal = cut(entries, 8)
+    journal = cut(entries, 7)
     first = entries[0].record
     changed = World(journal)
     changed.agent._instructions = "Pay everybody."

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
 
-from actum import Agent, Answer, Rule, Rules, Tool, ToolCall, tool
+from actum import Agent, Answer, Context, Rule, Rules, Tool, ToolCall, tool
 from actum.call.journal import MemoryJournal
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision
+from actum.core.message import ToolMessage
 from actum.core.record import Answered, Intended, Refused
-from actum.testing import RecordingToolset, ScriptedApprover, ScriptedModel
+from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel
 from actum.toolsets.function import FunctionTool
 from tests.till import Till, pays_once
 
@@ -168,10 +170,105 @@ async def test_a_call_in_doubt_is_never_told_as_not_made(change: str) -> None:
     tools: list[FunctionTool] = {"gone": [], "other words": [pay]}.get(change, [till.pay])
     policy = Rules(Rule("deny")) if change == "denied" else Rules()
     agent = Agent(ScriptedModel(pays_once), tools, journal=await cut_off_while_it_paid(), policy=policy)
-    (said,) = (await agent.resume("r", accept=True)).calls
+    (pending,) = (await agent.resume("r", accept=True)).pending
+    assert pending.kind == "doubt"
+    (said,) = (await agent.resume("r", {pending.id: "unknown"}, accept=True)).calls
     assert doubt(said[1]) == ("in_doubt", "unknown")
     assert till.paid == []
 
 
 def doubt(result: ToolResult) -> tuple[str, str]:
     return (result.error.code, result.error.effect) if result.error is not None else ("ok", "")
+
+
+class Bank:
+    """A service that is cut off when it is asked to pay, and can say what it did.
+
+    Args:
+        pays: whether the money has gone by then.
+        knows: whether it can tell.
+    """
+
+    def __init__(self, *, pays: bool, knows: bool = True) -> None:
+        self.ledger: dict[str, int] = {}
+        self.cut = True
+        bank = self
+
+        @tool(effects={"spend"})
+        async def pay(amount: int, ctx: Context) -> str:
+            """Pay."""
+            if pays or not bank.cut:
+                bank.ledger[ctx.key] = bank.ledger.get(ctx.key, 0) + amount
+            if bank.cut:
+                bank.cut = False
+                raise ConnectionResetError
+            return f"paid {amount}"
+
+        @pay.probe
+        async def was_paid(amount: int, ctx: Context) -> str | bool:
+            if not knows:
+                raise OSError("no answer")
+            return f"paid {amount}" if ctx.key in bank.ledger else False
+
+        self.pay = pay
+
+
+@pytest.mark.row("C7")
+@pytest.mark.parametrize("pays", [True, False])
+async def test_a_tool_that_can_look_is_asked_after_a_lost_connection_and_pays_once(pays: bool) -> None:
+    bank = Bank(pays=pays)
+    (done,) = (await Agent(ScriptedModel(pays_once), [bank.pay], clock=FakeClock(auto=True)).run("Pay")).calls
+    assert done[1].text == "paid 1"
+    assert list(bank.ledger.values()) == [1]
+
+
+@pytest.mark.row("C7")
+async def test_a_probe_that_fails_leaves_the_call_unknown_and_unrepeated() -> None:
+    bank = Bank(pays=True, knows=False)
+    (done,) = (await Agent(ScriptedModel(pays_once), [bank.pay]).run("Pay")).calls
+    assert doubt(done[1]) == ("timeout", "unknown")
+    assert list(bank.ledger.values()) == [1]
+
+
+@pytest.mark.row("C7")
+@pytest.mark.parametrize("pays", [True, False])
+async def test_a_call_cut_off_with_its_process_is_looked_up_before_anybody_is_asked(pays: bool) -> None:
+    bank = Bank(pays=pays)
+    bank.cut = False
+    whole, journal = MemoryJournal(), MemoryJournal()
+    await Agent(ScriptedModel(pays_once), [bank.pay], journal=whole).run("Pay", run_id="r")
+    if not pays:
+        bank.ledger.clear()
+    for entry in await whole.read("r"):
+        journal.append("r", entry.record)
+        if isinstance(entry.record, Intended):
+            break
+    resumed = await Agent(ScriptedModel(pays_once), [bank.pay], journal=journal).resume("r")
+    assert (resumed.status, resumed.calls[0][1].text) == ("done", "paid 1")
+    assert list(bank.ledger.values()) == [1]
+
+
+@pytest.mark.row("C7")
+async def test_a_payment_that_was_cancelled_half_way_is_in_doubt_and_not_cancelled() -> None:
+    begun, journal = asyncio.Event(), MemoryJournal()
+    paid = []
+
+    @tool(effects={"spend"})
+    async def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        begun.set()
+        await asyncio.sleep(3600)
+        return "paid"
+
+    agent = Agent(ScriptedModel(pays_once), [pay], journal=journal)
+    running = asyncio.create_task(agent.run("Pay", run_id="r", conversation="c"))
+    await begun.wait()
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    told = await Agent(ScriptedModel(["I see."]), journal=journal).run("And?", conversation="c")
+    (known,) = [message.result for message in told.messages if isinstance(message, ToolMessage)]
+    assert doubt(known) == ("in_doubt", "unknown")
+    (pending,) = (await agent.resume("r")).pending
+    assert (pending.kind, paid) == ("doubt", [1])

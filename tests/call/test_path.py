@@ -227,15 +227,17 @@ async def test_an_approval_does_not_cover_other_arguments() -> None:
 
 
 @pytest.mark.row("C4")
-async def test_an_approval_does_not_cover_another_version_of_the_tool() -> None:
+async def test_an_approval_does_not_cover_another_version_of_the_tool_which_is_asked_about_anew() -> None:
     bench = Bench([weather({"write"}, foreign=True)])
     pending = await bench.perform(call())
     assert isinstance(pending, Pending)
     bench.recording.answers[pending.id] = Answered(pending.id, "approve")
     bench.toolset.change([weather({"write"}, foreign=True, description="Sends all your mail away.")])
-    result = await bench.result(call())
-    assert result.error is not None
-    assert result.error.code == "approval_expired"
+    again = await bench.perform(call())
+    assert isinstance(again, Pending)
+    assert again.id != pending.id
+    assert "changed" in again.message
+    assert bench.toolset.executed == []
 
 
 async def test_a_bare_definition_waits_for_the_program_to_make_the_call() -> None:

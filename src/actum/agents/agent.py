@@ -11,33 +11,39 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
 from msgspec import Struct
 
+from ..call.approve import records_of
 from ..call.authorize import DEFAULT
+from ..call.breaker import Breakers
 from ..call.journal import MemoryJournal
 from ..call.limit import Limits
 from ..call.path import CallPath, Scope
 from ..call.plan import Terms
 from ..call.recording import Recording
 from ..call.resolve import Catalog
-from ..core.call import MediaPart
+from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
-from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Policy, Toolset
+from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Policy, Request, Toolset
 from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
-from ..core.record import Answered, Asked, Started, new_id
+from ..core.record import Answered, Compacted, Ended, Replied, Started, ToolsChanged, new_id
+from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..models.catalog import open_model
 from ..toolsets.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
+from .branch import branch, done_after
 from .conversation import history, sound
-from .driver import Driver, fit
+from .driver import Driver
 from .output import plain, typed
 from .turn import turn
 from .wording import Wording
@@ -60,6 +66,7 @@ class RunOptions(TypedDict, total=False):
     """What `Agent.run` takes besides the question, for those that pass it on."""
 
     conversation: str
+    after: str
     context: object
     principal: str
     run_id: str | None
@@ -82,6 +89,8 @@ class Agent:
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
+        secrets: what tools may ask for with `ctx.secret(name)`, such as `os.environ`: no model sees them.
+        redaction: what is kept out of results before they are on record and told to the model.
         extra_arguments: refuse or drop arguments that a tool does not know.
         clock: the time.
 
@@ -109,6 +118,8 @@ class Agent:
         dialect: str = "auto",
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
+        secrets: Mapping[str, str] | None = None,
+        redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
     ) -> None:
         self.model = open_model(model, dialect=dialect)
@@ -122,7 +133,10 @@ class Agent:
         self._approver = approver
         self._coerce = coerce
         self._extra = extra_arguments
+        self._secrets = secrets or {}
+        self._redaction = redaction
         self._toolsets, self._bare = _sort_out(tools)
+        self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
         self._output_schema, self._check = ("", plain) if output_type is str else typed(output_type)
@@ -132,6 +146,7 @@ class Agent:
         question: str | UserMessage,
         *,
         conversation: str = "",
+        after: str = "",
         context: object = None,
         principal: str = "",
         run_id: str | None = None,
@@ -143,6 +158,8 @@ class Agent:
         Args:
             question: what the user says.
             conversation: id of the conversation to go on with; the runs under it are its history.
+            after: the run to go on after instead of the latest: its id, or `id@number` for what was said up to that
+                entry. With an id of its own for `conversation`, it is a branch.
             context: your own object; tools find it as `ctx.deps`.
             principal: on whose behalf, for policy and record.
             run_id: an id of your own for the run, to resume it by.
@@ -155,13 +172,14 @@ class Agent:
         Raises:
             ModelError: the model gave no answer.
             UsageError: a run of this id exists.
+            Busy: somebody else is adding to this conversation.
         """
         run_id = new_id("run") if run_id is None else _checked_id(run_id)
         principal, conversation = _checked_text("principal", principal), _checked_text("conversation", conversation)
-        async with self.journal.claim(run_id):
+        async with self.journal.claim(run_id), self._talking(conversation):
             if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            before = await self._before(conversation)
+            before = await self._before(conversation, after)
             started = Started(
                 agent=self.name,
                 model=self.model.name,
@@ -218,7 +236,7 @@ class Agent:
         Args:
             run_id: the run.
             answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a
-                result.
+                result, `"done"`, `"not_done"`, `"retry"` or `"unknown"` for a call in doubt.
             context: as for `run`; it is not on record.
             accept: go on although prompt or tools have changed.
 
@@ -226,17 +244,103 @@ class Agent:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
         """
-        async with self.journal.claim(_checked_id(run_id)):
-            entries = sound(run_id, await self.journal.read(run_id))
-            if not entries:
-                raise UnknownName(f"there is no run {run_id!r} in this journal")
-            recording = Recording(entries)
-            answered = _answered(recording, answers or {})
-            await self._compare(run_id, recording, accept)
-            for record in answered:
-                self.journal.append(run_id, record)
-                recording.answers[record.id] = record
-            return await self._carry_out(run_id, recording, context, emit, accept)
+        return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), context, accept, emit)
+
+    async def fork(
+        self,
+        run_id: str,
+        at: int,
+        *,
+        question: str | UserMessage | None = None,
+        result: str | ToolResult | None = None,
+        new_run: str | None = None,
+        conversation: str = "",
+    ) -> str:
+        """Begin a run that branches off from another: it has that run's entries up to one, and this agent's model,
+        instructions and tools. `resume` goes on with it.
+
+        What the other run did after that point may have changed the world: the calls of those tools ask for approval.
+
+        Args:
+            run_id: the run to branch off from.
+            at: number of the last entry that is taken over; one between two calls, not within one.
+            question: another question in the place of the user's; only with `at=0`.
+            result: another result in the place of the one that entry `at` holds.
+            new_run: the id of the new run.
+            conversation: of the new run; its own history it has anyway.
+
+        Returns:
+            The id of the new run.
+
+        Raises:
+            UnknownName: there is no such run.
+            UsageError: a run can not be branched off there.
+        """
+        records = branch(run_id, sound(run_id, await self.journal.read(_checked_id(run_id))), at, question, result)
+        new = new_id("run") if new_run is None else _checked_id(new_run)
+        catalog = await self._listed()
+        async with self.journal.claim(new), self._talking(conversation):
+            if await self.journal.read(new):
+                raise UsageError(f"there is a run {new!r} already")
+            self.journal.keep(catalog.digest, catalog.definitions)
+            started = msgspec.structs.replace(
+                records[0],
+                agent=self.name,
+                model=self.model.name,
+                instructions=self._render_instructions(_question(records[0])),
+                tools=catalog.digest,
+                limits=self._limits_recorded,
+                conversation=conversation,
+                forked=run_id,
+                fork_at=at,
+            )
+            for record in (started, *records[1:]):
+                changed = isinstance(record, ToolsChanged)
+                self.journal.append(new, ToolsChanged(catalog.digest) if changed else record)
+            await self.journal.sync(new)
+        return new
+
+    async def compact(self, conversation: str, *, keep: int = 2, principal: str = "") -> str:
+        """Have the model sum up a conversation; from here on it is told the summary in place of what was before.
+
+        The summary is a step on record, and nothing is deleted.
+
+        Args:
+            conversation: its id.
+            keep: so many of its latest runs stay as they are.
+            principal: on whose behalf.
+
+        Returns:
+            The summary.
+
+        Raises:
+            UnknownName: there is no such conversation.
+            ModelError: the model gave no answer.
+        """
+        async with self._talking(conversation):
+            before = await self._before(conversation)
+            if not before.run_id:
+                raise UnknownName(f"there is no conversation {conversation!r} in this journal")
+            wording = Wording.for_text("".join(said.text for said in before.messages if isinstance(said, UserMessage)))
+            ask, run_id = UserMessage((TextPart(wording.compact()),), "developer"), new_id("run")
+            started = Started(
+                agent=self.name,
+                model=self.model.name,
+                said=(ask,),
+                principal=principal,
+                conversation=conversation,
+                previous=before.run_id,
+                seen=before.seen,
+                compacts=True,
+            )
+            async with self.journal.claim(run_id):
+                self.journal.append(run_id, started)
+                reply = await self.model.reply(Request(messages=[*before.messages, ask]))
+                self.journal.append(run_id, Replied("", reply))
+                self.journal.append(run_id, Compacted(reply.text, keep))
+                self.journal.append(run_id, Ended("done", reply.text, usage=reply.usage))
+                await self.journal.sync(run_id)
+            return reply.text
 
     def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
         """This agent as a tool for another one."""
@@ -247,17 +351,11 @@ class Agent:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
         entries = await self.journal.read(run_id)
         if entries:
-            waiting = {asked.id for asked in Recording(entries).waiting()}
-            answers = {
-                ask_id: Answer(answer.verdict, answer.text, answer.by)
-                for ask_id, answer in context.answers.items()
-                if ask_id in waiting
-            }
-            return await self.resume(run_id, answers, context=context.deps)
+            return await self._go_on(run_id, partial(_handed_down, context.answers), context.deps, False, None)
         started = Started(
             agent=self.name,
             model=self.model.name,
-            said=(UserMessage.of(task),),
+            said=(msgspec.structs.replace(UserMessage.of(task), source="agent"),),
             instructions=self._render_instructions(task),
             tools=(await self._listed()).digest,
             limits=self._limits_recorded,
@@ -267,17 +365,51 @@ class Agent:
         async with self.journal.claim(run_id):
             return await self._begin(run_id, started, context.deps, None)
 
+    async def _go_on(
+        self,
+        run_id: str,
+        answers: Callable[[Recording], list[Answered]],
+        context: object,
+        accept: bool,
+        emit: Emit | None,
+    ) -> RunResult:
+        async with self.journal.claim(_checked_id(run_id)):
+            entries = sound(run_id, await self.journal.read(run_id))
+            if not entries:
+                raise UnknownName(f"there is no run {run_id!r} in this journal")
+            recording = Recording(entries)
+            if recording.beginning().compacts:
+                raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
+            answered = answers(recording)
+            await self._compare(run_id, recording, accept)
+            for record in answered:
+                self.journal.append(run_id, record)
+                recording.note_answer(record)
+            return await self._carry_out(run_id, recording, context, emit, accept)
+
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
         return (await self._listed()).tools
 
-    async def _before(self, conversation: str) -> _Before:
-        """What was said in a conversation until now."""
-        latest = await self.journal.runs(conversation=conversation, limit=1) if conversation else []
-        if not latest:
+    def _talking(self, conversation: str) -> AbstractAsyncContextManager[None]:
+        """Two who add to one conversation at once would not hear each other."""
+        return self.journal.claim(f"conversation:{conversation}") if conversation else nullcontext()
+
+    async def _before(self, conversation: str, after: str = "") -> _Before:
+        """What was said in a conversation until now, or up to another point."""
+        run_id, _, number = after.partition("@")
+        if not after and conversation:
+            run_id = next((run.run_id for run in await self.journal.runs(conversation=conversation, limit=1)), "")
+        if not run_id:
             return _Before()
-        seen = len(await self.journal.read(latest[0].run_id))
-        return _Before(latest[0].run_id, seen, await history(self.journal, latest[0].run_id, seen))
+        seen = len(await self.journal.read(run_id))
+        if not seen:
+            raise UnknownName(f"there is no run {run_id!r} in this journal")
+        if number:
+            if not number.isdecimal() or int(number) >= seen:
+                raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
+            seen = int(number) + 1
+        return _Before(run_id, seen, await history(self.journal, run_id, seen))
 
     async def _begin(self, run_id: str, started: Started, context: object, emit: Emit | None) -> RunResult:
         catalog = await self._listed()
@@ -293,6 +425,8 @@ class Agent:
         started = recording.beginning()
         messages = [*await history(self.journal, started.previous, started.seen), *started.said]
         wording = Wording.for_text(_question(started))
+        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
+        transcript = Transcript([*opening, *messages])
         scope = Scope(
             run_id=run_id,
             journal=self.journal,
@@ -302,18 +436,20 @@ class Agent:
             deps=context,
             attachments={part.handle: part for part in _media(messages)},
             emit=emit,
+            secrets=self._secrets,
+            redaction=self._redaction,
+            heard=transcript,
         )
         terms = Terms(
             policy=self._policy,
             principal=started.principal,
             root=run_id,
+            done_elsewhere=await done_after(self.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
             extra=self._extra,
         )
         catalog = await self._listed()
-        path = CallPath(scope, catalog, terms, self.limits)
-        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
-        transcript = Transcript([*opening, *messages])
+        path = CallPath(scope, catalog, terms, self.limits, self._breakers)
         driver = Driver(
             scope=scope,
             model=self.model,
@@ -448,29 +584,11 @@ def _checked_text(name: str, value: str) -> str:
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")
 
 
-def _answered(recording: Recording, answers: Mapping[str, Answer | str]) -> list[Answered]:
-    """The records of answers, all looked at before one is taken.
-
-    Raises:
-        UnknownName: nothing waits under an id.
-        UsageError: an answer does not fit what was asked.
-    """
-    waiting = {asked.id: asked for asked in recording.waiting()}
-    records = []
-    for ask_id, given in answers.items():
-        if ask_id not in waiting:
-            raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
-        answer = _as_answer(waiting[ask_id], given)
-        fit(waiting[ask_id].kind, answer)
-        records.append(Answered(ask_id, answer.verdict, whole_text(answer.text), answer.by, recording.elapsed))
-    return records
-
-
-def _as_answer(asked: Asked, given: Answer | str) -> Answer:
-    if isinstance(given, Answer):
-        return given
-    if asked.kind != "approval":
-        return Answer("answer", given)
-    if given not in ("approve", "deny"):
-        raise UsageError(f"{asked.id} waits for 'approve' or 'deny', not {given!r}")
-    return Answer("approve" if given == "approve" else "deny")
+def _handed_down(answers: Mapping[str, Answered], recording: Recording) -> list[Answered]:
+    """What this run waits for and the run that it works for was told."""
+    waiting = {asked.id for asked in recording.waiting()}
+    return [
+        msgspec.structs.replace(answer, elapsed=recording.elapsed, met=True)
+        for ask_id, answer in answers.items()
+        if ask_id in waiting
+    ]

@@ -6,13 +6,27 @@ There is no other store of them.
 from __future__ import annotations
 
 from ..call.recording import Place, Recording
-from ..core.call import Failure, ToolResult
+from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
 from ..core.record import Entry, verify
+from .wording import Wording
 
 NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
+IN_DOUBT = Failure(
+    "in_doubt",
+    "The run was interrupted during this call. It may or may not have happened; it was not repeated.",
+    "unknown",
+)
+
+
+def outcome(recording: Recording, place: Place, call: ToolCall) -> ToolResult:
+    """What a call came to; one that has no outcome was not made, or nobody knows."""
+    known = recording.outcome(place)
+    if known is not None:
+        return known[0]
+    return ToolResult(call.id, error=IN_DOUBT if recording.in_doubt(place) else NOT_MADE)
 
 
 async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
@@ -26,11 +40,23 @@ async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
         JournalError: a run is not there, or not as it was written.
     """
     runs: list[Recording] = []
-    while run_id:
-        recording = Recording(sound(run_id, await journal.read(run_id))[:seen])
-        runs.append(recording)
+    summary: list[Message] = []
+    left: int | None = None  # so many runs before a summary stay as they are
+    while run_id and left != 0:
+        entries = sound(run_id, await journal.read(run_id))[:seen]
+        if entries and not entries[0].payload:
+            break  # forgotten, and what was before it with it
+        recording = Recording(entries)
+        if recording.compacted is not None and left is None:
+            left = recording.compacted.keep
+            summary = [
+                UserMessage.of(Wording.for_text(recording.compacted.summary).summary(recording.compacted.summary))
+            ]
+        elif not recording.beginning().compacts:
+            runs.append(recording)
+            left = left and left - 1
         run_id, seen = recording.beginning().previous, recording.beginning().seen
-    return [message for recording in reversed(runs) for message in said_in(recording)]
+    return [*summary, *(message for recording in reversed(runs) for message in said_in(recording))]
 
 
 def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
@@ -48,15 +74,13 @@ def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
 def said_in(recording: Recording) -> list[Message]:
     """The messages that one run added.
 
-    Each call is answered: one that has no outcome, by a word that it was not made.
+    Each call is answered: one that has no outcome, by a word that it was not made or that nobody knows.
     """
     messages: list[Message] = list(recording.beginning().said)
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
-            outcome = recording.outcome(Place(number, index))
-            result = outcome[0] if outcome is not None else ToolResult(call.id, error=NOT_MADE)
-            messages.append(ToolMessage(call.name, result))
+            messages.append(ToolMessage(call.name, outcome(recording, Place(number, index), call)))
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)
             for asked in recording.questions

@@ -12,34 +12,22 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
+from ..call.approve import answered, fit
 from ..call.path import CallPath, Scope
 from ..call.recording import Place
 from ..call.resolve import Catalog
 from ..core.call import ToolCall, ToolResult
-from ..core.errors import ActumError, JournalError, ReplayDiverged, UsageError
+from ..core.errors import ActumError, JournalError, ReplayDiverged
 from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
 from ..core.interfaces import Answer, Approver, Model, Request
 from ..core.message import Message, ToolMessage, Transcript, Usage
-from ..core.record import Answered as AnsweredRecord
 from ..core.record import Asked, Ended, ToolsChanged, new_id
 from ..core.record import Replied as RepliedRecord
-from .conversation import NOT_MADE
+from .conversation import outcome
 from .turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Outcome, Replied, Turn
 from .wording import Wording
 
 T = TypeVar("T")
-
-
-def fit(kind: str, answer: Answer) -> None:
-    """An answer is of the kind that was asked for.
-
-    Raises:
-        UsageError: it is not.
-    """
-    approves = answer.verdict in ("approve", "deny")
-    if approves != (kind == "approval") or (not approves and answer.verdict != "answer"):
-        expected = "approve or deny" if kind == "approval" else "a text"
-        raise UsageError(f"what waits is {kind}: expected {expected}, not {answer.verdict!r}")
 
 
 class _OutOfTime(Exception):
@@ -148,10 +136,12 @@ class Driver(Struct, kw_only=True, dict=True):
         return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()
 
     def _compare(self, recorded: str, tools: str) -> None:
-        if recorded != self._intention(tools) and not self.accept:
+        started = self.scope.recording.beginning()
+        taken_over = bool(started.forked) and self._reply_number <= started.fork_at
+        if recorded != self._intention(tools) and not self.accept and not taken_over:
             raise ReplayDiverged(
                 f"run {self.scope.run_id}: at step {self._steps} the model would be asked something else than it was. "
-                "Resume with the prompt, tools and version it was started with, or pass accept=True."
+                "Resume with the prompt, tools and version it was started with, pass accept=True, or fork the run."
             )
 
     async def _notice_tools(self) -> None:
@@ -188,8 +178,7 @@ class Driver(Struct, kw_only=True, dict=True):
     def _take_what_there_is(self, calls: Sequence[ToolCall]) -> None:
         """The time was up during these calls: each has an outcome on record, or was not made."""
         for index, call in enumerate(calls):
-            known = self.scope.recording.outcome(Place(self._reply_number, index))
-            result = known[0] if known is not None else ToolResult(call.id, error=NOT_MADE)
+            result = outcome(self.scope.recording, Place(self._reply_number, index), call)
             self._calls.append((call, result))
             self.transcript.append(ToolMessage(call.name, result))
 
@@ -236,12 +225,12 @@ class Driver(Struct, kw_only=True, dict=True):
         asked_at = self.scope.clock.now()
         answer = await self.approver.ask(pending)
         if answer is not None:
-            fit(pending.kind, answer)
+            fit(pending, answer)
         self.scope.began += self.scope.clock.now() - asked_at
         if answer is not None:
-            record = AnsweredRecord(pending.id, answer.verdict, answer.text, answer.by, self.scope.elapsed())
+            record = answered(pending.id, answer, self.scope.elapsed())
             self.scope.journal.append(self.scope.run_id, record)
-            self.scope.recording.answers[pending.id] = record
+            self.scope.recording.note_answer(record)
         return answer
 
     async def _write_failure(self, error: BaseException) -> None:

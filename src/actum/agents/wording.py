@@ -40,6 +40,12 @@ _SENTENCES = {
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
         "waiting": "Waiting for approval of: {names}.",
+        "compact": (
+            "Sum up our conversation so far, so that it can be gone on with from the summary alone: what was asked, "
+            "what was found and done, what was decided, what is still open; names, numbers and ids exactly. No more."
+        ),
+        "summary": "Summary of our conversation so far:\n{summary}",
+        "doubt": "Interrupted, and not known whether it happened: {names}.",
     },
     "zh": {
         "ask_for": "调用 {tool} 还缺一项信息：请问“{parameter}”是什么？",
@@ -47,6 +53,12 @@ _SENTENCES = {
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
         "waiting": "等待批准：{names}。",
+        "compact": (
+            "请总结我们到目前为止的对话，使之后只凭这份总结就能继续：问了什么，查到和做了什么，作了哪些决定，还有什么没完成；"
+            "名字、数字和编号要准确。不要写别的。"
+        ),
+        "summary": "到目前为止的对话总结：\n{summary}",
+        "doubt": "中途中断，不清楚是否已经执行：{names}。",
     },
 }
 
@@ -86,6 +98,17 @@ class Wording:
 
     def waiting(self, pending: Sequence[Pending]) -> str:
         """Tell the user what the run waits for."""
-        return self._sentences["waiting"].format(
-            names=", ".join(item.call.name if item.call else "" for item in pending)
-        )
+        sentences = []
+        for sentence, wanted in (("doubt", True), ("waiting", False)):
+            names = [item.call.name if item.call else "" for item in pending if (item.kind == "doubt") is wanted]
+            if names:
+                sentences.append(self._sentences[sentence].format(names=", ".join(names)))
+        return " ".join(sentences)
+
+    def compact(self) -> str:
+        """Ask the model for a summary of the conversation."""
+        return self._sentences["compact"]
+
+    def summary(self, text: str) -> str:
+        """Tell the model what was said before, summed up."""
+        return self._sentences["summary"].format(summary=text)

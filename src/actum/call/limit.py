@@ -19,6 +19,9 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         call_seconds: how long one attempt at a call may take, where the tool does not say.
         repeats: how often the same call may give the same result before it is called a loop.
         attempts: how often one call is tried, where trying again is safe.
+        failures: how many failures of a tool's service in a row until it is left alone, for all runs of the agent.
+        rest_seconds: for how long.
+        approval_seconds: how long an approval may be waited for, and holds, where the policy does not say.
     """
 
     steps: int | None = 50
@@ -29,6 +32,9 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     call_seconds: float | None = 120.0
     repeats: int = 3
     attempts: int = 3
+    failures: int = 5
+    rest_seconds: float = 30.0
+    approval_seconds: float | None = None
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
@@ -40,4 +46,4 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 raise UsageError(f"Limits({name}={value!r}): give a number above 0{or_none}")
 
 
-_ALWAYS = frozenset({"parallel", "repeats", "attempts"})
+_ALWAYS = frozenset({"parallel", "repeats", "attempts", "failures", "rest_seconds"})

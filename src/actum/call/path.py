@@ -2,6 +2,9 @@
 
     resolve, validate, decide (plan.py) -> approve -> limits -> intent on record -> execute -> outcome on record
 
+A call that an earlier process began, and of which it left no word, is *in doubt*: a tool that may be repeated runs
+again with the same key, one that can look whether it happened is asked, every other waits for a person.
+
 Every step of it is in this file or named in it. What a refused or failed call is told stands in `core.errors`; what is
 written down stands in `core.record`. A call that needs a person is parked: what it waits for is on record, no coroutine
 waits, and the run is started anew when the answer is there.
@@ -37,16 +40,30 @@ from ..core.errors import (
     tell_problem,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
-from ..core.interfaces import Clock, Context, Journal, Toolset, Waiting
-from ..core.json import Json, JsonObject
+from ..core.interfaces import Clock, Context, Decision, Found, Journal, Probing, Toolset, Waiting
+from ..core.json import Json, JsonObject, dumps
+from ..core.message import Message
+from ..core.provenance import Origins
 from ..core.record import Asked, Intended, Refused, Settled, new_id
+from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.tool import Tool
+from .breaker import Breakers
 from .limit import Limits
+from .origin import OriginIndex
 from .plan import Plan, Terms, decide, same_arguments
 from .recording import Place, Recording
 from .resolve import Catalog
 from .retry import delay
 
 log = logging.getLogger("actum.call")
+
+_DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
+_WAS_DONE = "This call was made; what it returned is not known."
+_WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
+_NOBODY_KNOWS = (
+    "The program was interrupted during this call. It may or may not have happened; it was not repeated. "
+    "Check its effect before you go on, and tell the user."
+)
 
 
 class Scope(Struct, kw_only=True):
@@ -61,6 +78,10 @@ class Scope(Struct, kw_only=True):
         deps: the program's own object for tools.
         attachments: by handle.
         emit: whoever watches; None when nobody does.
+        secrets: that tools may ask for.
+        redaction: what is kept out of results.
+        told: the secrets that tools were given in this run.
+        heard: the conversation, to look up where an argument came from.
     """
 
     run_id: str
@@ -71,6 +92,10 @@ class Scope(Struct, kw_only=True):
     deps: object = None
     attachments: dict[str, MediaPart] = {}
     emit: Callable[[Event], None] | None = None
+    secrets: Mapping[str, str] = {}
+    redaction: Redaction = DEFAULT_REDACTION
+    told: set[str] = msgspec.field(default_factory=set)
+    heard: Sequence[Message] = ()
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""
@@ -85,13 +110,18 @@ class CallPath:
         catalog: the tools it may use.
         terms: by what calls are judged.
         limits: how many run at a time, how long, how often.
+        breakers: of the agent's tools, shared by its runs.
     """
 
-    def __init__(self, scope: Scope, catalog: Catalog, terms: Terms, limits: Limits) -> None:
+    def __init__(
+        self, scope: Scope, catalog: Catalog, terms: Terms, limits: Limits, breakers: Breakers | None = None
+    ) -> None:
         self.catalog = catalog
+        self._breakers = breakers or Breakers(limits.failures, limits.rest_seconds)
         self._scope = scope
         self._terms = terms
         self._limits = limits
+        self._origins = OriginIndex(scope.heard, self._trusted)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
@@ -101,6 +131,11 @@ class CallPath:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.polled
+
+    def _trusted(self, name: str) -> tuple[str, ...]:
+        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
+        bound = self.catalog.get(name)
+        return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
 
     async def perform_all(
         self, calls: Sequence[ToolCall], reply: int, refusals: Mapping[int, CallError]
@@ -156,29 +191,56 @@ class CallPath:
         try:
             if refusal is not None:
                 raise refusal
-            plan = decide(call, place, self.catalog, self._terms)
+            plan = self._plan(call, place)
+            if doubtful and not plan.bound.tool.repeatable:
+                cleared = await self._clear_up(call, place, plan)
+                if cleared is not None:
+                    return cleared
             asked = self._standing_question(plan, place)
+            if asked is None:
+                self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
         except CallError as error:
-            return self._settle_doubt(call, place) if doubtful else self._refuse(call, place, error)
-        if doubtful and not plan.bound.tool.repeatable:
-            return self._settle_doubt(call, place)
+            cleared = await self._clear_up(call, place, None) if doubtful else None
+            return cleared or self._refuse(call, place, error)
         if asked is not None:
             return _pending(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
         return await self._execute(plan, plan.bound.toolset, place)
 
+    def _plan(self, call: ToolCall, place: Place) -> Plan:
+        """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
+        recording, said = self._scope.recording, call
+        asked = recording.asked(place)
+        answer = recording.answers.get(asked.id) if asked is not None else None
+        edited = answer is not None and answer.verdict == "approve" and answer.arguments is not None
+        if edited and answer is not None and answer.arguments is not None:
+            call = msgspec.structs.replace(call, arguments=answer.arguments, raw="", complete=True, repairs=())
+        plan = decide(call, place, self.catalog, self._terms)
+        if edited:
+            plan = msgspec.structs.replace(plan, said=said, edited=True)
+        if plan.decision.verdict == "ask" and asked is None:
+            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
+            if grant is not None:
+                plan = msgspec.structs.replace(plan, decision=Decision("allow", f"approved for this run: {grant.id}"))
+        return plan
+
     def _standing_question(self, plan: Plan, place: Place) -> Asked | None:
         """What a person must answer before this plan may be carried out; None when nothing is in the way.
 
         Raises:
             ApprovalDenied: the answer was no.
-            ApprovalExpired: the answer was given for other arguments, or another version of the tool.
+            ApprovalExpired: there was none in time, or it was given for other arguments.
         """
         asked = self._scope.recording.asked(place)
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if asked is not None and 0 < asked.expires < self._scope.clock.now():
+            late = "came too late" if answer is None else "has run out"
+            raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
+        if asked is not None and asked.version != plan.bound.tool.digest:
+            return self._ask(plan, place, "The tool has changed since this was asked. ")
         if asked is not None and answer is None:
             return asked
         if plan.decision.verdict == "allow" and plan.bound.toolset is not None:
@@ -187,26 +249,35 @@ class CallPath:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
-        if asked.version != plan.bound.tool.digest or asked.call is None:
-            raise ApprovalExpired("The tool has changed since this call was approved. It was not made.")
-        if not same_arguments(asked.call.arguments, plan.call.arguments):
+        if plan.edited:
+            return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
+        if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
 
-    def _ask(self, plan: Plan, place: Place) -> Asked:
+    def _ask(self, plan: Plan, place: Place, note: str = "") -> Asked:
         """Put the question on record."""
         asked = Asked(
             id=new_id("ask"),
             kind="approval" if plan.decision.verdict == "ask" else "result",
-            message=plan.decision.reason,
+            message=note + plan.decision.reason,
             reply=place.reply,
             index=place.index,
             call=plan.call,
             version=plan.bound.tool.digest,
             rule=plan.decision.rule,
+            origins=self._origins_of(plan.call),
+            approvers=plan.decision.approvers,
+            needs=plan.decision.quorum,
+            expires=self._expiry(plan.decision),
         )
         self._write_question(asked)
         return asked
+
+    def _expiry(self, decision: Decision) -> float:
+        """When an answer would come too late, in seconds since 1970; 0 for never."""
+        seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
+        return 0.0 if seconds is None else self._scope.clock.now() + seconds
 
     def _write_question(self, asked: Asked) -> None:
         self._scope.journal.append(self._scope.run_id, asked)
@@ -221,13 +292,57 @@ class CallPath:
         self._tell_finished(call, result, 0.0)
         return result
 
-    def _settle_doubt(self, call: ToolCall, place: Place) -> ToolResult:
-        """An earlier process began this call and left no word: say so, and do not do it again."""
-        error = InDoubt(
-            "The program was interrupted during this call. It may or may not have happened; it was not repeated. "
-            "Check its effect before you go on, and tell the user."
-        )
-        return self._settle(call, place, ToolResult(call.id, error=error.failure()), 0.0)
+    async def _clear_up(self, call: ToolCall, place: Place, plan: Plan | None) -> ToolResult | Pending | None:
+        """An earlier process began this call and left no word of how it ended: find out, and do not just repeat it.
+
+        Args:
+            plan: None when the call would not be made now; a person can still say what became of it.
+
+        Returns:
+            What it came to, or whom it waits for; None when it did not happen, or a person wants it made again.
+        """
+        asked = self._scope.recording.doubt(place)
+        answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
+        if answer is None and plan is not None and plan.bound.tool.probed:
+            found = await self._probe(plan, place)
+            if found.status == "done":
+                result = found.result or ToolResult(call.id, (TextPart(_WAS_DONE),))
+                return self._settle(call, place, msgspec.structs.replace(result, call_id=call.id), 0.0, "probed")
+            if found.status == "not_done":
+                return None
+        if answer is None:
+            return _pending(asked or self._ask_doubt(plan.call if plan is not None else call, place))
+        if answer.verdict == "retry":
+            return None
+        if answer.verdict == "done":
+            result = ToolResult(call.id, (TextPart(answer.text or _WAS_DONE),))
+        else:
+            effect: Effect = "none" if answer.verdict == "not_done" else "unknown"
+            words = _WAS_NOT_DONE if effect == "none" else _NOBODY_KNOWS
+            result = ToolResult(call.id, error=InDoubt(f"{words} {answer.text}".rstrip(), effect=effect).failure())
+        return self._settle(call, place, result, 0.0, f"by {answer.by}")
+
+    def _ask_doubt(self, call: ToolCall, place: Place) -> Asked:
+        """Only a person can say what became of it."""
+        asked = Asked(new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins_of(call))
+        self._write_question(asked)
+        return asked
+
+    async def _probe(self, plan: Plan, place: Place) -> Found:
+        """Have the toolset look. What goes wrong there tells nothing about the call."""
+        toolset, tool = plan.bound.toolset, plan.bound.tool
+        if not isinstance(toolset, Probing):
+            return Found("unknown")
+        context = self._context(plan, self._scope.recording.attempts(place))
+        try:
+            async with self._scope.clock.timeout(self._seconds(tool)):
+                found = await toolset.probe(plan.call, context)
+        except Exception as error:  # noqa: BLE001 - a tool's own code; the log hears of it, the call stays in doubt
+            log.error("the probe of tool %s failed: %s", tool.name, _where(error))
+            return Found("unknown")
+        finally:
+            context.close()
+        return found if isinstance(found, Found) else Found("unknown")
 
     def _hand_in(self, plan: Plan, place: Place) -> ToolResult:
         """The program carried out this call itself; its answer is the result."""
@@ -250,6 +365,11 @@ class CallPath:
                 result, error, detail = await self._attempt(plan, toolset, place, attempt)
             except Waiting as waiting:
                 return self._wait_with(waiting, place)
+            if error is not None and error.effect == "unknown" and tool.probed:
+                result, error = await self._looked_up(plan, place, result, error)
+            self._breakers.note(tool.name, error, scope.clock.now())
+            if plan.edited:
+                result = _with_note(result, plan.call)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.now() - began
             result = self._settle(plan.said, place, result, seconds, detail, final=wait is None)
@@ -258,8 +378,21 @@ class CallPath:
             try:
                 await scope.clock.sleep(wait)
             except asyncio.CancelledError:
-                self._settle_cancelled(plan, place)
+                assert error is not None
+                self._settle_cancelled(plan, place, error.effect)
                 raise
+
+    async def _looked_up(
+        self, plan: Plan, place: Place, result: ToolResult, error: CallError
+    ) -> tuple[ToolResult, CallError | None]:
+        """An attempt that failed without a word of what it did, once its toolset has looked."""
+        found = await self._probe(plan, place)
+        if found.status == "done":
+            return msgspec.structs.replace(found.result or result, call_id=result.call_id, error=None), None
+        if found.status == "not_done":
+            error.effect = "none"
+            result = ToolResult(result.call_id, error=error.failure())
+        return result, error
 
     async def _intend(self, plan: Plan, place: Place, attempt: int) -> None:
         """The intent of an attempt, on disk before a tool that may change anything starts."""
@@ -276,6 +409,7 @@ class CallPath:
                 plan.key,
                 plan.decision.rule,
                 plan.repairs,
+                {} if tool.reads_only else self._origins_of(plan.call),
             ),
         )
         scope.recording.note_attempt(place, attempt)
@@ -295,6 +429,10 @@ class CallPath:
                     index=place.index,
                     call=pending.call,
                     run=waiting.run_id,
+                    origins=pending.origins,
+                    approvers=pending.approvers,
+                    needs=pending.needs,
+                    expires=pending.expires,
                 )
             )
         return pending
@@ -304,24 +442,13 @@ class CallPath:
     ) -> tuple[ToolResult, CallError | None, str]:
         """One attempt: its result, the error it failed by, and a detail for the record."""
         scope, tool = self._scope, plan.bound.tool
-        call = msgspec.structs.replace(plan.call, arguments=_own(plan.call.arguments))
-        context = Context(
-            run_id=scope.run_id,
-            call=call,
-            key=plan.key,
-            attempt=attempt,
-            principal=self._terms.principal,
-            deps=scope.deps,
-            attachments=scope.attachments,
-            answers=scope.recording.answers,
-            progress=self._progress,
-        )
-        limit = scope.clock.timeout(tool.timeout_s if tool.timeout_s is not None else self._limits.call_seconds)
+        context = self._context(plan, attempt)
+        limit = scope.clock.timeout(self._seconds(tool))
         detail = ""
         error: CallError
         try:
             async with limit:
-                result = _checked(await toolset.execute(call, context), plan)
+                result = _checked(await toolset.execute(context.call, context), plan)
             return result, None, ""
         except CallError as known:
             error = known
@@ -332,7 +459,7 @@ class CallPath:
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
             if _is_being_cancelled():
-                self._settle_cancelled(plan, place)
+                self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")
                 raise
             error, detail = _translate(cancelled), _where(cancelled)
         except Exception as bug:  # the one place that hears of a tool's own: the record and the log do
@@ -343,17 +470,41 @@ class CallPath:
             context.close()
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
-        return ToolResult(call.id, error=error.failure()), error, detail
+        return ToolResult(plan.said.id, error=error.failure()), error, detail
 
-    def _settle_cancelled(self, plan: Plan, place: Place) -> None:
-        effect: Effect | None = "none" if plan.bound.tool.reads_only else None
+    def _origins_of(self, call: ToolCall) -> Origins:
+        return self._origins.of(call.arguments)
+
+    def _context(self, plan: Plan, attempt: int) -> Context:
+        return Context(
+            run_id=self._scope.run_id,
+            call=msgspec.structs.replace(plan.call, arguments=_own(plan.call.arguments)),
+            key=plan.key,
+            attempt=attempt,
+            principal=self._terms.principal,
+            deps=self._scope.deps,
+            attachments=self._scope.attachments,
+            answers=self._scope.recording.answers,
+            progress=self._progress,
+            secrets=self._scope.secrets,
+            told=self._scope.told,
+        )
+
+    def _seconds(self, tool: Tool) -> float | None:
+        """How long one attempt may take."""
+        return tool.timeout_s if tool.timeout_s is not None else self._limits.call_seconds
+
+    def _settle_cancelled(self, plan: Plan, place: Place, effect: Effect) -> None:
+        """The attempt is over and the call is not: what may have changed something is in doubt if the run goes on."""
         error = CallCancelled("The run was cancelled during this call.", effect=effect)
-        self._settle(plan.said, place, ToolResult(plan.said.id, error=error.failure()), 0.0)
+        result = self._settle(plan.said, place, ToolResult(plan.said.id, error=error.failure()), 0.0, final=False)
+        self._tell_finished(plan.call, result, 0.0)
 
     def _settle(
         self, call: ToolCall, place: Place, result: ToolResult, seconds: float, detail: str = "", *, final: bool = True
     ) -> ToolResult:
-        """Write down how an attempt ended. What the journal can not hold is no result."""
+        """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
+        result = self._scope.redaction.clean(result, self._scope.told)
         settled = Settled(place.reply, place.index, result, seconds, self._scope.elapsed(), detail, final)
         try:
             self._scope.journal.append(self._scope.run_id, settled)
@@ -414,8 +565,20 @@ def _checked(result: ToolResult, plan: Plan) -> ToolResult:
     return result
 
 
+def _with_note(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The model hears with which arguments a person had its call made."""
+    if result.error is not None:
+        return result
+    note = TextPart(f"A person changed the arguments of this call before it was made: {dumps(call.arguments)}")
+    content = result.content or (TextPart(result.text),)
+    return msgspec.structs.replace(result, content=(note, *content))
+
+
 def _pending(asked: Asked) -> Pending:
-    return Pending(asked.id, asked.kind, asked.message, asked.call)
+    return Pending(
+        *(asked.id, asked.kind, asked.message, asked.call, asked.origins),
+        *(asked.approvers, asked.needs, asked.expires),
+    )
 
 
 def _translate(bug: BaseException) -> CallError:

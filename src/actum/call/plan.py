@@ -28,6 +28,8 @@ class Terms(Struct, frozen=True, kw_only=True):
         root: id of the run that started it all, for idempotency keys.
         coerce: whether arguments that nearly fit are mended.
         extra: what becomes of arguments that the tool does not know.
+        done_elsewhere: tools that the run from which this one branched off has used since: their calls may do again
+            what was done.
     """
 
     policy: Policy
@@ -35,6 +37,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     root: str = ""
     coerce: bool = True
     extra: Literal["refuse", "drop"] = "refuse"
+    done_elsewhere: frozenset[str] = frozenset()
 
 
 class Plan(Struct, frozen=True):
@@ -47,6 +50,7 @@ class Plan(Struct, frozen=True):
         repairs: what was mended, by the dialect or the schema.
         decision: what the policy said.
         key: the idempotency key.
+        edited: the arguments are a person's.
     """
 
     bound: Bound
@@ -55,6 +59,7 @@ class Plan(Struct, frozen=True):
     repairs: tuple[str, ...]
     decision: Decision
     key: str
+    edited: bool = False
 
 
 def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms) -> Plan:
@@ -78,6 +83,8 @@ def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms) -> Plan
         denied = PermissionDenied(f"This is not permitted. {decision.reason}".rstrip())
         denied.rule = decision.rule
         raise denied
+    if decision.verdict == "allow" and call.name in terms.done_elsewhere and not bound.tool.reads_only:
+        decision = Decision("ask", "branch", "The run that this one branched off from used this tool after that point.")
     return Plan(bound, said, call, call.repairs + checked.repairs, decision, idempotency_key(terms.root, place, call))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 from rich.console import Console
 
@@ -41,7 +42,7 @@ class AtTerminal:
             return None
         self._terminal.waiting.end()
         try:
-            return self._approve(pending) if pending.kind == "approval" else self._answer(pending)
+            return _WAYS[pending.kind](self, pending)
         except KeyboardInterrupt:
             raise asyncio.CancelledError from None
 
@@ -64,6 +65,24 @@ class AtTerminal:
                 case _:
                     pass  # asked again: nothing is taken for a yes or a no that is neither
 
+    def _clear_up(self, pending: Pending) -> Answer | None:
+        show_pending(self._terminal, pending, None)
+        while True:
+            typed = self._terminal.ask(f"{INDENT}did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]ater: ")
+            match "later" if typed is None else typed.strip().lower():
+                case "y" | "yes":
+                    return Answer("done", by=who())
+                case "n" | "no":
+                    return Answer("not_done", by=who())
+                case "a" | "again":
+                    return Answer("retry", by=who())
+                case "u" | "unknown":
+                    return Answer("unknown", by=who())
+                case "l" | "later":
+                    return None
+                case _:
+                    pass
+
     def _answer(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, None)
         while True:
@@ -72,13 +91,21 @@ class AtTerminal:
                 return None if typed is None else Answer("answer", typed.strip(), who())
 
 
+_WAYS = {
+    "approval": AtTerminal._approve,
+    "doubt": AtTerminal._clear_up,
+    "answer": AtTerminal._answer,
+    "result": AtTerminal._answer,
+}
+
+
 def show_pending(
     terminal: Terminal, pending: Pending, characters: int | None, *, console: Console | None = None
 ) -> None:
     """What waits for a person: for a call every argument in full, up to so many characters each. On stderr, if not said
     otherwise."""
     console = console or terminal.err
-    label = {"approval": "approve?", "answer": "asked", "result": "yours"}[pending.kind]
+    label = {"approval": "approve?", "answer": "asked", "result": "yours", "doubt": "in doubt"}[pending.kind]
     if pending.call is None:
         terminal.line(label, styled((pending.message, "bold")), "bold magenta", console=console)
         return
@@ -87,4 +114,14 @@ def show_pending(
     for name, value in pending.call.arguments.items():
         text = clean(value_text(value))
         rest = f" … and {len(text) - characters:,} characters more" if characters and len(text) > characters else ""
-        terminal.line("", styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red")), console=console)
+        origin = ", ".join(dict.fromkeys(_origins(pending, name)))
+        whence = f"  ← {origin}" if origin else ""
+        line = styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red"), (whence, "dim cyan"))
+        terminal.line("", line, console=console)
+
+
+def _origins(pending: Pending, name: str) -> Iterator[str]:
+    """Where the value of an argument, or any value in it, came from."""
+    for path, origins in pending.origins.items():
+        if path == name or path.startswith((f"{name}.", f"{name}[")):
+            yield from map(str, origins)

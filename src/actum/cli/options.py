@@ -45,7 +45,11 @@ ConversationFlag = Annotated[
 ]
 JournalFlag = Annotated[
     str,
-    typer.Option("--journal", metavar="PATH", help="The record of runs; `memory` for none. Default: ACTUM_JOURNAL."),
+    typer.Option(
+        "--journal",
+        metavar="PATH",
+        help="The record of runs: a file, postgresql://..., or `memory`. Default: ACTUM_JOURNAL.",
+    ),
 ]
 VerboseFlag = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs, and nothing else.")]

@@ -83,7 +83,10 @@ def resume(
     approve: Annotated[list[str] | None, typer.Option(metavar="ASK_ID", help="Approve this call.")] = None,
     deny: Annotated[list[str] | None, typer.Option(metavar="ASK_ID", help="Deny this call.")] = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="Why it is denied; the model is told.")] = "",
-    answer: Annotated[list[str] | None, typer.Option(metavar="ASK_ID=TEXT", help="Answer this question.")] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ASK_ID=TEXT", help="Answer this question or doubt."),
+    ] = None,
     accept: Annotated[bool, typer.Option(help="Go on although prompt or tools have changed.")] = False,
     model: ModelFlag = "",
     tools: ToolsFlag = None,
@@ -162,9 +165,10 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
 def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     """The command that answers what is pending, with the flags that the run was started with."""
     words = ["actum", "resume", run_id]
-    words += ["--approve", pending.id] if pending.kind == "approval" else ["--answer", f"{pending.id}=..."]
+    said = {"approval": ["--approve", pending.id], "doubt": ["--answer", f"{pending.id}=done|not_done|retry|unknown"]}
+    words += said.get(pending.kind, ["--answer", f"{pending.id}=..."])
     words += [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
-    words += ["--journal", settings.journal] if settings.journal else []
+    words += ["--journal", compose.shown_journal(settings.journal)] if settings.journal else []
     words += ["--model", settings.model] if settings.model not in ("", EMBEDDED, DICTATED) else []
     words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
     return shlex.join(words)

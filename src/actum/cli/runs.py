@@ -20,8 +20,10 @@ from ..core.message import UserMessage
 from ..core.record import (
     Answered,
     Asked,
+    Compacted,
     Ended,
     Entry,
+    Forgotten,
     Intended,
     Record,
     Refused,
@@ -39,7 +41,15 @@ from .trace import RESULT_MAX, call_line, result_line
 
 app = typer.Typer(help="What is on record: list runs, show one.", invoke_without_command=True)
 
-ANSWERED = {"approve": "approved", "deny": "denied", "answer": "answered"}
+ANSWERED = {
+    "approve": "approved",
+    "deny": "denied",
+    "answer": "answered",
+    "done": "it happened",
+    "not_done": "it did not happen",
+    "retry": "to be made again",
+    "unknown": "nobody knows",
+}
 STYLE = {
     "done": "green",
     "running": "cyan",
@@ -155,19 +165,32 @@ class _Branches:
                 self._outcome(record, f"  · {duration(record.seconds)}{note}", record.detail)
             case Refused():
                 self._outcome(record, f"  · {record.rule}" if record.rule else "", "")
-            case Asked():
-                branch = self._calls.get(Place(record.reply, record.index), self._tree)
-                line = _line(f"asked for {record.kind}", record.message, "magenta", f"  {record.id}{self._after(at)}")
-                self._asked[record.id] = (branch.add(line), at)
-            case Answered():
-                branch, asked_at = self._asked.get(record.id, (self._tree, at))
-                note = f"  by {record.by}  after {duration(at - asked_at)}"
-                branch.add(_line(ANSWERED[record.verdict], record.text, "magenta", note))
+            case Asked() | Answered():
+                self._person(at, record)
+            case ToolsChanged() | Compacted() | Forgotten() | Ended():
+                self._tree.add(self._whole_run(at, record))
+
+    def _person(self, at: float, record: Asked | Answered) -> None:
+        if isinstance(record, Asked):
+            branch = self._calls.get(Place(record.reply, record.index), self._tree)
+            line = _line(f"asked for {record.kind}", record.message, "magenta", f"  {record.id}{self._after(at)}")
+            self._asked[record.id] = (branch.add(line), at)
+        else:
+            branch, asked_at = self._asked.get(record.id, (self._tree, at))
+            note = f"  by {record.by}  after {duration(at - asked_at)}"
+            branch.add(_line(ANSWERED[record.verdict], record.text, "magenta", note))
+
+    def _whole_run(self, at: float, record: ToolsChanged | Compacted | Forgotten | Ended) -> Text:
+        match record:
             case ToolsChanged():
-                self._tree.add(styled(("the tools changed", "dim")))
+                return styled(("the tools changed", "dim"))
+            case Compacted():
+                return _line("summary of what was before", record.summary, "")
+            case Forgotten():
+                return _line("forgotten", record.reason, "red", f"  by {record.by}")
             case Ended():
                 label = "answer" if record.status == "done" else f"{record.status} {record.reason}"
-                self._tree.add(_line(label.strip(), record.text, STYLE[record.status], self._after(at)))
+                return _line(label.strip(), record.text, STYLE[record.status], self._after(at))
 
     def _replied(self, number: int, at: float, record: Replied) -> None:
         reply = record.reply

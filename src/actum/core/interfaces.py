@@ -13,6 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from .call import MediaPart, ToolCall, ToolResult
+from .errors import UnknownName
 from .event import Delta, Pending
 from .json import Json, JsonObject
 from .message import Message, Reply
@@ -119,7 +120,19 @@ class Context:
         answers: what was answered so far in this run, by the id of what was asked.
     """
 
-    __slots__ = ("_progress", "answers", "attachments", "attempt", "call", "deps", "key", "principal", "run_id")
+    __slots__ = (
+        "_progress",
+        "_secrets",
+        "_told",
+        "answers",
+        "attachments",
+        "attempt",
+        "call",
+        "deps",
+        "key",
+        "principal",
+        "run_id",
+    )
 
     def __init__(
         self,
@@ -133,6 +146,8 @@ class Context:
         attachments: dict[str, MediaPart],
         answers: Mapping[str, Answered] | None = None,
         progress: Callable[[Context, Json], None] | None = None,
+        secrets: Mapping[str, str] | None = None,
+        told: set[str] | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -143,6 +158,20 @@ class Context:
         self.attachments = attachments
         self.answers = answers or {}
         self._progress = progress
+        self._secrets = secrets or {}
+        self._told = set() if told is None else told
+
+    def secret(self, name: str) -> str:
+        """A secret of the agent, such as a key: it stands in no argument, and is kept out of what the tool returns.
+
+        Raises:
+            UnknownName: the agent was given none of this name.
+        """
+        value = self._secrets.get(name)
+        if value is None:
+            raise UnknownName(f"there is no secret called {name!r}: pass it with Agent(secrets=...)")
+        self._told.add(value)
+        return value
 
     def progress(self, value: Json) -> None:
         """Tell whoever watches how far this call is: a share, a sentence, anything JSON. Any thread may."""
@@ -205,11 +234,17 @@ class Decision(Struct, frozen=True):
         verdict: go ahead, ask a person, or refuse.
         rule: which rule said so, for the record.
         reason: why, fit for the model and the user.
+        approvers: with `ask`, who may answer; anybody when empty.
+        quorum: so many of them have to agree.
+        expires_s: seconds in which they have to; None for the run's default.
     """
 
     verdict: Literal["allow", "ask", "deny"]
     rule: str
     reason: str = ""
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+    expires_s: float | None = None
 
 
 class Policy(Protocol):
@@ -227,11 +262,16 @@ class Answer(Struct, frozen=True, omit_defaults=True):
             `not_done`, `retry`, or `unknown` where nobody can tell.
         text: the user's answer, the result, or a word to the model.
         by: who answered.
+        arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
+        for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
+            values for its sinks, where it declares any.
     """
 
     verdict: Verdict
     text: str = ""
     by: str = "user"
+    arguments: JsonObject | None = None
+    for_run: bool = False
 
 
 class Approver(Protocol):

@@ -33,6 +33,7 @@ from .call import ToolCall, ToolResult
 from .errors import JournalError
 from .json import JsonObject
 from .message import Message, Reply, Usage, UserMessage
+from .provenance import Origins
 
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
@@ -55,6 +56,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         parent: the run whose call started this one.
         forked: the run that this one branched off from; it has that run's entries up to `fork_at`, numbered alike.
         fork_at: number of the last entry that was taken over.
+        compacts: the run only makes a summary of the conversation; see `Compacted`.
     """
 
     agent: str
@@ -70,6 +72,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     parent: str = ""
     forked: str = ""
     fork_at: int = 0
+    compacts: bool = False
 
 
 class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
@@ -107,6 +110,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
         key: the idempotency key.
         rule: the policy rule that allowed it, or the approval.
         repairs: what was mended in the arguments.
+        origins: where each argument came from, for a call that may change something.
     """
 
     reply: int
@@ -118,6 +122,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     key: str
     rule: str = ""
     repairs: tuple[str, ...] = ()
+    origins: Origins = {}
 
 
 class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
@@ -149,8 +154,8 @@ class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
 
 AskedKind = Literal["approval", "answer", "result", "doubt"]
 Verdict = Literal["approve", "deny", "answer", "done", "not_done", "retry", "unknown"]
-"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did not,
-make the call again, nobody can tell."""
+"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did
+not, make the call again, nobody can tell."""
 
 
 class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
@@ -158,14 +163,18 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
 
     Attributes:
         id: what the answer is given under.
-        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or `doubt`:
-            whether a call happened that was begun and has no outcome.
+        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or
+            `doubt`: whether a call happened that was begun and has no outcome.
         message: what the person is shown.
         reply, index: the call that waits; for a question, `index` is -1.
         call: the call with the arguments that would be used.
         version: digest of the tool's definition that is asked about.
         rule: the rule that wants it.
         run: the child run that waits, where it is not this one.
+        origins: where each argument came from.
+        approvers: who may answer; anybody when empty.
+        needs: so many of them have to agree.
+        expires: seconds since 1970 after which no answer counts; 0 for never.
     """
 
     id: str
@@ -177,16 +186,30 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     version: str = ""
     rule: str = ""
     run: str = ""
+    origins: Origins = {}
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+    expires: float = 0.0
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
-    """What was asked under `id` is answered; `elapsed` as in `Replied`."""
+    """What was asked under `id` is answered.
+
+    Attributes:
+        elapsed: as in `Replied`.
+        arguments: what the call is to be made with instead; it is judged anew.
+        for_run: calls of this run like this one need no further approval.
+        met: as many as are needed have agreed, on the record of the run that this one works for.
+    """
 
     id: str
     verdict: Verdict
     text: str = ""
     by: str = ""
     elapsed: float = 0.0
+    arguments: JsonObject | None = None
+    for_run: bool = False
+    met: bool = False
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
@@ -194,7 +217,7 @@ class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
 
     Attributes:
         summary: in whose place it stands.
-        keep: so many of the latest messages before stay as they are.
+        keep: so many of the latest runs before stay as they are.
     """
 
     summary: str
@@ -229,7 +252,7 @@ class Entry(Struct, frozen=True):
         number: its place in the run, from 0.
         at: seconds since 1970 when it was written.
         payload: the record's bytes; empty when they were deleted.
-        salt: 16 random bytes.
+        salt: 16 random bytes; empty when the payload was deleted, which could be guessed with it.
         digest: SHA-256 over salt and payload.
         head: SHA-256 over the previous head, number, time and digest.
     """

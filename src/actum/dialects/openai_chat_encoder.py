@@ -30,6 +30,9 @@ _FINISH_REASONS = {
 }
 """What a reply's own word for why it stopped, in whatever API, is called here. `stop` and calls need no word."""
 
+_OURS = frozenset({"role", "content", "refusal", "reasoning_content", "tool_calls", "function_call"})
+"""Fields of a message that extras do not take the place of."""
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -136,8 +139,9 @@ class ChatEncoder:
         """The end of the stream, after what of the reply was not told in pieces."""
         untold = [CallSaid(*item) for item in enumerate(reply.calls)] if self._began else _deltas_of(reply)
         events = [self.feed(delta) for delta in untold]
-        if reply.extras or not self._began:
-            events.append(self._piece(reply.extras))
+        more = {name: value for name, value in reply.extras.items() if name not in _OURS}
+        if more or not self._began:
+            events.append(self._piece(more))
         events.append(self._event({}, _finish_reason(reply, self._functions)))
         if self._include_usage:
             events.append(sse(_encode(self._head | {"choices": [], "usage": _usage_object(reply.usage)})))
@@ -148,12 +152,13 @@ class ChatEncoder:
         return sse(_encode({"error": openai_error(error)}))
 
     def _call(self, index: int, id_: str, name: str, arguments: str) -> bytes:
+        first = index not in self._arguments_sent
+        self._arguments_sent[index] = self._arguments_sent.get(index, False) or bool(arguments)
         if self._functions:
             return self._piece({"function_call": _present(name, arguments)}) if index == 0 else b""
         call: JsonObject = {"index": index, "function": _present(name, arguments)}
-        if index not in self._arguments_sent:
+        if first:
             call |= {"id": self._ids.take(id_), "type": "function", "function": {"name": name, "arguments": arguments}}
-        self._arguments_sent[index] = self._arguments_sent.get(index, False) or bool(arguments)
         return self._piece({"tool_calls": [call]})
 
     def _piece(self, delta: JsonObject) -> bytes:

@@ -18,11 +18,12 @@ import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Sequence
 from typing import Any, Generic, Self, overload
 
+from msgspec import structs
 from typing_extensions import ParamSpec, TypeVar
 
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import BadTool, UnknownTool
-from ..core.interfaces import Context
+from ..core.interfaces import Context, Found
 from ..core.json import JsonObject
 from ..core.signature import ToolWarning, describe
 from ..core.tool import Effects, Tool
@@ -54,6 +55,8 @@ class FunctionTool(Generic[P, R]):
         effects: Iterable[Effects] | None = None,
         idempotent: bool = False,
         approval: bool = False,
+        sinks: Iterable[str] | None = None,
+        trusted: Iterable[str] = (),
         sequential: bool = False,
         polled: bool = False,
         timeout_s: float | None = None,
@@ -64,6 +67,7 @@ class FunctionTool(Generic[P, R]):
         self._receiver = not isinstance(function, staticmethod) and _has_receiver(inner)
         self._signature = describe(inner, name=name, description=description, receiver=self._receiver)
         self._runs = _way_to_run(inner)
+        self._look: FunctionTool | None = None
         self.warnings = self._signature.warnings
         self.definition = Tool(
             name=self._signature.name,
@@ -73,6 +77,8 @@ class FunctionTool(Generic[P, R]):
             effects=None if effects is None else _effects(effects, self._signature.name),
             idempotent=idempotent,
             approval=approval,
+            sinks=None if sinks is None else _sinks(sinks, self._signature.parameters, self._signature.name),
+            trusted=(trusted,) if isinstance(trusted, str) else tuple(trusted),
             sequential=sequential,
             polled=polled,
             timeout_s=timeout_s,
@@ -116,8 +122,48 @@ class FunctionTool(Generic[P, R]):
         bound: FunctionTool[..., R] = copy.copy(self)
         bound._function = self._function.__get__(instance, owner)
         bound._receiver = False
+        if self._look is not None and self._look._receiver:
+            bound._look = self._look.__get__(instance, owner)
         functools.update_wrapper(bound, bound._function, updated=())
         return bound
+
+    def probe(self, look: Callable[..., object]) -> Callable[..., object]:
+        """Make a function the probe of this tool: it looks, changing nothing, whether a call happened.
+
+        It is asked when the program was interrupted during a call, or a call failed without a word of what it did. It
+        takes those of the tool's parameters that it names, and a `Context`, whose `key` the call was made with. It says
+        False: it did not happen; None: nobody can tell; True: it did; anything else: it did, and this is its result.
+
+        >>> paid: dict[str, int] = {}
+        >>> @tool(effects={"spend"})
+        ... def pay(amount: int, ctx: Context) -> str:
+        ...     paid[ctx.key] = amount
+        ...     return f"paid {amount}"
+        >>> @pay.probe
+        ... def was_paid(ctx: Context) -> bool:
+        ...     return ctx.key in paid
+        >>> pay.definition.probed
+        True
+        """
+        self._look = FunctionTool(look, name=self.name, description="Looks whether a call happened.")
+        self.definition = structs.replace(self.definition, probed=True)
+        return look
+
+    async def look(self, call: ToolCall, context: Context) -> Found:
+        """Ask the probe; see `Probing`."""
+        if self._look is None:
+            return Found("unknown")
+        named = {
+            name: value for name, value in call.arguments.items() if name in self._look.definition.property_schemas()
+        }
+        came = await self._look.call(structs.replace(call, arguments=named), context)
+        match came:
+            case None | False:
+                return Found("unknown" if came is None else "not_done")
+            case Found():
+                return came
+            case _:
+                return Found("done", None if came is True else result_of(call.id, came))
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Call the function with the arguments of a call.
@@ -131,13 +177,16 @@ class FunctionTool(Generic[P, R]):
             CallError: raised by the function itself, or its arguments or its result do not fit their types.
             Exception: whatever else the function raised.
         """
+        return result_of(call.id, await self.call(call, context))
+
+    async def call(self, call: ToolCall, context: Context) -> object:
+        """What the function returned; see `execute`."""
         arguments = self._signature.bind(call.arguments, context)
         function: Callable[..., Any] = self._function
         try:
-            value = await (function(**arguments) if self._runs is None else self._runs(function, arguments, context))
+            return await (function(**arguments) if self._runs is None else self._runs(function, arguments, context))
         except SystemExit as error:  # a script's way to end; it must not end the program that called it
             raise RuntimeError("the tool called sys.exit") from error
-        return result_of(call.id, value)
 
     def __repr__(self) -> str:
         return f"<tool {self.name}>"
@@ -153,6 +202,8 @@ def tool(
     effects: Iterable[Effects] | None = None,
     idempotent: bool = False,
     approval: bool = False,
+    sinks: Iterable[str] | None = None,
+    trusted: Iterable[str] = (),
     sequential: bool = False,
     polled: bool = False,
     timeout_s: float | None = None,
@@ -172,6 +223,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         effects: what using it does: `read`, `write`, `send`, `spend`, `destroy`, `execute`; an empty set is as `read`.
         idempotent: doing it twice with the same arguments is as good as once.
         approval: every use waits for a person's approval.
+        sinks: parameters that say where something goes or who gets it.
+        trusted: fields of the result that nobody else could have written.
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again.
         timeout_s: seconds one attempt may take.
@@ -211,7 +264,6 @@ class FunctionToolset:
             if each.name in self._by_name:
                 raise BadTool(f"two tools are called {each.name!r}: give one of them another `name`")
             self._by_name[each.name] = each
-        self._definitions = tuple(each.definition for each in self.tools)
 
     @property
     def generation(self) -> int:
@@ -220,7 +272,7 @@ class FunctionToolset:
 
     async def list_tools(self) -> Sequence[Tool]:
         """The definitions, in the order in which the functions were given."""
-        return self._definitions
+        return tuple([each.definition for each in self.tools])
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Call the function of this name; see `FunctionTool.execute`."""
@@ -228,6 +280,11 @@ class FunctionToolset:
         if found is None:
             raise UnknownTool(f"There is no tool called {call.name[:64]!r}.")
         return await found.execute(call, context)
+
+    async def probe(self, call: ToolCall, context: Context) -> Found:
+        """Ask the probe of the function of this name."""
+        found = self._by_name.get(call.name)
+        return Found("unknown") if found is None else await found.look(call, context)
 
 
 def methods_of(thing: object) -> FunctionToolset:
@@ -268,6 +325,15 @@ def _effects(effects: Iterable[Effects], name: str) -> frozenset[Effects]:
         if effect not in known:
             raise BadTool(f"tool {name!r}: there is no effect {effect!r}; there are {', '.join(known)}")
     return frozenset(effect for effect in known if effect in asked)
+
+
+def _sinks(sinks: Iterable[str], parameters: JsonObject, name: str) -> tuple[str, ...]:
+    named = (sinks,) if isinstance(sinks, str) else tuple(sinks)
+    known = parameters.get("properties")
+    for sink in named:
+        if not isinstance(known, dict) or sink not in known:
+            raise BadTool(f"tool {name!r}: sinks= names {sink!r}, which is none of its parameters")
+    return named
 
 
 def _warn(function: Callable[..., object], messages: Iterable[str]) -> None:

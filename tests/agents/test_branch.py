@@ -1,0 +1,123 @@
+"""A run that branches off from another has its history and not its deeds."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum import Agent, ToolCall, tool
+from actum.call.journal import MemoryJournal
+from actum.core.errors import UnknownName, UsageError
+from actum.core.event import RunResult
+from actum.core.interfaces import Request
+from actum.core.message import ToolMessage
+from actum.core.record import Asked, Ended, Intended, Replied, Settled, Started, verify
+from actum.testing import Said, ScriptedModel
+from actum.toolsets.function import FunctionTool
+
+pytestmark = pytest.mark.row("C7")
+
+
+class Desk:
+    """Looks up a price and pays it, and what was paid."""
+
+    def __init__(self) -> None:
+        self.paid: list[int] = []
+        self.journal = MemoryJournal()
+
+        @tool(effects={"read"})
+        async def price(of: str) -> int:
+            """Price."""
+            return 20
+
+        @tool(effects={"spend"})
+        async def pay(amount: int) -> str:
+            """Pay."""
+            self.paid.append(amount)
+            return f"paid {amount}"
+
+        self.tools: list[FunctionTool] = [price, pay]
+
+    def agent(self, name: str = "desk") -> Agent:
+        return Agent(ScriptedModel(pays_the_price), self.tools, journal=self.journal, name=name)
+
+    async def numbers(self, run_id: str, kind: type) -> list[int]:
+        return [entry.number for entry in await self.journal.read(run_id) if isinstance(entry.record, kind)]
+
+
+def pays_the_price(request: Request) -> Said:
+    results = [message.result.text for message in request.messages if isinstance(message, ToolMessage)]
+    match results:
+        case []:
+            return [ToolCall("1", "price", {"of": "tea"})]
+        case [price]:
+            return [ToolCall("1", "pay", {"amount": int(price)})] if int(price) < 100 else f"{price} is too much."
+        case _:
+            return "Paid."
+
+
+async def whole() -> tuple[Desk, RunResult]:
+    desk = Desk()
+    return desk, await desk.agent().run("Buy tea", run_id="r")
+
+
+async def test_a_branch_with_another_result_goes_another_way_and_does_nothing_that_was_done() -> None:
+    desk, first = await whole()
+    (seen, _) = await desk.numbers("r", Settled)
+    agent = desk.agent()
+    other = await agent.fork("r", seen, result="900")
+    result = await agent.resume(other)
+    assert (first.text, result.text) == ("Paid.", "900 is too much.")
+    assert desk.paid == [20]
+    assert verify(await desk.journal.read(other)) == []
+    assert verify(await desk.journal.read("r")) == []
+
+
+async def test_a_branch_before_a_payment_asks_before_it_pays_again() -> None:
+    desk, _ = await whole()
+    agent = desk.agent()
+    branch = await agent.fork("r", (await desk.numbers("r", Settled))[0])
+    paused = await agent.resume(branch)
+    (pending,) = paused.pending
+    assert (paused.status, pending.kind, desk.paid) == ("paused", "approval", [20])
+    result = await agent.resume(branch, {pending.id: "approve"})
+    assert (result.status, desk.paid) == ("done", [20, 20])
+    records = [entry.record for run in ("r", branch) for entry in await desk.journal.read(run)]
+    keys = [record.key for record in records if isinstance(record, Intended) and record.tool == "pay"]
+    assert len(set(keys)) == 2
+
+
+async def test_a_branch_at_the_end_agrees_with_the_run_and_asks_nobody() -> None:
+    desk, first = await whole()
+    agent = desk.agent()
+    branch = await agent.fork("r", (await desk.numbers("r", Ended))[0])
+    result = await agent.resume(branch)
+    assert (result.text, result.usage, result.calls) == (first.text, first.usage, first.calls)
+    assert await desk.numbers(branch, Asked) == []
+    assert desk.paid == [20]
+
+
+async def test_a_branch_may_have_another_question_model_and_prompt() -> None:
+    desk, _ = await whole()
+    other = Agent(ScriptedModel(["Tea is bad for you."]), desk.tools, journal=desk.journal, instructions="Be strict.")
+    result = await other.resume(await other.fork("r", 0, question="Should I?", new_run="mine"))
+    assert (result.run_id, result.text) == ("mine", "Tea is bad for you.")
+    begun = (await desk.journal.read("mine"))[0].record
+    assert isinstance(begun, Started)
+    assert (begun.instructions, begun.forked, begun.fork_at) == ("Be strict.", "r", 0)
+
+
+async def test_a_run_can_not_be_branched_off_within_a_call_nor_where_it_is_not() -> None:
+    desk, _ = await whole()
+    agent = desk.agent()
+    (begun, _) = await desk.numbers("r", Intended)
+    with pytest.raises(UsageError, match=f"branch off at {begun + 1}"):
+        await agent.fork("r", begun)
+    with pytest.raises(UsageError, match="entries 0 to"):
+        await agent.fork("r", 99)
+    with pytest.raises(UnknownName):
+        await agent.fork("none", 0)
+    with pytest.raises(UsageError, match="no result"):
+        await agent.fork("r", (await desk.numbers("r", Replied))[0], result="x")
+    with pytest.raises(UsageError, match="at the beginning"):
+        await agent.fork("r", 1, question="x")
+    assert len(await desk.journal.runs()) == 1

@@ -1,0 +1,114 @@
+"""Secrets are kept out of what is written down and told, and nothing else is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum import Agent, Context, ToolCall, tool
+from actum.core.call import TextPart, ToolResult
+from actum.core.errors import ToolError
+from actum.core.json import Json
+from actum.core.redaction import DEFAULT_REDACTION, NO_REDACTION
+from actum.testing import ScriptedModel
+
+pytestmark = pytest.mark.row("C7")
+
+KEY = "sk-proj-" + "a1B2" * 8
+TOKEN = "ghp_" + "x" * 36
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+
+
+def cleaned(text: str) -> str:
+    return DEFAULT_REDACTION.clean(ToolResult("1", (TextPart(text),))).text
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (f"use {KEY} now", "use [redacted: api key] now"),
+        (f"token {TOKEN}", "token [redacted: access token]"),
+        (f"see {JWT}.", "see [redacted: json web token]."),
+        ("postgresql://ada:hunter2@db/x", "postgresql://[redacted: password]@db/x"),
+        ("Authorization: Bearer " + "t" * 30, "Authorization: [redacted: bearer token]"),
+        ('{"password": "hunter2", "user": "ada"}', '{"password": "[redacted: password]", "user": "ada"}'),
+        ("密码：hunter2，用户：ada", "密码：[redacted: 密码]，用户：ada"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----", "[redacted: private key]"),
+        ("AKIAIOSFODNN7EXAMPLE", "[redacted: api key]"),
+    ],
+)
+def test_a_secret_is_known_by_its_looks_or_by_what_stands_before_it(text: str, clean: str) -> None:
+    assert cleaned(text) == clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password was changed.",
+        "next_page_token: 3",
+        "Bearer of bad news",
+        "http://example.org:8080/a@b",
+        "sk-12",
+        "Ask-for-help-with-the-secret-santa-party",
+        "It took 3 tokens.",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert cleaned(text) == text
+
+
+def test_a_field_is_known_by_its_name_however_deep_and_spelt() -> None:
+    value: Json = {"users": [{"name": "ada", "API-Key": "k", "Access Token": 3, "secret": ""}], "token_count": 5}
+    result = DEFAULT_REDACTION.clean(ToolResult("1", structured=value))
+    assert result.structured == {
+        "users": [
+            {
+                "name": "ada",
+                "API-Key": "[redacted: API-Key]",
+                "Access Token": "[redacted: Access Token]",
+                "secret": "",
+            }
+        ],
+        "token_count": 5,
+    }
+
+
+@given(st.text(max_size=300))
+def test_cleaning_twice_is_as_good_as_once(text: str) -> None:
+    assert cleaned(cleaned(text)) == cleaned(text)
+
+
+async def test_a_secret_that_a_tool_was_given_reaches_neither_journal_nor_model() -> None:
+    @tool(effects={"read"})
+    async def balance(account: str, ctx: Context) -> str:
+        """Balance.
+
+        Args:
+            account: Whose.
+        """
+        if account == "broken":
+            raise ToolError(f"the bank refused the key {ctx.secret('BANK_KEY')}")
+        return f"12 (asked with {ctx.secret('BANK_KEY')})"
+
+    said = [ToolCall("1", "balance", {"account": "ada"}), ToolCall("2", "balance", {"account": "broken"})]
+    agent = Agent(ScriptedModel([said, "12."]), [balance], secrets={"BANK_KEY": "open sesame"}, redaction=NO_REDACTION)
+    result = await agent.run("How much?")
+    assert [done.text for _, done in result.calls] == [
+        "12 (asked with [redacted: secret])",
+        "the bank refused the key [redacted: secret]",
+    ]
+    stored = b"".join(entry.payload for entry in await agent.journal.read(result.run_id))
+    assert b"sesame" not in stored
+
+
+async def test_a_secret_that_nobody_gave_fails_the_call_and_not_the_run() -> None:
+    @tool
+    async def ask(ctx: Context) -> str:
+        """Ask."""
+        return ctx.secret("NONE")
+
+    result = await Agent(ScriptedModel([[ToolCall("1", "ask", {})], "Sorry."]), [ask]).run("Go")
+    error = result.calls[0][1].error
+    assert error is not None
+    assert error.code == "tool_bug"
