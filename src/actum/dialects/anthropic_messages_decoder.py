@@ -153,9 +153,7 @@ class MessagesAnswer:
     @property
     def reply(self) -> Reply:
         """All that was said so far."""
-        usage = self.draft.usage
-        more: JsonObject = {name: value for name, value in usage.items() if name not in _USAGE and value}
-        return self.draft.reply(read_usage(usage), BLOCKS, {"usage": more})
+        return self.draft.reply(read_usage(self.draft.usage), BLOCKS, "usage", _USAGE)
 
     def read_blocks(self, content: Source) -> None:
         """Take blocks that are whole, as the JSON text of a list of them, or of a text."""

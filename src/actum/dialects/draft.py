@@ -170,20 +170,26 @@ class Draft:
         deltas, self.deltas = self.deltas, []
         return deltas
 
-    def reply(self, usage: Usage, key: str, extras: JsonObject | None = None) -> Reply:
+    def reply(self, usage: Usage, key: str = "", usage_key: str = "", counted: Collection[str] = ()) -> Reply:
         """All that was said so far.
 
         Args:
             usage: the counts as our noun.
             key: under which the `fields` of the parts lie in the reply's extras.
-            extras: more of those, where there is something in them.
+            usage_key: under which counts lie there that the noun has no place for; empty to leave them out.
+            counted: those that it has one for.
         """
         read = [(part.part(), part.fields) for part in self.parts]
         parts, rest = gather([(part, fields) for part, fields in read if part is not None or fields])
         if self.refusal:
             parts = (*parts, RefusalPart(self.refusal))
-        more: JsonObject = {name: value for name, value in {**(extras or {}), key: rest}.items() if value}
-        return Reply(parts, self.finish_reason, usage, self.model, self.id, self.extras | more)
+        extras = dict(self.extras)
+        if rest:
+            extras[key] = rest
+        more: JsonObject = {name: value for name, value in self.usage.items() if name not in counted and value}
+        if more and usage_key:
+            extras[usage_key] = more
+        return Reply(parts, self.finish_reason, usage, self.model, self.id, extras)
 
     # Texts.
 

@@ -136,9 +136,7 @@ class ContentAnswer:
     @property
     def reply(self) -> Reply:
         """All that was said so far."""
-        usage = self.draft.usage
-        more: JsonObject = {name: value for name, value in usage.items() if name not in _USAGE and value}
-        return self.draft.reply(read_usage(usage), PARTS, {"usageMetadata": more})
+        return self.draft.reply(read_usage(self.draft.usage), PARTS, "usageMetadata", _USAGE)
 
     def read_event(self, data: bytes) -> None:
         """Take an event."""

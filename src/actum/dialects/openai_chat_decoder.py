@@ -162,7 +162,7 @@ class ChatAnswer:
     def reply(self) -> Reply:
         """All that was said so far."""
         self.draft.extras = {name: _merged(values) for name, values in self._more.items()}
-        return self.draft.reply(read_usage(self.draft.usage), "")
+        return self.draft.reply(read_usage(self.draft.usage))
 
     def read_event(self, data: bytes) -> None:
         """Take an event."""

@@ -132,10 +132,10 @@ class ResponsesAnswer:
         if self._read_piece(data):
             return
         event = read_as(_decode_event, data)
-        read = _READERS.get(event.type) if isinstance(event.type, str) else None
-        if read is not None:
+        if isinstance(event.type, str) and event.type in _READERS:
             self.draft.understood = True
-            read(self, event)
+            read, what = _READERS[event.type]
+            read(self, event, what)
         elif (event.error or event.type in (None, "error")) and (error := error_of_event(data)):
             raise error
 
@@ -212,23 +212,23 @@ class ResponsesAnswer:
 
     # What an event does.
 
-    def _on_begin(self, event: _Event) -> None:
+    def _on_begin(self, event: _Event, _: str) -> None:
         if isinstance(event.response, dict):
             self.draft.learn(event.response.get("id"), event.response.get("model"))
 
-    def _on_end(self, event: _Event) -> None:
+    def _on_end(self, event: _Event, _: str) -> None:
         if event.error:
             raise error_of_field(event.error)
         self._read_response(event.response)
 
-    def _on_item(self, event: _Event) -> None:
+    def _on_item(self, event: _Event, _: str) -> None:
         if isinstance(event.item, dict):
             item = self._begin_item(event.item, _place(event))
             if item.call:
                 self._name_call(item.call, event.item)
                 item.call.hint = _text(event.item.get("arguments"))
 
-    def _on_item_done(self, event: _Event) -> None:
+    def _on_item_done(self, event: _Event, _: str) -> None:
         if isinstance(event.item, dict):
             item = self._slots.get(_place(event))
             id_ = str(event.item.get("id") or "")
@@ -236,54 +236,36 @@ class ResponsesAnswer:
                 item = self._begin_item(event.item, _place(event))
             self._finish_item(item, event.item)
 
-    def _on_part_done(self, event: _Event) -> None:
+    def _on_part_done(self, event: _Event, _: str) -> None:
         item = self._slots.get(_place(event))
         if item is not None and item.kind != "message":
             return  # vLLM calls the text of a reasoning item an output_text
         if isinstance(event.part, dict) and str(event.part.get("type")) in _TEXTS:
-            self._whole_text(self._item(event, "message"), _number(event.content_index), event.part)
+            self._whole_text(self._item(event, "message"), event.content_index, event.part)
 
-    def _on_text(self, event: _Event) -> None:
-        self.draft.say(self._text_of(event, "output_text"), _text(event.delta))
+    def _on_text(self, event: _Event, kind: str) -> None:
+        self.draft.say(self._text_of(self._item(event, "message"), event.content_index, kind), _text(event.delta))
 
-    def _on_text_done(self, event: _Event) -> None:
-        self.draft.say(opened := self._text_of(event, "output_text"), _rest(opened.pieces, event.text))
+    def _on_text_done(self, event: _Event, kind: str) -> None:
+        said = {"type": kind, _TEXTS[kind][1]: event.text if kind == "output_text" else event.refusal}
+        self._whole_text(self._item(event, "message"), event.content_index, said)
 
-    def _on_refusal(self, event: _Event) -> None:
-        self.draft.say(self._text_of(event, "refusal"), _text(event.delta))
+    def _on_thought(self, event: _Event, field: str) -> None:
+        self._think(self._item(event, "reasoning"), _place_in(event, field), _text(event.delta))
 
-    def _on_refusal_done(self, event: _Event) -> None:
-        self.draft.say(opened := self._text_of(event, "refusal"), _rest(opened.pieces, event.refusal))
+    def _on_thought_done(self, event: _Event, field: str) -> None:
+        self._whole_thought(self._item(event, "reasoning"), _place_in(event, field), event.text)
 
-    def _on_summary(self, event: _Event) -> None:
-        place = ("summary", _number(event.summary_index))
-        self._think(self._item(event, "reasoning"), place, _text(event.delta))
+    def _on_arguments(self, event: _Event, kind: str) -> None:
+        self._add_arguments(self._call_of(event, kind), _text(event.delta))
 
-    def _on_summary_done(self, event: _Event) -> None:
-        place = ("summary", _number(event.summary_index))
-        self._whole_thought(self._item(event, "reasoning"), place, event.text)
-
-    def _on_thought(self, event: _Event) -> None:
-        place = ("content", _number(event.content_index))
-        self._think(self._item(event, "reasoning"), place, _text(event.delta))
-
-    def _on_thought_done(self, event: _Event) -> None:
-        place = ("content", _number(event.content_index))
-        self._whole_thought(self._item(event, "reasoning"), place, event.text)
-
-    def _on_arguments(self, event: _Event) -> None:
-        self._add_arguments(self._call_of(event, "function_call"), _text(event.delta))
-
-    def _on_arguments_done(self, event: _Event) -> None:
-        call = self._call_of(event, "function_call")
+    def _on_arguments_done(self, event: _Event, kind: str) -> None:
+        call = self._call_of(event, kind)
         self._whole_arguments(call, event.arguments)
         if call.name and call.said is None and any(map(str.strip, call.pieces)):
             said = call.settle(broke_off=False)
             if said.complete:
                 self.draft.say_call(call, said)
-
-    def _on_input(self, event: _Event) -> None:
-        self._add_arguments(self._call_of(event, "custom_tool_call"), _text(event.delta))
 
     # Items.
 
@@ -350,19 +332,16 @@ class ResponsesAnswer:
 
     # Texts and thoughts.
 
-    def _text_of(self, event: _Event, kind: str) -> OpenText:
-        return self._part_of(self._item(event, "message"), _number(event.content_index), kind)
-
-    def _part_of(self, item: Item, number: int, kind: str) -> OpenText:
+    def _text_of(self, item: Item, number: Json, kind: str) -> OpenText:
         part_kind, field = _TEXTS[kind]
-        opened = item.texts.get((number, field))
-        if opened is None:
-            opened = item.texts[number, field] = self.draft.begin_text(part_kind)
-        return opened
+        place = number if isinstance(number, int) else 0, field
+        if place not in item.texts:
+            item.texts[place] = self.draft.begin_text(part_kind)
+        return item.texts[place]
 
-    def _whole_text(self, item: Item, number: int, part: JsonObject) -> None:
+    def _whole_text(self, item: Item, number: Json, part: JsonObject) -> None:
         kind = str(part["type"])
-        opened = self._part_of(item, number, kind)
+        opened = self._text_of(item, number, kind)
         self.draft.say(opened, _rest(opened.pieces, part.get(_TEXTS[kind][1])))
         opened.fields |= others(part, _OF_TEXT)
 
@@ -418,29 +397,30 @@ class ResponsesAnswer:
         self._add_arguments(call, rest)
 
 
-_READERS: dict[str, Callable[[ResponsesAnswer, _Event], None]] = {
-    "response.created": ResponsesAnswer._on_begin,
-    "response.queued": ResponsesAnswer._on_begin,
-    "response.in_progress": ResponsesAnswer._on_begin,
-    "response.output_item.added": ResponsesAnswer._on_item,
-    "response.output_item.done": ResponsesAnswer._on_item_done,
-    "response.content_part.done": ResponsesAnswer._on_part_done,
-    "response.output_text.delta": ResponsesAnswer._on_text,
-    "response.output_text.done": ResponsesAnswer._on_text_done,
-    "response.refusal.delta": ResponsesAnswer._on_refusal,
-    "response.refusal.done": ResponsesAnswer._on_refusal_done,
-    "response.reasoning_summary_text.delta": ResponsesAnswer._on_summary,
-    "response.reasoning_summary_text.done": ResponsesAnswer._on_summary_done,
-    "response.reasoning_text.delta": ResponsesAnswer._on_thought,
-    "response.reasoning_text.done": ResponsesAnswer._on_thought_done,
-    "response.function_call_arguments.delta": ResponsesAnswer._on_arguments,
-    "response.function_call_arguments.done": ResponsesAnswer._on_arguments_done,
-    "response.custom_tool_call_input.delta": ResponsesAnswer._on_input,
-    "response.completed": ResponsesAnswer._on_end,
-    "response.incomplete": ResponsesAnswer._on_end,
-    "response.failed": ResponsesAnswer._on_end,
+_READERS: dict[str, tuple[Callable[[ResponsesAnswer, _Event, str], None], str]] = {
+    "response.created": (ResponsesAnswer._on_begin, ""),
+    "response.queued": (ResponsesAnswer._on_begin, ""),
+    "response.in_progress": (ResponsesAnswer._on_begin, ""),
+    "response.output_item.added": (ResponsesAnswer._on_item, ""),
+    "response.output_item.done": (ResponsesAnswer._on_item_done, ""),
+    "response.content_part.done": (ResponsesAnswer._on_part_done, ""),
+    "response.output_text.delta": (ResponsesAnswer._on_text, "output_text"),
+    "response.output_text.done": (ResponsesAnswer._on_text_done, "output_text"),
+    "response.refusal.delta": (ResponsesAnswer._on_text, "refusal"),
+    "response.refusal.done": (ResponsesAnswer._on_text_done, "refusal"),
+    "response.reasoning_summary_text.delta": (ResponsesAnswer._on_thought, "summary"),
+    "response.reasoning_summary_text.done": (ResponsesAnswer._on_thought_done, "summary"),
+    "response.reasoning_text.delta": (ResponsesAnswer._on_thought, "content"),
+    "response.reasoning_text.done": (ResponsesAnswer._on_thought_done, "content"),
+    "response.function_call_arguments.delta": (ResponsesAnswer._on_arguments, "function_call"),
+    "response.function_call_arguments.done": (ResponsesAnswer._on_arguments_done, "function_call"),
+    "response.custom_tool_call_input.delta": (ResponsesAnswer._on_arguments, "custom_tool_call"),
+    "response.completed": (ResponsesAnswer._on_end, ""),
+    "response.incomplete": (ResponsesAnswer._on_end, ""),
+    "response.failed": (ResponsesAnswer._on_end, ""),
 }
-"""What each event does. All others repeat what these say, or tell how far a hosted tool is."""
+"""What each event does, and to what kind of text, field or item. All others repeat what these say, or tell how far a
+hosted tool is."""
 
 
 def read_usage(said: JsonObject) -> Usage:
@@ -458,8 +438,10 @@ def _place(event: _Event) -> int | str:
     return event.output_index if isinstance(event.output_index, int) else str(event.item_id or "")
 
 
-def _number(index: Json) -> int:
-    return index if isinstance(index, int) else 0
+def _place_in(event: _Event, field: str) -> tuple[str, int]:
+    """Which summary, or which text, of a thought."""
+    number = event.summary_index if field == "summary" else event.content_index
+    return field, number if isinstance(number, int) else 0
 
 
 def _text(value: Json) -> str:
