@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 from .bfcl import NotFetched
+from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
 from .gold import gold_table
 from .http import http_table, prompted_table
@@ -26,6 +27,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "kill": ("kill -9 at random moments", kill_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
+    "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }

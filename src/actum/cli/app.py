@@ -20,13 +20,13 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.errors import ActumError, JournalError, UsageError
-from . import call, chat, demo, dialects, doctor, run, runs, tools, transcode
+from . import approvals, call, chat, demo, dialects, doctor, run, runs, tools, transcode
 from .terminal import Terminal, plain_characters
 
 CANCELLED = 130
 
 
-ORDER = ("demo", "run", "chat", "call", "tools", "runs", "resume", "dialects", "transcode", "doctor")
+ORDER = ("demo", "run", "chat", "call", "tools", "runs", "approvals", "resume", "dialects", "transcode", "doctor")
 """In which the commands are listed: as somebody comes to need them."""
 
 
@@ -72,6 +72,7 @@ app.command()(chat.chat)
 app.command()(call.call)
 app.command()(run.resume)
 app.add_typer(runs.app, name="runs")
+app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
