@@ -20,11 +20,12 @@ from itertools import takewhile
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ActumError, ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
-from .anthropic_messages_decoder import MessagesDecoder
+from .answer_reader import AnswerReader, read_whole
+from .anthropic_messages_decoder import MessagesAnswer
 from .anthropic_messages_encoder import DEFAULT_ID, MessagesEncoder, encode_reply
 from .anthropic_messages_messages import MessageWriter
 from .anthropic_messages_request import decode_request
@@ -99,16 +100,11 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        if not wire.strip():
-            raise ModelGarbled("the endpoint's answer is empty")
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> MessagesDecoder:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> AnswerReader:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return MessagesDecoder(names_of(tools, self.name_pattern))
+        return AnswerReader(MessagesAnswer(names_of(tools, self.name_pattern)))
 
     def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
         """The tools that go out without `strict`, because the API can not be told what they take."""

@@ -18,15 +18,16 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-from ..core.errors import ActumError, ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, Transcript
 from ..core.tool import Tool
+from .answer_reader import AnswerReader, read_whole
 from .base import ApiDecoder
 from .error_answer import ErrorAnswer, error_answer, openai_error
 from .loose import Loose
-from .openai_chat_decoder import ChatDecoder
+from .openai_chat_decoder import ChatAnswer
 from .openai_chat_encoder import ChatEncoder, encode_reply
 from .openai_chat_error import error_of_status
 from .openai_chat_messages import FunctionWriter, ToolWriter
@@ -85,16 +86,11 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        if not wire.strip():
-            raise ModelGarbled("the endpoint's answer is empty")
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
     def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        decoder = ChatDecoder(names_of(tools, self.name_pattern))
+        decoder = AnswerReader(ChatAnswer(names_of(tools, self.name_pattern)))
         return StrictDecoder(decoder, tools) if self.strict else decoder
 
     def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:

@@ -21,16 +21,17 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ActumError, ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
+from .answer_reader import AnswerReader, read_whole
 from .base import ApiDecoder
 from .error_answer import ErrorAnswer, error_answer, openai_error
 from .loose import Loose
 from .openai_chat_error import error_of_status
-from .openai_responses_decoder import ResponsesDecoder
+from .openai_responses_decoder import ResponsesAnswer
 from .openai_responses_encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
 from .openai_responses_messages import ItemWriter
 from .openai_responses_request import decode_request
@@ -80,16 +81,11 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        if not wire.strip():
-            raise ModelGarbled("the endpoint's answer is empty")
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
     def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        decoder = ResponsesDecoder(names_of(tools, self.name_pattern))
+        decoder = AnswerReader(ResponsesAnswer(names_of(tools, self.name_pattern)))
         return StrictDecoder(decoder, tools) if self.strict else decoder
 
     def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:

@@ -169,7 +169,7 @@ class PythonicReader:
             return end
         if found.start() > at:
             self._take(text[at : found.start()])
-            return found.start()
+            at = found.start()
         if found[0] == self._quote and len(self._quote) == 1:
             ends = follows(self._after_string, text, found.end(), closing=closing)
             if isinstance(ends, Waiting):

@@ -23,7 +23,7 @@ from msgspec import Struct
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import Delta
 from ..core.interfaces import Request
-from ..core.json import JsonObject, dumps
+from ..core.json import JsonObject, dumps, whole_text
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
 from .chat_marks import CHATML, ChatMarks
@@ -35,7 +35,6 @@ from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import language_of
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 _FENCE = re.compile(r"\s{0,64}(?:`{3,16}|~{3,16})")
 
@@ -265,7 +264,7 @@ class TaggedReader:
 
     def feed(self, chunk: bytes | str) -> list[Delta]:
         """Take the next piece and return what became certain by it."""
-        self._read(_SURROGATE.sub("\ufffd", chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
+        self._read(whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
         return self._speech.take()
 
     def close(self) -> list[Delta]:
