@@ -1,57 +1,76 @@
-"""Every journal passes the same tests; those of the file come after them."""
+"""Every journal passes the same tests: in memory, in a file, on a server."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
-from collections.abc import AsyncIterator
-from pathlib import Path
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import cast
 
-import msgspec
 import pytest
 
-from actum.call.journal import MemoryJournal
-from actum.call.recording import Recording
+from actum import Agent
 from actum.core.call import ToolResult
-from actum.core.errors import JournalError, UnknownName
+from actum.core.errors import ActumError, Busy, JournalError, UnknownName
 from actum.core.interfaces import Journal
-from actum.core.message import Reply, UserMessage
-from actum.core.record import Answered, Asked, Ended, Entry, Intended, Record, Replied, Settled, Started, verify
-from actum.storage.sqlite import SQLiteJournal
+from actum.core.message import Reply
+from actum.core.record import (
+    Answered,
+    Asked,
+    Compacted,
+    Ended,
+    Forgotten,
+    Intended,
+    Record,
+    Replied,
+    Settled,
+    against_head,
+    verify,
+    verify_ledger,
+)
+from actum.testing import FakeClock, ScriptedModel
+
+from .conftest import Store
+from .records import DONE, REPLIED, started
 
 pytestmark = pytest.mark.row("C7")
 
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def journal(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Journal]:
-    made: Journal = MemoryJournal() if request.param == "memory" else SQLiteJournal(tmp_path / "j" / "journal.db")
-    yield made
-    await made.close()
+KEY = b"sixteen bytes at least"
 
 
-def started(question: str = "hi", conversation: str = "") -> Started:
-    return Started(agent="a", model="m", said=(UserMessage.of(question),), conversation=conversation)
+@pytest.fixture
+def journal(store: Store) -> Journal:
+    return store.open()
 
 
 RECORDS: list[Record] = [
-    started("天气? \u0000 🌧"),
+    started("天气? \u0000 🌧", "c", "ada"),
     Replied("d", Reply.of("x"), 0.25, 0.5),
     Intended(1, 0, 1, "pay", "v", {"n": 2**70, "nested": {"a": [None, True, 1.5, "é"]}}, "key"),
     Settled(1, 0, ToolResult("c", structured={"ok": True}), 0.1),
+    Compacted("so far", 2),
     Ended("done", "bye"),
 ]
 
 
+# Written and read -----------------------------------------------------------------------------------------------------
+
+
 async def test_what_was_appended_is_read_back_in_order(journal: Journal) -> None:
     numbers = [journal.append("r", record) for record in RECORDS]
-    assert numbers == [0, 1, 2, 3, 4]
+    assert numbers == [0, 1, 2, 3, 4, 5]
     entries = await journal.read("r")
     assert [entry.record for entry in entries] == RECORDS
     assert verify(entries) == []
+
+
+async def test_a_run_is_read_on_from_where_a_reader_was(journal: Journal) -> None:
+    for record in RECORDS:
+        journal.append("r", record)
+    whole = await journal.read("r")
+    assert await journal.read("r", after=2) == whole[3:]
+    assert await journal.read("r", after=5) == []
+    assert await journal.read("r", after=99) == []
 
 
 async def test_runs_do_not_mix_however_their_records_interleave(journal: Journal) -> None:
@@ -70,128 +89,193 @@ async def test_a_run_that_is_not_there_reads_as_empty(journal: Journal) -> None:
     assert await journal.read("nobody") == []
 
 
-async def test_the_list_of_runs_follows_the_records(journal: Journal) -> None:
-    journal.append("r1", started("first", "c1"))
-    journal.append("r2", started("second"))
-    journal.append("r1", Asked("q", "answer", "which?"))
-    assert [(run.run_id, run.status) for run in await journal.runs()] == [("r2", "running"), ("r1", "waiting")]
-    journal.append("r1", Answered("q", "answer", "this"))
-    journal.append("r1", Ended("done", "ok"))
-    (only,) = await journal.runs(conversation="c1")
-    assert (only.status, only.question, only.ended is None) == ("done", "first", False)
-    assert len(await journal.runs(limit=1)) == 1
-
-
-async def test_payloads_are_kept_under_their_digest_once(journal: Journal) -> None:
-    journal.keep("abc", b"one")
-    journal.keep("abc", b"one")
-    assert await journal.kept("abc") == b"one"
-    with pytest.raises(UnknownName):
-        await journal.kept("nope")
-
-
 async def test_a_record_before_the_start_of_its_run_is_refused(journal: Journal) -> None:
     with pytest.raises(JournalError, match="begins with Started"):
         journal.append("r", Ended("done"))
     assert await journal.read("r") == []
 
 
-def chain(count: int = 6) -> list[Entry]:
-    journal = MemoryJournal()
+async def test_payloads_are_kept_under_their_digest_once(journal: Journal) -> None:
+    journal.keep("abc", b"one")
+    journal.keep("abc", b"one")
+    assert await journal.kept("abc") == b"one"
     journal.append("r", started())
-    for number in range(count - 1):
-        journal.append("r", Replied(str(number), Reply.of("x")))
-    return list(journal._entries["r"])
-
-
-def test_the_chain_finds_a_changed_payload() -> None:
-    entries = chain()
-    entries[2] = msgspec.structs.replace(entries[2], payload=entries[2].payload.replace(b"x", b"y"))
-    assert verify(entries) == ["entry 2: its payload was changed"]
-
-
-def test_the_chain_finds_a_missing_entry() -> None:
-    entries = chain()
-    del entries[2]
-    assert any("missing" in problem for problem in verify(entries))
-
-
-def test_the_chain_finds_a_changed_time() -> None:
-    entries = chain()
-    entries[2] = msgspec.structs.replace(entries[2], at=entries[2].at + 1)
-    assert verify(entries) == ["entry 2: it does not follow the entry before it"]
-
-
-def test_a_deleted_payload_leaves_the_chain_verifiable() -> None:
-    entries = chain()
-    entries[2] = msgspec.structs.replace(entries[2], payload=b"", salt=b"")
-    assert verify(entries) == []
-
-
-def test_equal_payloads_have_different_digests() -> None:
-    assert chain()[0].digest != chain()[0].digest
-
-
-async def test_a_file_is_read_by_the_next_process_and_its_chain_goes_on(tmp_path: Path) -> None:
-    first = SQLiteJournal(tmp_path / "j.db")
-    first.append("r", started())
-    await first.close()
-    second = SQLiteJournal(tmp_path / "j.db")
-    assert second.append("r", Ended("done")) == 1
-    assert verify(await second.read("r")) == []
-    await second.close()
-
-
-KILLED = """
-import asyncio, os, signal, sys
-from actum.core.message import UserMessage, Reply
-from actum.core.record import Replied, Started
-from actum.storage.sqlite import SQLiteJournal
-async def main():
-    journal = SQLiteJournal(sys.argv[1])
-    journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
-    for n in range(20):
-        journal.append("r", Replied(str(n), Reply.of("x")))
     await journal.sync("r")
-    os.kill(os.getpid(), signal.SIGKILL)
-asyncio.run(main())
-"""
+    assert await journal.kept("abc") == b"one"
+    with pytest.raises(UnknownName):
+        await journal.kept("nope")
 
 
-async def test_what_was_synced_survives_kill_9(tmp_path: Path) -> None:
-    path = tmp_path / "j.db"
-    process = await asyncio.to_thread(subprocess.run, [sys.executable, "-c", KILLED, str(path)], env={**os.environ})
-    assert process.returncode == -signal.SIGKILL
-    journal = SQLiteJournal(path)
+# The list of runs -----------------------------------------------------------------------------------------------------
+
+
+async def test_the_list_of_runs_follows_the_records(journal: Journal) -> None:
+    journal.append("r1", started("first", "c1", "ada"))
+    journal.append("r2", started("second"))
+    journal.append("r1", Asked("q", "answer", "which?"))
+    assert [(run.run_id, run.status) for run in await journal.runs()] == [("r2", "running"), ("r1", "waiting")]
+    journal.append("r1", Answered("q", "answer", "this"))
+    journal.append("r1", Ended("done", "ok"))
+    (only,) = await journal.runs(conversation="c1")
+    assert (only.status, only.question, only.principal, only.ended is None) == ("done", "first", "ada", False)
+
+
+async def test_runs_are_found_by_conversation_principal_and_time(store: Store) -> None:
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    for number, (conversation, principal) in enumerate([("c", "ada"), ("c", "bob"), ("d", "ada"), ("", "")]):
+        journal.append(f"r{number}", started("q", conversation, principal))
+        clock.advance(10)
+
+    async def found(**wanted: str | float) -> list[str]:
+        return [run.run_id for run in await journal.runs(**wanted)]  # type: ignore[arg-type]  # some of its arguments
+
+    assert await found() == ["r3", "r2", "r1", "r0"]
+    assert await found(conversation="c") == ["r1", "r0"]
+    assert await found(principal="ada") == ["r2", "r0"]
+    assert await found(conversation="c", principal="ada") == ["r0"]
+    assert await found(since=1_000_010.0, until=1_000_030.0) == ["r2", "r1"]
+    assert await found(since=0.0, limit=1) == ["r3"]
+    assert await found(limit=10**30) == ["r3", "r2", "r1", "r0"]
+    assert [run.run_id for run in await journal.runs(limit=None)] == ["r3", "r2", "r1", "r0"]
+
+
+async def test_a_clock_that_jumps_back_reorders_nothing(store: Store) -> None:
+    clock = FakeClock()
+    journal = store.open(clock=clock)
+    journal.append("before", started("q", "c"))
+    clock.advance(-3600)
+    journal.append("before", REPLIED)
+    journal.append("after", started("q", "c"))
+    entries = await journal.read("before")
+    assert ([entry.number for entry in entries], verify(entries)) == ([0, 1], [])
+    assert entries[1].at < entries[0].at
+    assert [run.run_id for run in await journal.runs(conversation="c")] == ["after", "before"]
+
+
+# Claims ---------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_claim_is_held_by_one_at_a_time(journal: Journal) -> None:
+    async with journal.claim("r"):
+        with pytest.raises(Busy, match="run 'r' is under way"):
+            async with journal.claim("r"):
+                pass
+        async with journal.claim("conversation:c"), journal.claim("another"):
+            assert await journal.driven(["r", "another", "third"]) == {"r", "another"}
+    async with journal.claim("r"):
+        assert await journal.driven(["r", "another"]) == {"r"}
+    assert await journal.driven(["r"]) == set()
+    assert await journal.driven([]) == set()
+
+
+async def test_a_claim_ends_with_its_block_however_that_ends(journal: Journal) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with journal.claim("r"):
+            raise ZeroDivisionError
+    waits = asyncio.Event()
+
+    async def hold() -> None:
+        async with journal.claim("r"):
+            waits.set()
+            await asyncio.Event().wait()
+
+    holder = asyncio.create_task(hold())
+    await waits.wait()
+    holder.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await holder
+    async with journal.claim("r"):
+        pass
+
+
+async def test_a_claim_that_is_given_up_while_it_is_taken_is_not_held(journal: Journal) -> None:
+    async def hold() -> None:
+        async with journal.claim("r"):
+            pass
+
+    for _ in range(3):
+        holder = asyncio.create_task(hold())
+        await asyncio.sleep(0)
+        holder.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await holder
+    async with journal.claim("r"):
+        pass
+
+
+# Forgetting and signing -----------------------------------------------------------------------------------------------
+
+
+async def test_a_run_that_is_forgotten_says_nothing_and_its_chain_still_checks(journal: Journal) -> None:
+    for record in RECORDS:
+        journal.append("r", record)
+    journal.append("other", started("kept"))
+    assert await journal.forget("r", by="ada", reason="asked for it") == 6
     entries = await journal.read("r")
-    assert (len(entries), verify(entries)) == (21, [])
-    assert Recording(entries).beginning().agent == "a"
-    await journal.close()
+    assert verify(entries) == []
+    assert [entry.payload + entry.salt for entry in entries[:-1]] == [b""] * 6
+    assert entries[-1].record == Forgotten("ada", "asked for it")
+    other, run = await journal.runs()
+    assert (run.status, run.question, run.conversation, run.principal) == ("forgotten", "", "", "")
+    assert other.question == "kept"
+    assert await journal.forget("r") == 1
+    assert verify(await journal.read("r")) == []
 
 
-async def test_many_writers_share_their_commits(tmp_path: Path) -> None:
-    journal = SQLiteJournal(tmp_path / "j.db")
-
-    async def write(run: str) -> None:
-        journal.append(run, started())
-        await journal.sync("r")
-
-    await asyncio.gather(*(write(f"r{n}") for n in range(64)))
-    assert len(await journal.runs(limit=100)) == 64
-    await journal.close()
+async def test_a_run_is_not_forgotten_while_it_is_driven(journal: Journal) -> None:
+    journal.append("r", started())
+    async with journal.claim("r"):
+        with pytest.raises(Busy):
+            await journal.forget("r")
+    with pytest.raises(UnknownName, match="no run 'nobody'"):
+        await journal.forget("nobody")
+    assert len(await journal.read("r")) == 1
 
 
-def test_a_file_that_is_no_journal_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("not a database, just some words that are long enough to be read as a header " * 5)
-    with pytest.raises(JournalError, match="can not open the journal"):
-        SQLiteJournal(path)
+async def test_heads_are_signed_whenever_a_run_ends_or_pauses(store: Store) -> None:
+    journal = store.open(key=KEY)
+    journal.append("a", started())
+    journal.append("b", started())
+    journal.append("b", Ended("paused"))
+    journal.append("a", DONE)
+    journal.append("b", Answered("q", "answer"))
+    journal.append("b", DONE)
+    await journal.forget("a")
+    heads = await journal.heads()
+    assert [(head.run_id, head.number) for head in heads] == [("b", 1), ("a", 1), ("b", 3), ("a", 2)]
+    assert verify_ledger(heads, KEY) == []
+    assert verify_ledger(heads, b"another key")
+    assert verify_ledger([heads[0], *heads[2:]], KEY)
+    entries = {run: await journal.read(run) for run in ("a", "b")}
+    assert [problem for head in heads for problem in against_head(entries[head.run_id], head)] == []
+    assert against_head(entries["b"][:3], heads[2]) == [
+        "run b was cut: entry 3 was there when its head was taken, and is gone"
+    ]
 
 
-def test_a_file_of_a_newer_version_is_refused_in_a_sentence(tmp_path: Path) -> None:
-    path = tmp_path / "j.db"
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version=99")
-    connection.close()
-    with pytest.raises(JournalError, match="update actum"):
-        SQLiteJournal(path)
+async def test_without_a_key_nothing_is_signed(journal: Journal) -> None:
+    journal.append("r", started())
+    journal.append("r", DONE)
+    assert await journal.heads() == []
+
+
+# With an agent -----------------------------------------------------------------------------------------------------
+
+
+Asking = Callable[[Agent], Awaitable[object]]
+BAD_IDS: dict[str, Asking] = {
+    "resume by half a surrogate pair": lambda agent: agent.resume("\ud800"),
+    "resume by a number": lambda agent: agent.resume(cast(str, 7.5j)),
+    "a conversation that is a number": lambda agent: agent.run("x", conversation=cast(str, 7.5j)),
+    "read by half a surrogate pair": lambda agent: agent.journal.read("\ud800"),
+    "read by what is no text": lambda agent: agent.journal.read(cast(str, 7.5j)),
+}
+
+
+@pytest.mark.parametrize("ask", BAD_IDS.values(), ids=BAD_IDS.keys())
+async def test_a_bad_id_is_refused_and_breaks_nothing_for_others(shared: Store, ask: Asking) -> None:
+    agent = Agent(ScriptedModel(lambda request: "Hi."), journal=shared.open())
+    with pytest.raises(ActumError):
+        await ask(agent)
+    assert (await agent.run("Hi")).text == "Hi."

@@ -108,7 +108,7 @@ class MemoryJournal:
         async with self.claim(run_id):
             entries = self._entries[run_id]
             told = sum(1 for entry in entries if entry.payload)
-            entries[:] = [msgspec.structs.replace(entry, payload=b"") for entry in entries]
+            entries[:] = [msgspec.structs.replace(entry, payload=b"", salt=b"") for entry in entries]
             self.append(run_id, Forgotten(by, reason))
             return told
 

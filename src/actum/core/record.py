@@ -231,7 +231,7 @@ class Entry(Struct, frozen=True):
         number: its place in the run, from 0.
         at: seconds since 1970 when it was written.
         payload: the record's bytes; empty when they were deleted.
-        salt: 16 random bytes.
+        salt: 16 random bytes; empty when the payload was deleted, which could be guessed with it.
         digest: SHA-256 over salt and payload.
         head: SHA-256 over the previous head, number, time and digest.
     """

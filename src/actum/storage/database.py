@@ -1,0 +1,77 @@
+"""What a journal needs of a database: the small part that SQLite and PostgreSQL do each in its own way.
+
+All of it blocks. It is called by one thread at a time: by the journal's writer, once it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+Row = tuple[object, ...]
+
+
+class Database(Protocol):
+    """A database with one connection, in the words that a journal uses.
+
+    Attributes:
+        name: what to call it in an error; holds no password.
+        conflict: the exception of a row that is there already.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def conflict(self) -> type[Exception]: ...
+
+    def begin(self, *, writes: bool, durable: bool) -> None:
+        """Begin a transaction; connect again if that is needed.
+
+        Args:
+            writes: whether it is going to change anything.
+            durable: whether it must have survived a loss of power when `commit` returns.
+        """
+
+    def commit(self) -> None:
+        """End the transaction. When it raises because the connection was lost, nobody knows whether it happened."""
+
+    def rollback(self) -> None:
+        """Undo the transaction, if one is open. Never raises."""
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
+        """Run one SQL statement with `?` for its values, and return its rows."""
+
+    def lock(self) -> None:
+        """Until this transaction ends, no other process does what is done behind `lock`."""
+
+    def flush(self) -> None:
+        """Make this transaction, which wrote nothing, take to the disk what was committed before it."""
+
+    def version(self) -> int:
+        """How many migrations were made; 0 for an empty database.
+
+        Raises:
+            JournalError: it belongs to something else.
+        """
+
+    def set_version(self, version: int) -> None:
+        """Write down how many migrations were made."""
+
+    def is_outage(self, error: Exception) -> bool:
+        """Whether nothing else would work now either, so that there is no use in trying job by job."""
+
+    def scrub(self) -> None:
+        """Outside of a transaction: get rid of copies of what was deleted, as far as the database can."""
+
+    def take(self, name: str) -> bool:
+        """Claim a name until `release`, or until this process dies; False when another process has it."""
+
+    def release(self, name: str) -> None:
+        """Give up a claim; one that is not held, or was lost with its connection, is no error."""
+
+    def taken(self, names: Sequence[str]) -> set[str]:
+        """Those of these names that another process has claimed."""
+
+    def close(self) -> None:
+        """Let go of it."""

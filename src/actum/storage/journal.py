@@ -1,0 +1,259 @@
+"""The journal in a database: what SQLite and PostgreSQL have in common.
+
+`append` seals the entry at once and hands it to the writer's thread; `sync` waits until the disk has it. An entry that
+nobody waits for survives the end of the process as soon as it is written, and a loss of power as soon as a later one
+does. Claims are the database's own locks, which end with the process; should two processes drive one run all the same,
+the number of an entry, unique within its run, lets only one of them write.
+
+Knows nothing of what the records mean, but for the line of each run in the list of runs and the signed heads, both
+written in the same transaction. What `forget` leaves on the disk depends on the database: see there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+
+from ..core.claim import Claims, busy
+from ..core.errors import UnknownName
+from ..core.record import (
+    GENESIS,
+    Ended,
+    Entry,
+    Forgotten,
+    Head,
+    Record,
+    RunSummary,
+    Started,
+    Telling,
+    seal,
+    sign,
+    summarize,
+)
+from .database import Database, Row
+from .migrations import Migrations, migrate
+from .writer import Writer
+
+_LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal"
+"""The columns of a run's line, named as the fields of `RunSummary`."""
+
+
+class DatabaseJournal:
+    """A `Journal` in a database.
+
+    Args:
+        database: the database, connected.
+        migrations: how its tables come to be.
+        now: where the time of an entry comes from, in seconds since 1970.
+        key: the secret with which heads are signed; None to sign none.
+
+    Raises:
+        JournalError: a newer version made the database, or it belongs to something else.
+    """
+
+    def __init__(
+        self, database: Database, migrations: Migrations, *, now: Callable[[], float], key: bytes | None
+    ) -> None:
+        try:
+            migrate(database, migrations)
+        except BaseException:
+            database.close()
+            raise
+        self._now = now
+        self._key = key
+        self._next: dict[str, tuple[int, bytes]] = {}
+        self._kept: set[str] = set()
+        self._to_keep: dict[str, bytes] = {}
+        self._claims = Claims()
+        self._writer = Writer(database)
+
+    @property
+    def name(self) -> str:
+        """What to call it: a path, or an address without its password."""
+        return self._writer.name
+
+    def append(self, run_id: str, record: Record) -> int:
+        self._writer.check(run_id)
+        if run_id in self._next:
+            number, head = self._next[run_id]
+        elif isinstance(record, Started):
+            number, head = 0, GENESIS
+        else:
+            number, head = self._writer.ask_now(lambda database: _next(database, run_id))
+        entry = seal(record, number, self._now(), head)
+        to_keep, self._to_keep = self._to_keep, {}
+
+        def write(database: Database) -> None:
+            for digest, payload in to_keep.items():
+                database.execute("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, payload))
+            self._write(database, run_id, record, entry)
+
+        def tell(error: Exception | None) -> None:
+            if error is not None:
+                self._kept.difference_update(to_keep)
+
+        self._writer.put(write, run_id, tell)
+        if isinstance(record, Ended):  # the run may go on in another process
+            self._next.pop(run_id, None)
+        else:
+            self._next[run_id] = (number + 1, entry.head)
+        return number
+
+    @asynccontextmanager
+    async def claim(self, name: str) -> AsyncIterator[None]:
+        with self._claims.hold(name):
+            try:
+                if not await self._writer.ask(lambda database: database.take(name), aside=True):
+                    raise busy(name)
+                self._next.pop(name, None)
+                self._writer.pardon(name)
+                yield
+            finally:  # also when it was cancelled while it was being taken; behind all that was written meanwhile
+                self._next.pop(name, None)
+                if not self._writer.closed:  # closing drops all claims
+                    await self._writer.ask(lambda database: database.release(name), aside=True)
+
+    async def driven(self, run_ids: Sequence[str]) -> set[str]:
+        here = self._claims.held(run_ids)
+        others = [run_id for run_id in run_ids if run_id not in here]
+        return here | await self._writer.ask(lambda database: database.taken(others), aside=True)
+
+    async def sync(self, run_id: str) -> None:
+        await self._writer.sync(run_id)
+
+    def keep(self, digest: str, payload: bytes) -> None:
+        """Written with the next record, which is the one that refers to it: both are there or neither."""
+        self._writer.check()
+        if digest not in self._kept:
+            self._kept.add(digest)
+            self._to_keep[digest] = payload
+
+    async def kept(self, digest: str) -> bytes:
+        query = "SELECT payload FROM kept WHERE digest = ?"
+        rows = await self._writer.ask(lambda database: database.execute(query, (digest,)))
+        if rows:
+            return _bytes(rows[0][0])
+        if digest in self._to_keep:
+            return self._to_keep[digest]
+        raise UnknownName(f"the journal {self.name} keeps nothing under {digest}")
+
+    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+        query = """SELECT number, at, payload, salt, digest, head FROM entries
+            WHERE run_id = ? AND number > ? ORDER BY number"""
+        rows = await self._writer.ask(lambda database: database.execute(query, (run_id, after)))
+        entries = [Entry(*row) for row in rows]  # type: ignore[arg-type]  # columns and fields are the same
+        if entries and run_id not in self._next and self._claims.held((run_id,)):
+            self._next[run_id] = (entries[-1].number + 1, entries[-1].head)
+        return entries
+
+    async def runs(
+        self,
+        *,
+        conversation: str = "",
+        principal: str = "",
+        since: float | None = None,
+        until: float | None = None,
+        limit: int | None = 50,
+    ) -> list[RunSummary]:
+        asked = {
+            "conversation = ?": conversation or None,
+            "principal = ?": principal or None,
+            "started >= ?": since,
+            "started < ?": until,
+        }
+        told = {condition: value for condition, value in asked.items() if value is not None}
+        where = f"WHERE {' AND '.join(told)}" if told else ""
+        at_most = "" if limit is None else f"LIMIT {min(int(limit), 2**63 - 1)}"
+        query = f"SELECT {_LINE} FROM runs {where} ORDER BY place DESC {at_most}"
+        rows = await self._writer.ask(lambda database: database.execute(query, tuple(told.values())))
+        return [_summary(row) for row in rows]
+
+    async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
+        record = Forgotten(by, reason)
+
+        def write(database: Database) -> int:
+            number, head = _next(database, run_id)
+            if not number:
+                raise UnknownName(f"there is no run {run_id!r} in this journal")
+            ((count,),) = database.execute(
+                "SELECT count(*) FROM entries WHERE run_id = ? AND length(payload) > 0", (run_id,)
+            )
+            database.execute("UPDATE entries SET payload = ?, salt = ? WHERE run_id = ?", (b"", b"", run_id))
+            self._write(database, run_id, record, seal(record, number, self._now(), head))
+            assert isinstance(count, int)
+            return count
+
+        async with self.claim(run_id):
+            deleted = await self._writer.ask(write, writes=True, durable=True)
+            await self._writer.ask(lambda database: database.scrub(), aside=True)
+            return deleted
+
+    async def heads(self) -> list[Head]:
+        query = "SELECT run_id, number, head, signature FROM heads ORDER BY place"
+        rows = await self._writer.ask(lambda database: database.execute(query))
+        return [Head(*row) for row in rows]  # type: ignore[arg-type]  # columns and fields are the same
+
+    async def close(self) -> None:
+        """Write what is left and let go of the database.
+
+        Raises:
+            JournalError: something could not be written.
+        """
+        await self._writer.close()
+
+    def _write(self, database: Database, run_id: str, record: Record, entry: Entry) -> None:
+        """Write an entry, and with it what follows from it: the run's line, a signed head."""
+        signs = self._key is not None and isinstance(record, Ended | Forgotten)
+        if signs:
+            database.lock()
+        kind = str(record.__struct_config__.tag)
+        row = (run_id, entry.number, entry.at, kind, entry.payload, entry.salt, entry.digest, entry.head)
+        database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        if isinstance(record, Telling):
+            _tell(database, run_id, record, entry.at)
+        if signs and self._key is not None:
+            _sign(database, self._key, run_id, entry)
+
+
+def _next(database: Database, run_id: str) -> tuple[int, bytes]:
+    """Number of a run's next entry, and the head that it follows."""
+    query = "SELECT number, head FROM entries WHERE run_id = ? ORDER BY number DESC LIMIT 1"
+    for number, head in database.execute(query, (run_id,)):
+        assert isinstance(number, int)
+        return number + 1, _bytes(head)
+    return 0, GENESIS
+
+
+def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
+    """Write the run's line in the list of runs."""
+    rows = database.execute(f"SELECT {_LINE} FROM runs WHERE run_id = ?", (run_id,))
+    line = summarize(run_id, _summary(rows[0]) if rows else None, record, at)
+    names = _LINE.split(", ")
+    # No text of PostgreSQL holds a NUL; this one is for people, the record has the user's words as they are.
+    values = [
+        value.replace("\0", "\ufffd") if (value := getattr(line, name)) and name == "question" else value
+        for name in names
+    ]
+    if rows:
+        assigned = ", ".join(f"{name} = ?" for name in names)
+        database.execute(f"UPDATE runs SET {assigned} WHERE run_id = ?", (*values, run_id))
+    else:
+        database.execute(f"INSERT INTO runs ({_LINE}) VALUES ({', '.join('?' * len(names))})", values)
+
+
+def _sign(database: Database, key: bytes, run_id: str, entry: Entry) -> None:
+    rows = database.execute("SELECT signature FROM heads ORDER BY place DESC LIMIT 1")
+    line = sign(key, _bytes(rows[0][0]) if rows else GENESIS, run_id, entry.number, entry.head)
+    database.execute(
+        "INSERT INTO heads (run_id, number, head, signature) VALUES (?, ?, ?, ?)",
+        (run_id, entry.number, entry.head, line.signature),
+    )
+
+
+def _summary(row: Row) -> RunSummary:
+    return RunSummary(**dict(zip(_LINE.split(", "), row, strict=True)))  # type: ignore[arg-type]  # as above
+
+
+def _bytes(value: object) -> bytes:
+    assert isinstance(value, bytes)
+    return value

@@ -1,0 +1,105 @@
+"""The tables of a journal, and how a database of an older version comes to have them.
+
+Each tuple of a list brings a database from one schema to the next; the database counts those that were made. What
+stands here was run on somebody's record: it is added to, and never changed.
+"""
+
+from __future__ import annotations
+
+from ..core.errors import JournalError
+from .database import Database
+
+Migrations = tuple[tuple[str, ...], ...]
+
+SQLITE: Migrations = (
+    (
+        """CREATE TABLE entries (
+            run_id TEXT NOT NULL, number INTEGER NOT NULL, at REAL NOT NULL, kind TEXT NOT NULL,
+            payload BLOB NOT NULL, salt BLOB NOT NULL, digest BLOB NOT NULL, head BLOB NOT NULL,
+            PRIMARY KEY (run_id, number)
+        )""",
+        """CREATE TABLE runs (
+            run_id TEXT PRIMARY KEY, status TEXT NOT NULL, started REAL NOT NULL, ended REAL, agent TEXT NOT NULL,
+            model TEXT NOT NULL, question TEXT NOT NULL, conversation TEXT NOT NULL, parent TEXT NOT NULL
+        )""",
+        "CREATE INDEX runs_by_conversation ON runs (conversation, started)",
+        "CREATE INDEX runs_by_start ON runs (started)",
+        "CREATE TABLE kept (digest TEXT PRIMARY KEY, payload BLOB NOT NULL)",
+    ),
+    (
+        # A place of their own: VACUUM may renumber the hidden one, and a clock that jumps back must not reorder runs.
+        """CREATE TABLE runs_2 (
+            place INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, status TEXT NOT NULL, started REAL NOT NULL,
+            ended REAL, agent TEXT NOT NULL, model TEXT NOT NULL, question TEXT NOT NULL, conversation TEXT NOT NULL,
+            parent TEXT NOT NULL, principal TEXT NOT NULL
+        )""",
+        """INSERT INTO runs_2 (
+                run_id, status, started, ended, agent, model, question, conversation, parent, principal)
+            SELECT run_id, status, started, ended, agent, model, question, conversation, parent, coalesce((
+                SELECT CASE WHEN json_valid(CAST(payload AS TEXT))
+                    THEN json_extract(CAST(payload AS TEXT), '$.principal') END
+                FROM entries WHERE entries.run_id = runs.run_id AND number = 0), '')
+            FROM runs ORDER BY rowid""",
+        "DROP TABLE runs",
+        "ALTER TABLE runs_2 RENAME TO runs",
+        "CREATE INDEX runs_by_conversation ON runs (conversation)",
+        "CREATE INDEX runs_by_principal ON runs (principal)",
+        "CREATE INDEX runs_by_start ON runs (started)",
+        """CREATE TABLE heads (
+            place INTEGER PRIMARY KEY, run_id TEXT NOT NULL, number INTEGER NOT NULL, head BLOB NOT NULL,
+            signature BLOB NOT NULL
+        )""",
+    ),
+)
+
+POSTGRES: Migrations = (
+    (
+        "CREATE SCHEMA IF NOT EXISTS actum",
+        "CREATE TABLE version (version BIGINT NOT NULL)",
+        "INSERT INTO version VALUES (0)",
+        """CREATE TABLE entries (
+            run_id TEXT NOT NULL, number BIGINT NOT NULL, at DOUBLE PRECISION NOT NULL, kind TEXT NOT NULL,
+            payload BYTEA NOT NULL, salt BYTEA NOT NULL, digest BYTEA NOT NULL, head BYTEA NOT NULL,
+            PRIMARY KEY (run_id, number)
+        )""",
+        """CREATE TABLE runs (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, status TEXT NOT NULL,
+            started DOUBLE PRECISION NOT NULL, ended DOUBLE PRECISION, agent TEXT NOT NULL, model TEXT NOT NULL,
+            question TEXT NOT NULL, conversation TEXT NOT NULL, parent TEXT NOT NULL, principal TEXT NOT NULL
+        )""",
+        "CREATE INDEX runs_by_conversation ON runs (conversation, place)",
+        "CREATE INDEX runs_by_principal ON runs (principal, place)",
+        "CREATE INDEX runs_by_start ON runs (started)",
+        "CREATE TABLE kept (digest TEXT PRIMARY KEY, payload BYTEA NOT NULL)",
+        """CREATE TABLE heads (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL, number BIGINT NOT NULL,
+            head BYTEA NOT NULL, signature BYTEA NOT NULL
+        )""",
+    ),
+)
+
+
+def migrate(database: Database, migrations: Migrations) -> None:
+    """Bring a database to this version's schema, all of it or nothing; one process does it while others wait.
+
+    Raises:
+        JournalError: a newer version made it.
+    """
+    if database.version() == len(migrations):
+        return
+    database.begin(writes=True, durable=True)
+    try:
+        database.lock()
+        version = database.version()
+        if version > len(migrations):
+            raise JournalError(
+                f"the journal {database.name} was written by a newer actum (schema {version}): update actum"
+            )
+        for migration in migrations[version:]:
+            for statement in migration:
+                database.execute(statement)
+        database.set_version(len(migrations))
+        database.commit()
+    except BaseException:
+        database.rollback()
+        raise

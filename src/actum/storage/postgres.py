@@ -1,0 +1,240 @@
+"""The journal in PostgreSQL: one record for the runs of many machines.
+
+The tables lie in the schema `actum` of the database that the address names; whoever opens it first needs the right to
+create that schema. What somebody waits for with `sync` is committed with the server's `synchronous_commit`, or `on`
+where that is off; everything else with `off`.
+
+Claims are advisory locks of a session of their own, so a journal has two connections. The server drops them when the
+process or its connection ends; of a machine that is gone it hears within half a minute (`tcp_keepalives`). When the
+connection is lost and another process takes a claim before it is back, the number of an entry is the fence. A pooler
+that shares sessions between clients (PgBouncer by transaction or statement) can not be in between.
+
+After the server was away the next transaction connects again. What was being committed when it went may be written or
+not: its runs fail, and tell when they are claimed and read anew.
+
+What `forget` leaves: the old row until the table is vacuumed and its place used again, and the server's log of changes,
+archives, replicas and backups.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ..core.errors import JournalError, UsageError
+from .database import Row
+from .journal import DatabaseJournal
+from .migrations import POSTGRES
+
+if TYPE_CHECKING:
+    import psycopg
+
+SCHEMES = ("postgresql://", "postgres://")
+CONNECT_S = 10
+WAIT_S = 30
+
+_SESSION = "; ".join(
+    f"SET {name} TO {value}"
+    for name, value in {
+        "search_path": "actum",
+        "lock_timeout": f"'{WAIT_S}s'",
+        "idle_in_transaction_session_timeout": f"'{WAIT_S}s'",  # one that was stopped midway stops no others
+        "tcp_keepalives_idle": 10,
+        "tcp_keepalives_interval": 5,
+        "tcp_keepalives_count": 3,
+    }.items()
+)
+_LOCK = int.from_bytes(b"actum", "big")
+"""The advisory lock behind which heads are signed and tables made. Claims are hashes; it is none of theirs."""
+
+
+class PostgresJournal(DatabaseJournal):
+    """A `Journal` in a PostgreSQL database.
+
+    Args:
+        url: `postgresql://user@host:port/database`. A password is better kept in `~/.pgpass` or `PGPASSWORD`; one that
+            stands here is never shown.
+        now: where the time of an entry comes from, in seconds since 1970.
+        key: the secret with which heads are signed; None to sign none.
+
+    Raises:
+        UsageError: psycopg is not installed.
+        JournalError: the server can not be reached, or the schema was written by a newer version.
+    """
+
+    def __init__(self, url: str, *, now: Callable[[], float] = time.time, key: bytes | None = None) -> None:
+        database = PostgresDatabase(url)
+        try:
+            super().__init__(database, POSTGRES, now=now, key=key)
+        except database.failure as error:
+            raise JournalError(f"can not open the journal {database.name}: {_line(error)}") from error
+
+
+class PostgresDatabase:
+    """A `Database` on a PostgreSQL server.
+
+    Raises:
+        UsageError: psycopg is not installed.
+        JournalError: the server can not be reached.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg  # noqa: PLC0415  # an extra, and 0.1 s that only those who use it should wait
+        except ImportError:
+            raise UsageError("a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'") from None
+        self.name = address(url)
+        self.conflict: type[Exception] = psycopg.errors.UniqueViolation
+        self.failure = psycopg.Error
+        self._lost = psycopg.OperationalError
+        try:
+            told = psycopg.conninfo.conninfo_to_dict(url)
+        except psycopg.ProgrammingError:  # its message may quote the password
+            raise JournalError(f"can not open the journal {self.name}: this address is not well-formed") from None
+        self._password = str(told.get("password") or "")
+        defaults: dict[str, str | int] = {"connect_timeout": CONNECT_S, "application_name": "actum"}
+        target = psycopg.conninfo.make_conninfo(url, **(defaults | told))
+        self._make = partial(psycopg.connect, target, autocommit=True)
+        self._held: set[str] = set()
+        self._claims: psycopg.Connection | None = None
+        self._connection = self._connect()
+        ((level,),) = self._connection.execute("SHOW synchronous_commit").fetchall()
+        self._durable = "on" if level == "off" else level
+
+    def begin(self, *, writes: bool, durable: bool) -> None:
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        if writes:
+            begin += f"; SET LOCAL synchronous_commit TO {self._durable if durable else 'off'}"
+        if not self._connection.closed:
+            try:
+                self._connection.execute(begin)
+                return
+            except self._lost:
+                if not self._connection.closed:
+                    raise
+        self._connection = self._connect()
+        if self._held:
+            self._restore_claims()
+        self._connection.execute(begin)
+
+    def commit(self) -> None:
+        self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        try:
+            self._connection.rollback()
+        except self.failure:
+            self._connection.close()  # `begin` makes a new one
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
+        cursor = self._connection.execute(statement.replace("?", "%s"), values or None)
+        return cursor.fetchall() if cursor.description else []
+
+    def lock(self) -> None:
+        self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+
+    def flush(self) -> None:
+        # A commit waits for the disk only when its transaction has written something to the log.
+        self._connection.execute("SELECT pg_logical_emit_message(true, 'actum', 'sync')")
+
+    def version(self) -> int:
+        ((made,),) = self._connection.execute("SELECT to_regclass('actum.version') IS NOT NULL").fetchall()
+        if not made:
+            return 0
+        ((version,),) = self._connection.execute("SELECT version FROM actum.version").fetchall()
+        return int(version)
+
+    def set_version(self, version: int) -> None:
+        self._connection.execute("UPDATE actum.version SET version = %s", (version,))
+
+    def is_outage(self, error: Exception) -> bool:
+        return bool(self._connection.closed)
+
+    def scrub(self) -> None:
+        """Copies of old rows are the server's; see the top of this file."""
+
+    def take(self, name: str) -> bool:
+        ((taken,),) = self._ask_of_claims("SELECT pg_try_advisory_lock(%s)", _key(name))
+        if taken:
+            self._held.add(name)
+        return bool(taken)
+
+    def release(self, name: str) -> None:
+        if name not in self._held:
+            return
+        self._held.discard(name)
+        if self._claims is not None:
+            with contextlib.suppress(self._lost):  # the server drops it with the connection
+                self._claims.execute("SELECT pg_advisory_unlock(%s)", (_key(name),))
+
+    def taken(self, names: Sequence[str]) -> set[str]:
+        if not names:
+            return set()
+        by_key = {_key(name): name for name in names}
+        query = """SELECT classid::bigint << 32 | objid::bigint FROM pg_locks
+            WHERE locktype = 'advisory' AND objsubid = 1 AND granted
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND classid::bigint << 32 | objid::bigint = ANY(%s)"""
+        locked = self._ask_of_claims(query, list(by_key))
+        return {name for key, name in by_key.items() if (key,) in locked}
+
+    def close(self) -> None:
+        self._connection.close()
+        if self._claims is not None:
+            self._claims.close()
+
+    def _ask_of_claims(self, query: str, value: int | list[int]) -> list[Row]:
+        """Ask the connection that holds the claims; once more on a new one, when it turns out to be lost."""
+        if self._claims is not None and not self._claims.closed:
+            try:
+                return self._claims.execute(query, (value,)).fetchall()
+            except self._lost:
+                if not self._claims.closed:
+                    raise
+        claims = self._restore_claims()
+        return claims.execute(query, (value,)).fetchall()
+
+    def _restore_claims(self) -> psycopg.Connection:
+        """Connect anew and take what was held. One that another process has by now is its own: see `_held` no more."""
+        if self._claims is not None:
+            self._claims.close()
+        self._claims = self._connect()
+        for name in list(self._held):
+            ((taken,),) = self._claims.execute("SELECT pg_try_advisory_lock(%s)", (_key(name),)).fetchall()
+            if not taken:
+                self._held.discard(name)
+        return self._claims
+
+    def _connect(self) -> psycopg.Connection:
+        try:
+            connection = self._make()
+            connection.execute(_SESSION)
+        except self.failure as error:
+            told = _line(error)
+            told = told.replace(self._password, "***") if self._password else told
+            raise JournalError(f"can not open the journal {self.name}: {told}") from None
+        return connection
+
+
+def address(url: str) -> str:
+    """A journal's address as it may be shown: without the password, and without what stands behind `?`.
+
+    >>> address("postgresql://ann:secret@host:5432/runs?sslmode=require")
+    'postgresql://ann@host:5432/runs'
+    """
+    scheme, _, rest = url.partition("://")
+    who, at, where = rest.rpartition("@")  # the last one, wherever it stands: a password may not be well-formed
+    return f"{scheme}://{who.partition(':')[0]}{at}{where.partition('?')[0]}"
+
+
+def _key(name: str) -> int:
+    """The advisory lock of a claim: 63 bits of a hash, for the key is signed."""
+    return int.from_bytes(hashlib.sha256(f"actum claim {name}".encode()).digest()[:8], "big") >> 1
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

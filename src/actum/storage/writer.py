@@ -1,0 +1,250 @@
+"""The one thread that touches a journal's database, in the order in which it was asked.
+
+It does whatever has come together in one transaction, so that writers who wait at the same time share one flush of the
+disk (group commit). A transaction that failed is done again job by job, so that what is wrong with one job is told to
+its owner and to nobody else.
+
+A run whose record could not be written is *failed*: nothing more of it is written and everybody who asks hears of it,
+until somebody claims the run anew and reads what is there. What nobody waits for (`put`) fails its run likewise, so it
+is never lost in silence.
+
+Knows nothing of records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from msgspec import Struct
+
+from ..core.errors import ActumError, JournalError
+from .database import Database
+
+T = TypeVar("T")
+
+
+class Job(Struct, eq=False):
+    """Something for the thread to do.
+
+    Attributes:
+        work: what to do; None to wait for what was given before. It may be done twice: the first time is undone then.
+        tell: is told that it is done, or why it is not.
+        run_id: the run that fails with it; empty for none.
+        writes: whether it changes anything.
+        durable: whether it is done only when it would survive a loss of power, with all that was given before.
+        aside: whether it is no part of a transaction; it is done after those that were given before.
+    """
+
+    work: Callable[[Database], None] | None
+    tell: Callable[[Exception | None], None]
+    run_id: str = ""
+    writes: bool = False
+    durable: bool = False
+    aside: bool = False
+
+
+class Writer:
+    """The thread, and what waits for it.
+
+    Args:
+        database: what it works on; nobody else may from here on.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self.name = database.name
+        self._database = database
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._failed: dict[str, JournalError] = {}
+        self._lost: set[str] = set()
+        self._loose = False
+        self._closed = False
+        self._thread = threading.Thread(target=self._work, name=f"journal {self.name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes nothing any more."""
+        return self._closed
+
+    def check(self, run_id: str = "") -> None:
+        """Raise what is wrong with a run, if anything.
+
+        Raises:
+            JournalError: its record could not be written, or the journal is closed.
+        """
+        if self._closed:
+            raise JournalError(f"the journal {self.name} is closed")
+        if run_id in self._failed:
+            raise JournalError(str(self._failed[run_id]))
+
+    def pardon(self, run_id: str) -> None:
+        """Let a failed run be written again: whoever asks has claimed it and is going to read what is there."""
+        self._failed.pop(run_id, None)
+        self._lost.discard(run_id)
+
+    def put(self, work: Callable[[Database], None], run_id: str, tell: Callable[[Exception | None], None]) -> None:
+        """Have something written that nobody waits for; it fails its run."""
+        self._jobs.put(Job(work, tell, run_id, writes=True))
+
+    async def ask(
+        self,
+        work: Callable[[Database], T],
+        *,
+        run_id: str = "",
+        writes: bool = False,
+        durable: bool = False,
+        aside: bool = False,
+    ) -> T:
+        """Have something done after all that was given before, and wait for what comes of it.
+
+        Raises:
+            JournalError: it could not be done.
+        """
+        return await asyncio.wrap_future(self._give(work, run_id, writes=writes, durable=durable, aside=aside))
+
+    def ask_now(self, work: Callable[[Database], T]) -> T:
+        """The same, for a caller who can not be awaited; it blocks."""
+        return self._give(work).result()
+
+    async def sync(self, run_id: str) -> None:
+        """Wait until all that was given before would survive a loss of power."""
+        self.check(run_id)
+        done: Future[None] = Future()
+        self._jobs.put(Job(None, _teller(done, [None]), run_id, durable=True))
+        await asyncio.wrap_future(done)
+
+    async def close(self) -> None:
+        """Do what is left and end.
+
+        Raises:
+            JournalError: the record of a run could not be written, and nobody has claimed that run since.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join)
+        self._database.close()
+        for run_id in self._lost:
+            raise JournalError(str(self._failed[run_id]))
+
+    def _give(
+        self,
+        work: Callable[[Database], T],
+        run_id: str = "",
+        *,
+        writes: bool = False,
+        durable: bool = False,
+        aside: bool = False,
+    ) -> Future[T]:
+        self.check(run_id)
+        done: Future[T] = Future()
+        found: list[T] = []
+
+        def find(database: Database) -> None:
+            found[:] = [work(database)]
+
+        self._jobs.put(Job(find, _teller(done, found), run_id, writes, durable, aside))
+        return done
+
+    # In the thread --------------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        stop = False
+        while not stop:
+            batch = [self._jobs.get()]
+            while not self._jobs.empty():
+                batch.append(self._jobs.get())
+            stop = None in batch
+            jobs = [job for job in batch if job is not None]
+            self._do([job for job in jobs if not job.aside])
+            for job in jobs:
+                if job.aside:
+                    self._do_aside(job)
+
+    def _do(self, jobs: list[Job]) -> None:
+        """Do jobs in one transaction, or, where that fails, each in its own; and tell."""
+        alive = [job for job in jobs if not self._tell_if_failed(job)]
+        if not alive:
+            return
+        try:
+            self._transact(alive)
+        except Exception as error:  # noqa: BLE001  # whoever waits for these jobs hears of it, and their runs fail
+            self._database.rollback()
+            if len(alive) == 1 or self._database.is_outage(error):
+                for job in alive:
+                    self._fail(job, error)
+            else:
+                for job in alive:
+                    self._do([job])
+        else:
+            for job in alive:
+                job.tell(None)
+
+    def _transact(self, jobs: list[Job]) -> None:
+        writes = any(job.writes for job in jobs)
+        durable = any(job.durable for job in jobs)
+        # A commit that wrote nothing flushes nothing, though earlier commits may wait for it.
+        flushes = durable and not writes and self._loose
+        if not flushes and not any(job.work for job in jobs):
+            return
+        self._database.begin(writes=writes or flushes, durable=durable)
+        for job in jobs:
+            if job.work is not None:
+                job.work(self._database)
+        if flushes:
+            self._database.flush()
+        self._database.commit()
+        if writes or flushes:
+            self._loose = not durable
+
+    def _do_aside(self, job: Job) -> None:
+        assert job.work is not None
+        try:
+            job.work(self._database)
+        except Exception as error:  # noqa: BLE001  # whoever waits for it hears of it
+            job.tell(self._told(job, error))
+        else:
+            job.tell(None)
+
+    def _tell_if_failed(self, job: Job) -> bool:
+        failure = self._failed.get(job.run_id)
+        if failure is not None:
+            job.tell(JournalError(str(failure)))
+        return failure is not None
+
+    def _fail(self, job: Job, error: Exception) -> None:
+        told = self._told(job, error)
+        if job.run_id and isinstance(told, JournalError):
+            self._failed[job.run_id] = told
+            if not isinstance(error, self._database.conflict):
+                self._lost.add(job.run_id)
+        job.tell(told)
+
+    def _told(self, job: Job, error: Exception) -> ActumError:
+        if isinstance(error, ActumError):
+            return error
+        if isinstance(error, self._database.conflict) and job.run_id:
+            return JournalError(f"the journal {self.name} failed: run {job.run_id} is written by another process too")
+        told = JournalError(f"the journal {self.name} failed: {str(error).partition(chr(10))[0]}")
+        told.__cause__ = error
+        return told
+
+
+def _teller(done: Future[T], found: list[T]) -> Callable[[Exception | None], None]:
+    """Settles a future with what was found; nothing happens where nobody waits for it any more."""
+
+    def tell(error: Exception | None) -> None:
+        if not done.set_running_or_notify_cancel():
+            return
+        if error is None:
+            done.set_result(found[0])
+        else:
+            done.set_exception(error)
+
+    return tell

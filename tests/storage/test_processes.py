@@ -1,0 +1,290 @@
+"""One journal in the hands of several processes: what survives one, what another sees, who may go on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from actum import Agent, ToolCall
+from actum.call.recording import Recording
+from actum.core.errors import Busy, JournalError
+from actum.core.interfaces import Journal, Request
+from actum.core.message import Reply, ToolMessage
+from actum.core.record import Entry, verify, verify_ledger
+from actum.testing import Said, ScriptedModel
+from tests.till import Till
+
+from .conftest import Store
+from .records import DONE, REPLIED, started
+
+pytestmark = pytest.mark.row("C7")
+
+OPENS = """
+import asyncio, os, signal, sys
+from actum.core.message import Reply, UserMessage
+from actum.core.record import Replied, Started
+from actum.storage.postgres import PostgresJournal
+from actum.storage.sqlite import SQLiteJournal
+place = sys.argv[1]
+journal = (PostgresJournal if place.startswith("postgresql:") else SQLiteJournal)(place)
+"""
+
+WRITES_AND_DIES = (
+    OPENS
+    + """
+async def main():
+    journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
+    for n in range(20):
+        journal.append("r", Replied(str(n), Reply.of("x")))
+    await journal.sync("r")
+    os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(main())
+"""
+)
+
+HOLDS_A_CLAIM = (
+    OPENS
+    + """
+async def main():
+    async with journal.claim("r"):
+        print("held", flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+asyncio.run(main())
+"""
+)
+
+
+@contextlib.contextmanager
+def process(source: str, store: Store) -> Iterator[subprocess.Popen[str]]:
+    """A process that has the journal open; gone at the end of the block."""
+    command = [sys.executable, "-c", source, store.place]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
+
+
+async def line(running: subprocess.Popen[str]) -> str:
+    assert running.stdout is not None
+    return (await asyncio.to_thread(running.stdout.readline)).strip()
+
+
+# What survives --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_run_is_read_by_the_next_process_and_its_chain_goes_on(shared: Store) -> None:
+    first = shared.open()
+    first.append("r", started())
+    await first.close()
+    second = shared.open()
+    assert second.append("r", DONE) == 1
+    assert verify(await second.read("r")) == []
+
+
+async def test_what_was_synced_survives_kill_9(shared: Store) -> None:
+    with process(WRITES_AND_DIES, shared) as killed:
+        assert await asyncio.to_thread(killed.wait) == -signal.SIGKILL
+    entries = await shared.open().read("r")
+    assert (len(entries), verify(entries)) == (21, [])
+    assert Recording(entries).beginning().agent == "a"
+
+
+async def test_many_writers_share_their_commits(shared: Store) -> None:
+    journal = shared.open()
+
+    async def write(run: str) -> None:
+        journal.append(run, started())
+        await journal.sync(run)
+
+    await asyncio.gather(*(write(f"r{n}") for n in range(64)))
+    assert len(await journal.runs(limit=100)) == 64
+
+
+async def test_a_run_is_followed_live_from_another_process(shared: Store) -> None:
+    writer, reader = shared.open(), shared.open()
+    seen: list[Entry] = []
+    for number in range(3):
+        writer.append("r", REPLIED if number else started())
+        await writer.sync("r")
+        seen += await reader.read("r", after=len(seen) - 1)
+    assert seen == await writer.read("r")
+
+
+async def test_processes_that_sign_write_one_ledger(shared: Store) -> None:
+    journals = [shared.open(key=b"the key of both") for _ in range(2)]
+
+    async def work(journal: Journal, name: str) -> None:
+        for number in range(20):
+            journal.append(f"{name}{number}", started())
+            journal.append(f"{name}{number}", DONE)
+            await journal.sync(f"{name}{number}")
+
+    await asyncio.gather(*(work(journal, name) for journal, name in zip(journals, "ab", strict=True)))
+    heads = await journals[0].heads()
+    assert (len(heads), verify_ledger(heads, b"the key of both")) == (40, [])
+
+
+# Who may go on --------------------------------------------------------------------------------------------------------
+
+
+async def test_the_second_process_on_a_run_is_told_at_once(shared: Store) -> None:
+    here, there = shared.open(), shared.open()
+    here.append("r", started())
+    await here.sync("r")
+    async with here.claim("r"):
+        with pytest.raises(Busy, match="run 'r' is under way"):
+            async with there.claim("r"):
+                pass
+        with pytest.raises(Busy):
+            await there.forget("r")
+        assert await there.driven(["q", "r"]) == {"r"}
+        async with there.claim("q"):
+            assert await here.driven(["q", "r"]) == {"q", "r"}
+    async with there.claim("r"):
+        assert await here.driven(["r"]) == {"r"}
+
+
+async def test_the_claim_of_a_killed_process_is_free(shared: Store) -> None:
+    journal = shared.open()
+    with process(HOLDS_A_CLAIM, shared) as holder:
+        assert await line(holder) == "held"
+        assert await journal.driven(["r"]) == {"r"}
+        holder.kill()
+        await asyncio.to_thread(holder.wait)
+        async with asyncio.timeout(20):  # a server hears of it a moment later
+            while await journal.driven(["r"]):
+                pass
+        async with journal.claim("r"):
+            pass
+
+
+async def test_a_child_that_was_forked_does_not_hold_the_claims_of_its_dead_parent(file: Store) -> None:
+    forks = HOLDS_A_CLAIM.replace(
+        'print("held", flush=True)', "print(os.fork() or (sys.stdin.read(), os._exit(0)), flush=True)"
+    )
+    journal = file.open()
+    with process(forks, file) as holder:
+        child = int(await line(holder))
+        holder.kill()
+        await asyncio.to_thread(holder.wait)
+        os.kill(child, 0)  # it lives
+        async with journal.claim("r"):
+            pass
+
+
+async def in_conflict(here: Journal, there: Journal) -> None:
+    """Both have written what comes after the start of run `r`; the other was first."""
+    here.append("r", started())
+    await here.sync("r")
+    there.append("r", REPLIED)
+    await there.sync("r")
+    here.append("r", REPLIED)
+
+
+async def test_one_run_that_two_processes_write_does_not_end_all_others(shared: Store) -> None:
+    journal = shared.open()
+    await in_conflict(journal, shared.open())
+    journal.append("same batch", started())
+    for _ in range(2):
+        with pytest.raises(JournalError, match="run r is written by another process too"):
+            await journal.sync("r")
+    with pytest.raises(JournalError, match="run r is written by another process too"):
+        journal.append("r", REPLIED)
+    await journal.sync("same batch")
+    assert len(await journal.read("same batch")) == 1
+    await journal.close()
+
+
+async def test_a_run_that_another_process_wrote_goes_on_once_it_is_claimed_and_read_again(shared: Store) -> None:
+    here, there = shared.open(), shared.open()
+    await in_conflict(here, there)
+    with pytest.raises(JournalError):
+        await here.sync("r")
+    assert len(await here.read("r")) == 2
+    with pytest.raises(JournalError):  # to look at it is not enough: who drives it may not have heard yet
+        here.append("r", REPLIED)
+    async with here.claim("r"):
+        assert len(await here.read("r")) == 2
+        assert here.append("r", REPLIED) == 2
+        await here.sync("r")
+    entries = await there.read("r")
+    assert (len(entries), verify(entries)) == (3, [])
+
+
+def pays_twice(request: Request) -> Said:
+    done = sum(isinstance(message, ToolMessage) for message in request.messages)
+    return "Done." if done == 2 else [ToolCall(str(done), "pay", {"amount": done})]
+
+
+async def test_a_run_that_was_looked_at_is_resumed_after_another_process_went_on_with_it(shared: Store) -> None:
+    till = Till()
+    here, there = [Agent(ScriptedModel(pays_twice), [till.pay], journal=shared.open()) for _ in range(2)]
+    one = await here.run("Pay")
+    await here.journal.read(one.run_id)
+    two = await there.resume(one.run_id, {one.pending[0].id: "approve"})
+    assert (await here.resume(one.run_id, {two.pending[0].id: "approve"})).status == "done"
+    assert len(till.paid) == 2
+
+
+class Slow:
+    """A model that pays once, and takes its time before it says so."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.may_say = asyncio.Event()
+
+    async def reply(self, request: Request, emit: object = None) -> Reply:
+        self.asked.set()
+        await self.may_say.wait()
+        return Reply.of("Done.") if isinstance(request.messages[-1], ToolMessage) else Reply.of(calls=[PAY])
+
+
+PAY = ToolCall("1", "pay", {"amount": 1})
+
+
+def lose_claims(store: Store) -> None:
+    """As a person who cleans up, or a network that fails, would have it."""
+    if not store.place.startswith("postgresql:"):
+        Path(f"{store.place}-claims").unlink()
+        return
+    with psycopg.connect(store.place, autocommit=True) as connection:
+        (lost,) = connection.execute(
+            """SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE locktype = 'advisory'
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+        ).fetchall()
+    assert lost == (1,)
+
+
+async def test_where_the_claim_was_lost_the_second_process_is_stopped_before_its_effect(shared: Store) -> None:
+    till = Till(approval=False)
+    slow, quick = Slow(), Slow()
+    quick.may_say.set()
+    here = Agent(slow, [till.pay], journal=shared.open())
+    first = asyncio.create_task(here.run("Pay", run_id="r"))
+    await slow.asked.wait()
+    with pytest.raises(Busy):
+        await Agent(quick, [till.pay], journal=shared.open()).resume("r")
+    lose_claims(shared)
+    there = Agent(quick, [till.pay], journal=shared.open())
+    async with asyncio.timeout(20):  # a server needs a moment to end a session
+        while await there.journal.driven(["r"]):
+            pass
+    assert (await there.resume("r")).status == "done"
+    assert till.paid == [1]
+    slow.may_say.set()
+    with pytest.raises(JournalError, match="run r is written by another process too"):
+        await first
+    assert till.paid == [1]
+    assert verify(await there.journal.read("r")) == []
