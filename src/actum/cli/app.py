@@ -20,13 +20,16 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.errors import ActumError, JournalError, UsageError
-from . import call, chat, demo, dialects, doctor, run, runs, tools
+from . import audit, call, chat, conversations, demo, dialects, doctor, journal, run, runs, tools
 from .terminal import Terminal, plain_characters
 
 CANCELLED = 130
 
 
-ORDER = ("demo", "run", "chat", "call", "tools", "runs", "resume", "dialects", "doctor")
+ORDER = (
+    *("demo", "run", "chat", "call", "tools", "runs", "resume", "conversations", "audit", "journal"),
+    *("dialects", "doctor"),
+)
 """In which the commands are listed: as somebody comes to need them."""
 
 
@@ -73,6 +76,9 @@ app.command()(call.call)
 app.command()(run.resume)
 app.add_typer(runs.app, name="runs")
 app.add_typer(tools.app, name="tools")
+app.add_typer(conversations.app, name="conversations")
+app.command("audit")(audit.show_audit)
+app.add_typer(journal.app, name="journal")
 app.command()(dialects.dialects)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
