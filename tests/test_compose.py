@@ -6,11 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from actum.compose import Dictated, Settings, journal_path, list_tools, load_tools, make_model, read_settings
+from actum.call.journal import MemoryJournal
+from actum.compose import (
+    Dictated,
+    Settings,
+    journal_path,
+    journal_place,
+    list_tools,
+    load_tools,
+    make_model,
+    open_journal,
+    read_settings,
+)
 from actum.core.call import ToolCall, ToolResult
-from actum.core.errors import UnknownName, UsageError
+from actum.core.errors import JournalError, UnknownName, UsageError
 from actum.core.interfaces import Model, Request
 from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.record import Ended, Started, verify_ledger
+from actum.storage.sqlite import SQLiteJournal
 
 
 def test_without_a_word_the_defaults_hold(tmp_path: Path) -> None:
@@ -135,3 +148,38 @@ async def test_a_dictated_call_is_said_once_and_then_its_result() -> None:
     assert await model.reply(Request(messages=[user])) == Reply.of(calls=[call])
     result = ToolMessage("add", ToolResult("1", structured=5))
     assert (await model.reply(Request(messages=[user, Reply.of(calls=[call]), result]))).text == "5"
+
+
+async def test_the_journal_is_in_memory_in_a_file_or_on_a_server(tmp_path: Path) -> None:
+    memory = open_journal(Settings(journal="memory"), {})
+    file = open_journal(Settings(journal=str(tmp_path / "j.db")), {})
+    assert (type(memory), type(file)) == (MemoryJournal, SQLiteJournal)
+    await file.close()
+    with pytest.raises(JournalError, match=r"can not open the journal postgresql://ann@/db: .*No such file"):
+        open_journal(Settings(journal="postgresql://ann:hush@/db?host=/nowhere"), {})
+
+
+def test_the_password_of_a_journal_is_not_shown() -> None:
+    settings = Settings(journal="postgresql://ann:hush@host/db?sslmode=require")
+    assert "hush" not in repr(settings)
+    assert "journal='postgresql://ann@host/db'" in repr(settings)
+    assert journal_place(settings, {}) == "postgresql://ann@host/db"
+
+
+async def test_heads_are_signed_with_the_key_in_the_file_that_was_set(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("0123456789abcdef\n")
+    for name in ("memory", str(tmp_path / "j.db")):
+        settings = read_settings(tmp_path, {"ACTUM_JOURNAL_KEY_FILE": str(tmp_path / "key")}, {"journal": name})
+        journal = open_journal(settings, {})
+        journal.append("r", Started(agent="a", model="m", said=()))
+        journal.append("r", Ended("done"))
+        heads = await journal.heads()
+        assert (len(heads), verify_ledger(heads, b"0123456789abcdef")) == (1, [])
+        await journal.close()
+
+
+def test_a_key_that_is_missing_or_short_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "short").write_text("123\n")
+    for file, told in (("none", "can not be read"), ("short", "has 3 bytes, and needs 16")):
+        with pytest.raises(UsageError, match=told):
+            open_journal(Settings(journal="memory", journal_key=str(tmp_path / file)), {})

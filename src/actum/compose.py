@@ -1,8 +1,8 @@
 """Builds objects out of settings: a model, tools, a journal, an agent. The one place that knows every class.
 
 Settings are words: from `actum.toml` in the working directory, then the environment (`ACTUM_MODEL`, `ACTUM_BASE_URL`,
-`ACTUM_JOURNAL`), then what the caller says; the later wins. `ACTUM_API_KEY` is no setting: it is read where a model is
-opened and stands in no object that is printed.
+`ACTUM_JOURNAL`, `ACTUM_JOURNAL_KEY_FILE`), then what the caller says; the later wins. `ACTUM_API_KEY` is no setting: it
+is read where a model is opened and stands in no object that is printed.
 
 Tools and models may be named by a Python file or module of the user's own. Naming one runs it, as `python file.py`
 does.
@@ -38,6 +38,7 @@ from .core.interfaces import Approver, Journal, Model, Request, Toolset
 from .core.message import Reply, ToolMessage
 from .core.tool import Tool
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
+from .storage.postgres import SCHEMES, PostgresJournal, address
 from .storage.sqlite import SQLiteJournal
 from .toolsets.everyday import everyday_tools
 from .toolsets.function import FunctionTool
@@ -47,8 +48,14 @@ EVERYDAY = "everyday"
 DICTATED = "dictated"
 MEMORY = "memory"
 SETTINGS_FILE = "actum.toml"
-ENVIRONMENT = {"ACTUM_MODEL": "model", "ACTUM_BASE_URL": "base_url", "ACTUM_JOURNAL": "journal"}
+ENVIRONMENT = {
+    "ACTUM_MODEL": "model",
+    "ACTUM_BASE_URL": "base_url",
+    "ACTUM_JOURNAL": "journal",
+    "ACTUM_JOURNAL_KEY_FILE": "journal_key",
+}
 """Which variable is which setting."""
+KEY_BYTES_MIN = 16
 
 
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +68,9 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools.
         dialect: how the model says a call.
         instructions: the system prompt.
-        journal: the journal's file; `memory` for none; empty for the person's own.
+        journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
+            person's own.
+        journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
     """
 
     model: str = ""
@@ -70,6 +79,7 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     dialect: str = "auto"
     instructions: str = ""
     journal: str = ""
+    journal_key: str = ""
 
 
 class Settings(Words, frozen=True, kw_only=True):
@@ -80,6 +90,10 @@ class Settings(Words, frozen=True, kw_only=True):
     """
 
     sources: dict[str, str] = {}
+
+    def __repr__(self) -> str:  # the address of a journal may hold a password
+        shown = msgspec.structs.asdict(self) | {"journal": shown_journal(self.journal)}
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
 def read_settings(
@@ -131,19 +145,53 @@ def journal_path(settings: Settings, environment: Mapping[str, str]) -> Path:
     return home / "actum" / "journal.db"
 
 
+def shown_journal(word: str) -> str:
+    """The journal that was set, as it may be shown: an address without its password."""
+    return address(word) if word.startswith(SCHEMES) else word
+
+
+def journal_place(settings: Settings, environment: Mapping[str, str]) -> str:
+    """Where the journal is, for people: `memory`, a path, or an address without its password.
+
+    Raises:
+        JournalError: there is no home folder.
+    """
+    if settings.journal == MEMORY or settings.journal.startswith(SCHEMES):
+        return shown_journal(settings.journal)
+    return str(journal_path(settings, environment))
+
+
 def open_journal(settings: Settings, environment: Mapping[str, str]) -> Journal:
     """The journal that the settings name; the person's own is for their eyes alone.
 
     Raises:
-        JournalError: the file can not be opened or is no journal.
+        JournalError: it can not be opened or is no journal.
+        UsageError: there is no key in the file that was named for it, or psycopg is missing.
     """
+    key = _journal_key(settings.journal_key) if settings.journal_key else None
     if settings.journal == MEMORY:
-        return MemoryJournal()
+        return MemoryJournal(key=key)
+    if settings.journal.startswith(SCHEMES):
+        return PostgresJournal(settings.journal, key=key)
     path = journal_path(settings, environment)
     if not settings.journal:
         with contextlib.suppress(OSError):  # the journal says better what is wrong
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SQLiteJournal(path)
+    return SQLiteJournal(path, key=key)
+
+
+def _journal_key(file: str) -> bytes:
+    """The key in a file; a line end behind it is none of it, since editors and `echo` put one there."""
+    try:
+        key = Path(file).expanduser().read_bytes().rstrip(b"\r\n")
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"the key of the journal can not be read: {error}") from None
+    if len(key) < KEY_BYTES_MIN:
+        raise UsageError(
+            f"the key of the journal in {file} has {len(key)} bytes, and needs {KEY_BYTES_MIN}: "
+            f"make one with `openssl rand -hex 32 > {file}`"
+        )
+    return key
 
 
 def make_model(settings: Settings) -> Model:

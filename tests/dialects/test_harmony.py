@@ -100,6 +100,12 @@ def test_an_answer_is_read_back() -> None:
     assert HARMONY.decode(HARMONY.encode_reply(reply)) == reply
 
 
+def test_a_tool_that_is_called_like_the_namespace_keeps_its_name() -> None:
+    said = "<|channel|>commentary to=functions.functions.area <|constrain|>json<|message|>{}<|call|>"
+    assert [call.name for call in HARMONY.decode(said, tools=[Tool(name="functions.area")]).calls] == ["functions.area"]
+    assert [call.name for call in HARMONY.decode(said, tools=[Tool(name="area")]).calls] == ["area"]
+
+
 def test_a_call_that_broke_off_is_read_back_as_such() -> None:
     broken = ToolCall(id="call_0", name="search", arguments={}, raw='{"query": "ca', complete=False)
     reply = HARMONY.decode(HARMONY.encode_reply(Reply.of("I look.", [broken])), tools=TOOLS)

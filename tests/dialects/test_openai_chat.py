@@ -777,6 +777,22 @@ def test_calls_that_share_an_id_are_told_apart(streamed: bool) -> None:
     assert [call.id for call in OPENAI_CHAT.decode(wire).calls] == ["call_abc123", "call_abc123_2", "call_2"]
 
 
+@pytest.mark.row("S4")
+def test_a_function_call_that_came_in_pieces_is_written_once() -> None:
+    encoder = OPENAI_FUNCTIONS.encoder()
+    call = ToolCall("c", "get_weather", {"city": "Oslo"})
+    told: list[Delta] = [
+        CallDelta(0, "get_weather", id="c"),
+        CallDelta(0, arguments='{"city":'),
+        CallDelta(0, arguments='"Oslo"}'),
+        CallSaid(0, call),
+    ]
+    wire = b"".join([*(encoder.feed(delta) for delta in told), encoder.close(Reply((call,)))])
+    assert [(said.name, said.arguments) for said in OPENAI_CHAT.decode(wire).calls] == [
+        ("get_weather", {"city": "Oslo"})
+    ]
+
+
 # The official client, over a real connection, reads what we write.
 
 

@@ -118,6 +118,21 @@ async def test_the_tables_of_others_are_left_alone(database: Store) -> None:
         assert connection.execute("SELECT * FROM public.runs").fetchall() == []
 
 
+async def test_an_ordinary_user_may_have_a_journal(database: Store) -> None:
+    with psycopg.connect(database.place) as connection:
+        connection.execute("CREATE ROLE plain LOGIN")
+        connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO plain")
+    journal = PostgresJournal(database.place.replace("actum@", "plain@"), key=b"a key")
+    async with journal.claim("r"):
+        journal.append("r", started())
+        await journal.read("r")  # it is committed by now, and not flushed
+        await journal.sync("r")
+        journal.append("r", DONE)
+        assert await database.open().driven(["r"]) == {"r"}
+    assert await journal.forget("r") == 2
+    await journal.close()
+
+
 def test_a_server_that_is_not_there_is_told_without_the_password(server: PostgresServer) -> None:
     nowhere = "postgresql://ann:hush@/x?host=/nowhere"
     malformed = "postgresql://ann:hu%sh@host/x"

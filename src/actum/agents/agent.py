@@ -12,12 +12,14 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
 from msgspec import Struct
 
+from ..call.approve import records_of
 from ..call.authorize import DEFAULT
 from ..call.breaker import Breakers
 from ..call.journal import MemoryJournal
@@ -26,14 +28,14 @@ from ..call.path import CallPath, Scope
 from ..call.plan import Terms
 from ..call.recording import Recording
 from ..call.resolve import Catalog
-from ..core.call import MediaPart, ToolResult
+from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Policy, Request, Toolset
 from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
-from ..core.record import Answered, Asked, Compacted, Ended, Replied, Started, ToolsChanged, new_id
+from ..core.record import Answered, Compacted, Ended, Replied, Started, ToolsChanged, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..models.catalog import open_model
@@ -41,7 +43,7 @@ from ..toolsets.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
 from .branch import branch, done_after
 from .conversation import history, sound
-from .driver import VERDICTS, Driver, fit
+from .driver import Driver
 from .output import plain, typed
 from .turn import turn
 from .wording import Wording
@@ -242,19 +244,7 @@ class Agent:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
         """
-        async with self.journal.claim(_checked_id(run_id)):
-            entries = sound(run_id, await self.journal.read(run_id))
-            if not entries:
-                raise UnknownName(f"there is no run {run_id!r} in this journal")
-            recording = Recording(entries)
-            if recording.beginning().compacts:
-                raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
-            answered = _answered(recording, answers or {})
-            await self._compare(run_id, recording, accept)
-            for record in answered:
-                self.journal.append(run_id, record)
-                recording.answers[record.id] = record
-            return await self._carry_out(run_id, recording, context, emit, accept)
+        return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), context, accept, emit)
 
     async def fork(
         self,
@@ -332,7 +322,7 @@ class Agent:
             if not before.run_id:
                 raise UnknownName(f"there is no conversation {conversation!r} in this journal")
             wording = Wording.for_text("".join(said.text for said in before.messages if isinstance(said, UserMessage)))
-            ask, run_id = UserMessage.of(wording.compact()), new_id("run")
+            ask, run_id = UserMessage((TextPart(wording.compact()),), "developer"), new_id("run")
             started = Started(
                 agent=self.name,
                 model=self.model.name,
@@ -361,17 +351,11 @@ class Agent:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
         entries = await self.journal.read(run_id)
         if entries:
-            waiting = {asked.id for asked in Recording(entries).waiting()}
-            answers = {
-                ask_id: Answer(answer.verdict, answer.text, answer.by)
-                for ask_id, answer in context.answers.items()
-                if ask_id in waiting
-            }
-            return await self.resume(run_id, answers, context=context.deps)
+            return await self._go_on(run_id, partial(_handed_down, context.answers), context.deps, False, None)
         started = Started(
             agent=self.name,
             model=self.model.name,
-            said=(UserMessage.of(task),),
+            said=(msgspec.structs.replace(UserMessage.of(task), source="agent"),),
             instructions=self._render_instructions(task),
             tools=(await self._listed()).digest,
             limits=self._limits_recorded,
@@ -380,6 +364,28 @@ class Agent:
         )
         async with self.journal.claim(run_id):
             return await self._begin(run_id, started, context.deps, None)
+
+    async def _go_on(
+        self,
+        run_id: str,
+        answers: Callable[[Recording], list[Answered]],
+        context: object,
+        accept: bool,
+        emit: Emit | None,
+    ) -> RunResult:
+        async with self.journal.claim(_checked_id(run_id)):
+            entries = sound(run_id, await self.journal.read(run_id))
+            if not entries:
+                raise UnknownName(f"there is no run {run_id!r} in this journal")
+            recording = Recording(entries)
+            if recording.beginning().compacts:
+                raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
+            answered = answers(recording)
+            await self._compare(run_id, recording, accept)
+            for record in answered:
+                self.journal.append(run_id, record)
+                recording.note_answer(record)
+            return await self._carry_out(run_id, recording, context, emit, accept)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
@@ -419,6 +425,8 @@ class Agent:
         started = recording.beginning()
         messages = [*await history(self.journal, started.previous, started.seen), *started.said]
         wording = Wording.for_text(_question(started))
+        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
+        transcript = Transcript([*opening, *messages])
         scope = Scope(
             run_id=run_id,
             journal=self.journal,
@@ -430,6 +438,7 @@ class Agent:
             emit=emit,
             secrets=self._secrets,
             redaction=self._redaction,
+            heard=transcript,
         )
         terms = Terms(
             policy=self._policy,
@@ -441,8 +450,6 @@ class Agent:
         )
         catalog = await self._listed()
         path = CallPath(scope, catalog, terms, self.limits, self._breakers)
-        opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
-        transcript = Transcript([*opening, *messages])
         driver = Driver(
             scope=scope,
             model=self.model,
@@ -577,32 +584,11 @@ def _checked_text(name: str, value: str) -> str:
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")
 
 
-def _answered(recording: Recording, answers: Mapping[str, Answer | str]) -> list[Answered]:
-    """The records of answers, all looked at before one is taken.
-
-    Raises:
-        UnknownName: nothing waits under an id.
-        UsageError: an answer does not fit what was asked.
-    """
-    waiting = {asked.id: asked for asked in recording.waiting()}
-    records = []
-    for ask_id, given in answers.items():
-        if ask_id not in waiting:
-            raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
-        answer = _as_answer(waiting[ask_id], given)
-        fit(waiting[ask_id].kind, answer)
-        records.append(Answered(ask_id, answer.verdict, whole_text(answer.text), answer.by, recording.elapsed))
-    return records
-
-
-def _as_answer(asked: Asked, given: Answer | str) -> Answer:
-    if isinstance(given, Answer) and (given.verdict != "answer" or asked.kind != "doubt"):
-        return given
-    text, by = (given.text, given.by) if isinstance(given, Answer) else (given, "user")
-    verdicts = VERDICTS[asked.kind]
-    if verdicts == ("answer",):
-        return Answer("answer", text, by)
-    verdict = next((verdict for verdict in verdicts if verdict == text.replace(" ", "_")), None)
-    if verdict is None:
-        raise UsageError(f"{asked.id} waits for {' or '.join(map(repr, verdicts))}, not {text[:40]!r}")
-    return Answer(verdict, by=by)
+def _handed_down(answers: Mapping[str, Answered], recording: Recording) -> list[Answered]:
+    """What this run waits for and the run that it works for was told."""
+    waiting = {asked.id for asked in recording.waiting()}
+    return [
+        msgspec.structs.replace(answer, elapsed=recording.elapsed, met=True)
+        for ask_id, answer in answers.items()
+        if ask_id in waiting
+    ]

@@ -12,41 +12,22 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
+from ..call.approve import answered, fit
 from ..call.path import CallPath, Scope
 from ..call.recording import Place
 from ..call.resolve import Catalog
 from ..core.call import ToolCall, ToolResult
-from ..core.errors import ActumError, JournalError, ReplayDiverged, UsageError
+from ..core.errors import ActumError, JournalError, ReplayDiverged
 from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
 from ..core.interfaces import Answer, Approver, Model, Request
 from ..core.message import Message, ToolMessage, Transcript, Usage
-from ..core.record import Answered as AnsweredRecord
-from ..core.record import Asked, AskedKind, Ended, ToolsChanged, Verdict, new_id
+from ..core.record import Asked, Ended, ToolsChanged, new_id
 from ..core.record import Replied as RepliedRecord
 from .conversation import outcome
 from .turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Outcome, Replied, Turn
 from .wording import Wording
 
 T = TypeVar("T")
-
-
-VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
-    "approval": ("approve", "deny"),
-    "answer": ("answer",),
-    "result": ("answer",),
-    "doubt": ("done", "not_done", "retry", "unknown"),
-}
-"""What can be answered to what is asked; a word that is one of these is the answer, where text is not."""
-
-
-def fit(kind: AskedKind, answer: Answer) -> None:
-    """An answer is of the kind that was asked for.
-
-    Raises:
-        UsageError: it is not.
-    """
-    if answer.verdict not in VERDICTS[kind]:
-        raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
 
 
 class _OutOfTime(Exception):
@@ -244,12 +225,12 @@ class Driver(Struct, kw_only=True, dict=True):
         asked_at = self.scope.clock.now()
         answer = await self.approver.ask(pending)
         if answer is not None:
-            fit(pending.kind, answer)
+            fit(pending, answer)
         self.scope.began += self.scope.clock.now() - asked_at
         if answer is not None:
-            record = AnsweredRecord(pending.id, answer.verdict, answer.text, answer.by, self.scope.elapsed())
+            record = answered(pending.id, answer, self.scope.elapsed())
             self.scope.journal.append(self.scope.run_id, record)
-            self.scope.recording.answers[pending.id] = record
+            self.scope.recording.note_answer(record)
         return answer
 
     async def _write_failure(self, error: BaseException) -> None:

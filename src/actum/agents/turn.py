@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from ..call.limit import Limits
-from ..core.call import ToolCall, ToolResult
+from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected
 from ..core.event import Pending
 from ..core.json import JsonObject
@@ -125,7 +125,7 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
                 return Finish(status="done", text=reply.text, output=value)
             if tries == OUTPUT_TRIES:
                 return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
-            transcript.append(UserMessage.of(wording.invalid_output(problem)))
+            transcript.append(UserMessage((TextPart(wording.invalid_output(problem)),), "developer"))
             continue
 
         refusals, stop_reason = _turn_away(calls, spent, repeats)

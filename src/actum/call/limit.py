@@ -21,6 +21,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         attempts: how often one call is tried, where trying again is safe.
         failures: how many failures of a tool's service in a row until it is left alone, for all runs of the agent.
         rest_seconds: for how long.
+        approval_seconds: how long an approval may be waited for, and holds, where the policy does not say.
     """
 
     steps: int | None = 50
@@ -33,6 +34,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     attempts: int = 3
     failures: int = 5
     rest_seconds: float = 30.0
+    approval_seconds: float | None = None
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

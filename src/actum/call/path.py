@@ -40,13 +40,16 @@ from ..core.errors import (
     tell_problem,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
-from ..core.interfaces import Clock, Context, Found, Journal, Probing, Toolset, Waiting
-from ..core.json import Json, JsonObject
+from ..core.interfaces import Clock, Context, Decision, Found, Journal, Probing, Toolset, Waiting
+from ..core.json import Json, JsonObject, dumps
+from ..core.message import Message
+from ..core.provenance import Origins
 from ..core.record import Asked, Intended, Refused, Settled, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from .breaker import Breakers
 from .limit import Limits
+from .origin import OriginIndex
 from .plan import Plan, Terms, decide, same_arguments
 from .recording import Place, Recording
 from .resolve import Catalog
@@ -78,6 +81,7 @@ class Scope(Struct, kw_only=True):
         secrets: that tools may ask for.
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
+        heard: the conversation, to look up where an argument came from.
     """
 
     run_id: str
@@ -91,6 +95,7 @@ class Scope(Struct, kw_only=True):
     secrets: Mapping[str, str] = {}
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
+    heard: Sequence[Message] = ()
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""
@@ -116,6 +121,7 @@ class CallPath:
         self._scope = scope
         self._terms = terms
         self._limits = limits
+        self._origins = OriginIndex(scope.heard, self._trusted)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
@@ -125,6 +131,11 @@ class CallPath:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.polled
+
+    def _trusted(self, name: str) -> tuple[str, ...]:
+        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
+        bound = self.catalog.get(name)
+        return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
 
     async def perform_all(
         self, calls: Sequence[ToolCall], reply: int, refusals: Mapping[int, CallError]
@@ -180,7 +191,7 @@ class CallPath:
         try:
             if refusal is not None:
                 raise refusal
-            plan = decide(call, place, self.catalog, self._terms)
+            plan = self._plan(call, place)
             if doubtful and not plan.bound.tool.repeatable:
                 cleared = await self._clear_up(call, place, plan)
                 if cleared is not None:
@@ -197,17 +208,37 @@ class CallPath:
             return self._hand_in(plan, place)
         return await self._execute(plan, plan.bound.toolset, place)
 
+    def _plan(self, call: ToolCall, place: Place) -> Plan:
+        """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
+        recording, said = self._scope.recording, call
+        asked = recording.asked(place)
+        answer = recording.answers.get(asked.id) if asked is not None else None
+        edited = answer is not None and answer.verdict == "approve" and answer.arguments is not None
+        if edited and answer is not None and answer.arguments is not None:
+            call = msgspec.structs.replace(call, arguments=answer.arguments, raw="", complete=True, repairs=())
+        plan = decide(call, place, self.catalog, self._terms)
+        if edited:
+            plan = msgspec.structs.replace(plan, said=said, edited=True)
+        if plan.decision.verdict == "ask" and asked is None:
+            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
+            if grant is not None:
+                plan = msgspec.structs.replace(plan, decision=Decision("allow", f"approved for this run: {grant.id}"))
+        return plan
+
     def _standing_question(self, plan: Plan, place: Place) -> Asked | None:
         """What a person must answer before this plan may be carried out; None when nothing is in the way.
 
         Raises:
             ApprovalDenied: the answer was no.
-            ApprovalExpired: the answer was given for other arguments.
+            ApprovalExpired: there was none in time, or it was given for other arguments.
         """
         asked = self._scope.recording.asked(place)
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if asked is not None and 0 < asked.expires < self._scope.clock.now():
+            late = "came too late" if answer is None else "has run out"
+            raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
         if asked is not None and asked.version != plan.bound.tool.digest:
             return self._ask(plan, place, "The tool has changed since this was asked. ")
         if asked is not None and answer is None:
@@ -218,6 +249,8 @@ class CallPath:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
+        if plan.edited:
+            return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
         if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
@@ -233,9 +266,18 @@ class CallPath:
             call=plan.call,
             version=plan.bound.tool.digest,
             rule=plan.decision.rule,
+            origins=self._origins_of(plan.call),
+            approvers=plan.decision.approvers,
+            needs=plan.decision.quorum,
+            expires=self._expiry(plan.decision),
         )
         self._write_question(asked)
         return asked
+
+    def _expiry(self, decision: Decision) -> float:
+        """When an answer would come too late, in seconds since 1970; 0 for never."""
+        seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
+        return 0.0 if seconds is None else self._scope.clock.now() + seconds
 
     def _write_question(self, asked: Asked) -> None:
         self._scope.journal.append(self._scope.run_id, asked)
@@ -282,7 +324,7 @@ class CallPath:
 
     def _ask_doubt(self, call: ToolCall, place: Place) -> Asked:
         """Only a person can say what became of it."""
-        asked = Asked(new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call)
+        asked = Asked(new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins_of(call))
         self._write_question(asked)
         return asked
 
@@ -326,6 +368,8 @@ class CallPath:
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(tool.name, error, scope.clock.now())
+            if plan.edited:
+                result = _with_note(result, plan.call)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.now() - began
             result = self._settle(plan.said, place, result, seconds, detail, final=wait is None)
@@ -365,6 +409,7 @@ class CallPath:
                 plan.key,
                 plan.decision.rule,
                 plan.repairs,
+                {} if tool.reads_only else self._origins_of(plan.call),
             ),
         )
         scope.recording.note_attempt(place, attempt)
@@ -384,6 +429,10 @@ class CallPath:
                     index=place.index,
                     call=pending.call,
                     run=waiting.run_id,
+                    origins=pending.origins,
+                    approvers=pending.approvers,
+                    needs=pending.needs,
+                    expires=pending.expires,
                 )
             )
         return pending
@@ -422,6 +471,9 @@ class CallPath:
         if tool.reads_only and error.effect == "unknown":
             error.effect = "none"
         return ToolResult(plan.said.id, error=error.failure()), error, detail
+
+    def _origins_of(self, call: ToolCall) -> Origins:
+        return self._origins.of(call.arguments)
 
     def _context(self, plan: Plan, attempt: int) -> Context:
         return Context(
@@ -513,8 +565,20 @@ def _checked(result: ToolResult, plan: Plan) -> ToolResult:
     return result
 
 
+def _with_note(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The model hears with which arguments a person had its call made."""
+    if result.error is not None:
+        return result
+    note = TextPart(f"A person changed the arguments of this call before it was made: {dumps(call.arguments)}")
+    content = result.content or (TextPart(result.text),)
+    return msgspec.structs.replace(result, content=(note, *content))
+
+
 def _pending(asked: Asked) -> Pending:
-    return Pending(asked.id, asked.kind, asked.message, asked.call)
+    return Pending(
+        *(asked.id, asked.kind, asked.message, asked.call, asked.origins),
+        *(asked.approvers, asked.needs, asked.expires),
+    )
 
 
 def _translate(bug: BaseException) -> CallError:

@@ -50,6 +50,7 @@ class Plan(Struct, frozen=True):
         repairs: what was mended, by the dialect or the schema.
         decision: what the policy said.
         key: the idempotency key.
+        edited: the arguments are a person's.
     """
 
     bound: Bound
@@ -58,6 +59,7 @@ class Plan(Struct, frozen=True):
     repairs: tuple[str, ...]
     decision: Decision
     key: str
+    edited: bool = False
 
 
 def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms) -> Plan:

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from ..core.call import ToolResult
 from ..core.errors import JournalError
+from ..core.json import JsonObject
 from ..core.record import (
     Answered,
     Asked,
@@ -25,6 +26,7 @@ from ..core.record import (
     Started,
     ToolsChanged,
 )
+from ..core.tool import Tool
 
 
 class Place(Struct, frozen=True):
@@ -45,7 +47,7 @@ class Recording:
         replies: each reply with the number of its entry.
         tools_at: for each reply, the digest of the tools it was given; `tools` is the latest.
         questions: what the user was asked, in order.
-        answers: every answer by the id of what was asked.
+        answers: the answer that counts, by the id of what was asked; of an approval that needs several, the last one.
         compacted: the summary of what was said before, where this run made one.
         elapsed: seconds that the run had taken at its latest record.
     """
@@ -65,6 +67,9 @@ class Recording:
         self._open: set[Place] = set()
         self._asked: dict[Place, Asked] = {}
         self._doubts: dict[Place, Asked] = {}
+        self._by_id: dict[str, Asked] = {}
+        self._agreed: dict[str, set[str]] = {}
+        self._grants: list[tuple[Asked, JsonObject]] = []
         self._children: list[Asked] = []
         for entry in entries:
             self._take(entry.number, entry)
@@ -88,7 +93,7 @@ class Recording:
             case Asked() as record:
                 self.note_question(record)
             case Answered() as record:
-                self.answers[record.id] = record
+                self.note_answer(record)
             case Ended() as record:
                 self.ended = record
             case ToolsChanged() as record:
@@ -152,8 +157,35 @@ class Recording:
             return
         self._open.discard(place)
 
+    def granted(self, tool: Tool, arguments: JsonObject, rule: str) -> Asked | None:
+        """The approval of this run that covers this call too: for this tool as it is, by the same rule, with the same
+        values where it says where or who.
+        """
+        for asked, allowed in self._grants:
+            known = asked.call is not None and asked.call.name == tool.name and asked.version == tool.digest
+            if known and asked.rule == rule and all(allowed.get(s) == arguments.get(s) for s in tool.sinks or ()):
+                return asked
+        return None
+
+    def note_answer(self, answer: Answered) -> None:
+        """A person answers. It counts at once, but a yes where several are needed, until there are as many."""
+        asked = self._by_id.get(answer.id)
+        if asked is not None and answer.verdict == "approve":
+            agreed = self._agreed.setdefault(answer.id, set())
+            agreed.add(answer.by)
+            if len(agreed) < asked.needs and not answer.met:
+                return
+            if answer.for_run and asked.call is not None:
+                self._grants.append((asked, answer.arguments or asked.call.arguments))
+        self.answers[answer.id] = answer
+
+    def agreed(self, ask_id: str) -> frozenset[str]:
+        """Who has said yes so far."""
+        return frozenset(self._agreed.get(ask_id, ()))
+
     def note_question(self, asked: Asked) -> None:
         """A person is asked."""
+        self._by_id[asked.id] = asked
         if asked.run:
             self._children.append(asked)
         elif asked.kind == "answer":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 
 from rich.console import Console
 
@@ -113,4 +114,14 @@ def show_pending(
     for name, value in pending.call.arguments.items():
         text = clean(value_text(value))
         rest = f" … and {len(text) - characters:,} characters more" if characters and len(text) > characters else ""
-        terminal.line("", styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red")), console=console)
+        origin = ", ".join(dict.fromkeys(_origins(pending, name)))
+        whence = f"  ← {origin}" if origin else ""
+        line = styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red"), (whence, "dim cyan"))
+        terminal.line("", line, console=console)
+
+
+def _origins(pending: Pending, name: str) -> Iterator[str]:
+    """Where the value of an argument, or any value in it, came from."""
+    for path, origins in pending.origins.items():
+        if path == name or path.startswith((f"{name}.", f"{name}[")):
+            yield from map(str, origins)

@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .. import compose
-from ..compose import EMBEDDED, MEMORY, SETTINGS_FILE, Settings
+from ..compose import EMBEDDED, SETTINGS_FILE, Settings
 from ..core.errors import ActumError, ModelError
 from ..core.interfaces import Model, Request
 from ..core.message import UserMessage
@@ -137,8 +137,8 @@ async def _journal(settings: Settings) -> Finding:
             count = len(await opened.runs(limit=10_000))
     except ActumError as error:
         return Finding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
-    place = settings.journal if settings.journal == MEMORY else str(compose.journal_path(settings, os.environ))
-    return Finding("ok", "journal", f"{place}, {count} runs")
+    signed = ", signed" if settings.journal_key else ""
+    return Finding("ok", "journal", f"{compose.journal_place(settings, os.environ)}, {count} runs{signed}")
 
 
 async def _tools(settings: Settings) -> Finding:

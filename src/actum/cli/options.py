@@ -52,7 +52,11 @@ AfterFlag = Annotated[
 ]
 JournalFlag = Annotated[
     str,
-    typer.Option("--journal", metavar="PATH", help="The record of runs; `memory` for none. Default: ACTUM_JOURNAL."),
+    typer.Option(
+        "--journal",
+        metavar="PATH",
+        help="The record of runs: a file, postgresql://..., or `memory`. Default: ACTUM_JOURNAL.",
+    ),
 ]
 RunArgument = Annotated[str, typer.Argument(help="The run: its id, the beginning of it, or `last`.")]
 VerboseFlag = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]

@@ -170,7 +170,7 @@ def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     said = {"approval": ["--approve", pending.id], "doubt": ["--answer", f"{pending.id}=done|not_done|retry|unknown"]}
     words += said.get(pending.kind, ["--answer", f"{pending.id}=..."])
     words += [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
-    words += ["--journal", settings.journal] if settings.journal else []
+    words += ["--journal", compose.shown_journal(settings.journal)] if settings.journal else []
     words += ["--model", settings.model] if settings.model not in ("", EMBEDDED, DICTATED) else []
     words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
     return shlex.join(words)

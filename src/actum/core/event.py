@@ -13,6 +13,7 @@ from msgspec import Struct
 from .call import ToolCall, ToolResult
 from .json import Json
 from .message import Message, Reply, Usage
+from .provenance import Origins
 from .record import AskedKind
 
 
@@ -122,12 +123,18 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
             has no outcome.
         call: the call that waits, with the arguments that would be used.
         message: what to show.
+        origins: where each argument of the call came from, by its path.
+        approvers, needs, expires: as in `record.Asked`.
     """
 
     id: str
     kind: AskedKind
     message: str
     call: ToolCall | None = None
+    origins: Origins = {}
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+    expires: float = 0.0
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

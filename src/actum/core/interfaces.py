@@ -234,11 +234,17 @@ class Decision(Struct, frozen=True):
         verdict: go ahead, ask a person, or refuse.
         rule: which rule said so, for the record.
         reason: why, fit for the model and the user.
+        approvers: with `ask`, who may answer; anybody when empty.
+        quorum: so many of them have to agree.
+        expires_s: seconds in which they have to; None for the run's default.
     """
 
     verdict: Literal["allow", "ask", "deny"]
     rule: str
     reason: str = ""
+    approvers: tuple[str, ...] = ()
+    quorum: int = 1
+    expires_s: float | None = None
 
 
 class Policy(Protocol):
@@ -256,11 +262,16 @@ class Answer(Struct, frozen=True, omit_defaults=True):
             `not_done`, `retry`, or `unknown` where nobody can tell.
         text: the user's answer, the result, or a word to the model.
         by: who answered.
+        arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
+        for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
+            values for its sinks, where it declares any.
     """
 
     verdict: Verdict
     text: str = ""
     by: str = "user"
+    arguments: JsonObject | None = None
+    for_run: bool = False
 
 
 class Approver(Protocol):

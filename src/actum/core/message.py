@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar, cast, overload
+from typing import Literal, Protocol, TypeVar, cast, overload
 
 import msgspec
 from msgspec import Struct
@@ -68,10 +68,16 @@ class SystemMessage(Struct, frozen=True, tag="system"):
     text: str
 
 
-class UserMessage(Struct, frozen=True, tag="user"):
-    """What the user said, with what they attached."""
+class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
+    """What the user said, with what they attached.
+
+    Attributes:
+        source: whose words these are, where they are not the user's: another agent's that hands a task on, a summary of
+            what was said before, the program's.
+    """
 
     content: tuple[TextPart | MediaPart, ...]
+    source: Literal["user", "agent", "memory", "developer"] = "user"
 
     @classmethod
     def of(cls, said: str | UserMessage) -> UserMessage:

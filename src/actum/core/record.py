@@ -33,6 +33,7 @@ from .call import ToolCall, ToolResult
 from .errors import JournalError
 from .json import JsonObject
 from .message import Message, Reply, Usage, UserMessage
+from .provenance import Origins
 
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
@@ -109,6 +110,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
         key: the idempotency key.
         rule: the policy rule that allowed it, or the approval.
         repairs: what was mended in the arguments.
+        origins: where each argument came from, for a call that may change something.
     """
 
     reply: int
@@ -120,6 +122,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     key: str
     rule: str = ""
     repairs: tuple[str, ...] = ()
+    origins: Origins = {}
 
 
 class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
@@ -168,6 +171,10 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         version: digest of the tool's definition that is asked about.
         rule: the rule that wants it.
         run: the child run that waits, where it is not this one.
+        origins: where each argument came from.
+        approvers: who may answer; anybody when empty.
+        needs: so many of them have to agree.
+        expires: seconds since 1970 after which no answer counts; 0 for never.
     """
 
     id: str
@@ -179,16 +186,30 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     version: str = ""
     rule: str = ""
     run: str = ""
+    origins: Origins = {}
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+    expires: float = 0.0
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
-    """What was asked under `id` is answered; `elapsed` as in `Replied`."""
+    """What was asked under `id` is answered.
+
+    Attributes:
+        elapsed: as in `Replied`.
+        arguments: what the call is to be made with instead; it is judged anew.
+        for_run: calls of this run like this one need no further approval.
+        met: as many as are needed have agreed, on the record of the run that this one works for.
+    """
 
     id: str
     verdict: Verdict
     text: str = ""
     by: str = ""
     elapsed: float = 0.0
+    arguments: JsonObject | None = None
+    for_run: bool = False
+    met: bool = False
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):

@@ -262,7 +262,7 @@ class HarmonyReader:
     # Calls.
 
     def _begin_call(self, recipient: str) -> None:
-        name, repairs = resolve(recipient.removeprefix("functions."), self._box)
+        name, repairs = resolve(recipient, self._box)
         self._speech.begin_call(name)
         stops = _STRIPPED_MARKS if self._stripped else _CALL_ENDS
         place = Place(self._speech, self._box, stops, stops, True)

@@ -142,12 +142,13 @@ class ChatEncoder:
         return b"".join([*events, sse(b"[DONE]")])
 
     def _call(self, index: int, id_: str, name: str, arguments: str) -> bytes:
+        first = index not in self._arguments_sent
+        self._arguments_sent[index] = self._arguments_sent.get(index, False) or bool(arguments)
         if self._functions:
             return self._piece({"function_call": _present(name, arguments)}) if index == 0 else b""
         call: JsonObject = {"index": index, "function": _present(name, arguments)}
-        if index not in self._arguments_sent:
+        if first:
             call |= {"id": self._ids.take(id_), "type": "function", "function": {"name": name, "arguments": arguments}}
-        self._arguments_sent[index] = self._arguments_sent.get(index, False) or bool(arguments)
         return self._piece({"tool_calls": [call]})
 
     def _piece(self, delta: JsonObject) -> bytes:

@@ -91,6 +91,7 @@ class PostgresDatabase:
         self.conflict: type[Exception] = psycopg.errors.UniqueViolation
         self.failure = psycopg.Error
         self._lost = psycopg.OperationalError
+        self._waited = psycopg.errors.LockNotAvailable
         try:
             told = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its message may quote the password
@@ -152,7 +153,7 @@ class PostgresDatabase:
         self._connection.execute("UPDATE actum.version SET version = %s", (version,))
 
     def is_outage(self, error: Exception) -> bool:
-        return bool(self._connection.closed)
+        return bool(self._connection.closed) or isinstance(error, self._waited)
 
     def scrub(self) -> None:
         """Copies of old rows are the server's; see the top of this file."""

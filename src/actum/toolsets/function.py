@@ -55,6 +55,8 @@ class FunctionTool(Generic[P, R]):
         effects: Iterable[Effects] | None = None,
         idempotent: bool = False,
         approval: bool = False,
+        sinks: Iterable[str] | None = None,
+        trusted: Iterable[str] = (),
         sequential: bool = False,
         polled: bool = False,
         timeout_s: float | None = None,
@@ -75,6 +77,8 @@ class FunctionTool(Generic[P, R]):
             effects=None if effects is None else _effects(effects, self._signature.name),
             idempotent=idempotent,
             approval=approval,
+            sinks=None if sinks is None else _sinks(sinks, self._signature.parameters, self._signature.name),
+            trusted=(trusted,) if isinstance(trusted, str) else tuple(trusted),
             sequential=sequential,
             polled=polled,
             timeout_s=timeout_s,
@@ -198,6 +202,8 @@ def tool(
     effects: Iterable[Effects] | None = None,
     idempotent: bool = False,
     approval: bool = False,
+    sinks: Iterable[str] | None = None,
+    trusted: Iterable[str] = (),
     sequential: bool = False,
     polled: bool = False,
     timeout_s: float | None = None,
@@ -217,6 +223,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         effects: what using it does: `read`, `write`, `send`, `spend`, `destroy`, `execute`; an empty set is as `read`.
         idempotent: doing it twice with the same arguments is as good as once.
         approval: every use waits for a person's approval.
+        sinks: parameters that say where something goes or who gets it.
+        trusted: fields of the result that nobody else could have written.
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again.
         timeout_s: seconds one attempt may take.
@@ -317,6 +325,15 @@ def _effects(effects: Iterable[Effects], name: str) -> frozenset[Effects]:
         if effect not in known:
             raise BadTool(f"tool {name!r}: there is no effect {effect!r}; there are {', '.join(known)}")
     return frozenset(effect for effect in known if effect in asked)
+
+
+def _sinks(sinks: Iterable[str], parameters: JsonObject, name: str) -> tuple[str, ...]:
+    named = (sinks,) if isinstance(sinks, str) else tuple(sinks)
+    known = parameters.get("properties")
+    for sink in named:
+        if not isinstance(known, dict) or sink not in known:
+            raise BadTool(f"tool {name!r}: sinks= names {sink!r}, which is none of its parameters")
+    return named
 
 
 def _warn(function: Callable[..., object], messages: Iterable[str]) -> None:

@@ -1,0 +1,132 @@
+"""What persons are asked, and what they may answer: the inbox over all runs of a journal, and the word put in it.
+
+A run that waits is no process: an answer is a record, and whoever drives the run next finds it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from ..core.errors import UnknownName, UsageError
+from ..core.event import Pending
+from ..core.interfaces import Answer, Journal
+from ..core.json import whole_text
+from ..core.record import Answered, Asked, AskedKind, RunSummary, Verdict
+from .recording import Recording
+
+VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
+    "approval": ("approve", "deny"),
+    "answer": ("answer",),
+    "result": ("answer",),
+    "doubt": ("done", "not_done", "retry", "unknown"),
+}
+"""What can be answered to what is asked; a word that is one of these is the answer, where text is not."""
+
+
+class Waiting(Struct, frozen=True):
+    """Something that waits for a person.
+
+    Attributes:
+        run: the run that waits.
+        asked: what it asks.
+        at: when, in seconds since 1970.
+        agreed: who has said yes so far, where several have to.
+    """
+
+    run: RunSummary
+    asked: Asked
+    at: float
+    agreed: tuple[str, ...] = ()
+
+
+async def inbox(journal: Journal) -> list[Waiting]:
+    """All that waits in a journal, the oldest first. An agent that works for another asks by that one."""
+    found: list[Waiting] = []
+    for run in await journal.runs(limit=None):
+        if run.status not in ("waiting", "paused", "running") or run.parent:
+            continue
+        entries = await journal.read(run.run_id)
+        recording = Recording(entries)
+        at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, Asked)}
+        found += [Waiting(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
+    return sorted(found, key=lambda waiting: waiting.at)
+
+
+async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
+    """Answer what waits; the run goes on when it is resumed next.
+
+    Returns:
+        What was answered, as it stood before.
+
+    Raises:
+        UnknownName: nothing waits under this id.
+        UsageError: the answer does not fit what is asked, or whoever answers is not one of those who may.
+        Busy: the run is being driven.
+    """
+    waiting = next((waiting for waiting in await inbox(journal) if waiting.asked.id == ask_id), None)
+    if waiting is None:
+        raise UnknownName(f"nothing waits under {ask_id!r}")
+    run_id = waiting.run.run_id
+    async with journal.claim(run_id):
+        recording = Recording(await journal.read(run_id))
+        (record,) = records_of(recording, {ask_id: answer})
+        journal.append(run_id, record)
+        await journal.sync(run_id)
+    return waiting
+
+
+def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> list[Answered]:
+    """The records of answers to what a run waits for, all looked at before one is taken.
+
+    Raises:
+        UnknownName: nothing waits under an id.
+        UsageError: an answer does not fit what was asked.
+    """
+    waiting = {asked.id: asked for asked in recording.waiting()}
+    records = []
+    for ask_id, given in answers.items():
+        if ask_id not in waiting:
+            raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
+        answer = _as_answer(waiting[ask_id], given)
+        fit(waiting[ask_id], answer)
+        if answer.by in recording.agreed(ask_id) and answer.verdict == "approve":
+            raise UsageError(f"{answer.by} has agreed to {ask_id} already: {waiting[ask_id].needs} persons are needed")
+        records.append(answered(ask_id, answer, recording.elapsed))
+    return records
+
+
+def answered(ask_id: str, answer: Answer, elapsed: float) -> Answered:
+    """The record of an answer."""
+    return Answered(
+        ask_id, answer.verdict, whole_text(answer.text), answer.by, elapsed, answer.arguments, answer.for_run
+    )
+
+
+def fit(asked: Asked | Pending, answer: Answer) -> None:
+    """An answer is of the kind that was asked for, and by somebody who may give it.
+
+    Raises:
+        UsageError: it is not.
+    """
+    kind = asked.kind
+    if answer.verdict not in VERDICTS[kind]:
+        raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
+    if asked.approvers and answer.by not in asked.approvers:
+        raise UsageError(f"{answer.by} may not answer {asked.id}: {', '.join(asked.approvers)} may")
+    if (answer.arguments is not None or answer.for_run) and answer.verdict != "approve":
+        raise UsageError("only an approval can change arguments or hold for the whole run")
+
+
+def _as_answer(asked: Asked, given: Answer | str) -> Answer:
+    if isinstance(given, Answer) and (given.verdict != "answer" or asked.kind != "doubt"):
+        return given
+    text, by = (given.text, given.by) if isinstance(given, Answer) else (given, "user")
+    verdicts = VERDICTS[asked.kind]
+    if verdicts == ("answer",):
+        return Answer("answer", text, by)
+    verdict = next((verdict for verdict in verdicts if verdict == text.replace(" ", "_")), None)
+    if verdict is None:
+        raise UsageError(f"{asked.id} waits for {' or '.join(map(repr, verdicts))}, not {text[:40]!r}")
+    return Answer(verdict, by=by)

@@ -1,0 +1,91 @@
+"""Every dialect says calls of every kind and reads them back, by itself and one after another.
+
+The benchmark `python -m bench --only gold` asks the same of some thousand calls of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from actum.core.call import ToolCall
+from actum.core.json import Json, JsonObject
+from actum.core.message import Reply
+from actum.core.tool import Tool
+from actum.dialects import dialect, names
+from bench.gold import ONE_CALL, Carry, through, through_pieces
+
+
+def tool(name: str, **kinds: Json) -> Tool:
+    properties: JsonObject = {key: {"type": kind} if isinstance(kind, str) else kind for key, kind in kinds.items()}
+    return Tool(name=name, parameters={"type": "object", "properties": properties})
+
+
+TOOLS = (
+    tool("geometry.area", base="number", height="integer", unit="string"),
+    tool("functions.intersect", first="string", second="string"),
+    tool("post", zip="string", flag="string", nothing="string", version="string", note="string"),
+    tool("count", parcels="integer", weight="number", sure="boolean", until={"type": ["string", "null"]}),
+    tool("travel", stops={"type": "array", "items": {"type": "object"}}, wishes="object", tags={"type": "array"}),
+    tool("ping"),
+    tool("查天气", 城市="string"),
+)
+
+SAID: dict[str, list[tuple[str, JsonObject]]] = {
+    "a dot in the name": [("geometry.area", {"base": 2.5, "height": -4, "unit": "m²"})],
+    "a name like a namespace": [("functions.intersect", {"first": "3x + 2", "second": "2x < 3"})],
+    "text that looks like something else": [
+        ("post", {"zip": "02134", "flag": "true", "nothing": "null", "version": "3.10", "note": ""})
+    ],
+    "numbers": [("count", {"parcels": 12345678901234567890, "weight": 1.0, "sure": False, "until": None})],
+    "nested": [
+        (
+            "travel",
+            {
+                "stops": [{"city": "São Paulo", "nights": 2, "rooms": [1, 2.5]}, {"city": "O'Fallon", "nights": 0}],
+                "wishes": {"window": True, "meal": None, "quote": 'say "}" twice'},
+                "tags": ["a, b", "[c]"],
+            },
+        )
+    ],
+    "no arguments": [("ping", {})],
+    "another alphabet": [("查天气", {"城市": "北京"})],
+    "several calls": [
+        ("ping", {}),
+        ("post", {"note": "one\ntwo"}),
+        ("post", {"note": "one\ntwo"}),
+        ("geometry.area", {"base": 0.1, "height": 3}),
+    ],
+}
+
+
+def carried(way: Sequence[str], said: Sequence[tuple[str, JsonObject]], carry: Carry) -> list[tuple[str, str]]:
+    """Names and arguments at the end of the way; `repr` tells 1 from 1.0 and from True."""
+    reply = Reply.of(calls=[ToolCall(f"call_{n}", name, arguments) for n, (name, arguments) in enumerate(said)])
+    for name in way:
+        reply = carry(dialect(name), reply, TOOLS)
+        assert all(call.complete and not call.repairs for call in reply.calls)
+    return [(call.name, repr(call.arguments)) for call in reply.calls]
+
+
+def content(said: Sequence[tuple[str, JsonObject]]) -> list[tuple[str, str]]:
+    return [(name, repr(arguments)) for name, arguments in said]
+
+
+@pytest.mark.row("S6")
+@pytest.mark.parametrize("carry", [through, through_pieces])
+@pytest.mark.parametrize("name", names())
+def test_each_dialect_reads_what_it_wrote_to_the_type(name: str, carry: Carry) -> None:
+    for said in SAID.values():
+        sayable = said[:1] if name in ONE_CALL else said
+        assert carried([name], said, carry) == content(sayable)
+
+
+@pytest.mark.row("S6")
+@pytest.mark.parametrize("carry", [through, through_pieces])
+@pytest.mark.parametrize("kind", SAID)
+def test_calls_go_around_through_all_dialects_and_come_back(kind: str, carry: Carry) -> None:
+    said = SAID[kind]
+    way = [name for name in names() if len(said) == 1 or name not in ONE_CALL]
+    assert carried([*way, way[0]], said, carry) == content(said)
