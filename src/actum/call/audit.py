@@ -203,9 +203,13 @@ class _Fold:
     def _answered(self, entry: Entry, record: Answered) -> AuditLine:
         asked, at = self._asked.get(record.id, (None, entry.at))
         if asked is not None and record.verdict == "approve":
-            self._approved_by[Place(asked.reply, asked.index)] = record.by
+            place = Place(asked.reply, asked.index)
+            self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
         decision = _BY_VERDICT.get(record.verdict, "resolved")
-        line = self._line(entry, decision, asked.call if asked is not None else None, by=record.by, text=record.text)
+        call = asked.call if asked is not None else None
+        if call is not None and record.arguments is not None:  # to be made with others
+            call = structs.replace(call, arguments=record.arguments)
+        line = self._line(entry, decision, call, by=record.by, text=record.text)
         return structs.replace(
             line,
             waited_s=max(0.0, entry.at - at),

@@ -31,12 +31,21 @@ from .recording import Place
 
 
 class Question(Struct):
-    """What somebody was asked, and what they said."""
+    """What somebody was asked, and what was said, each word with its time; an approval may need several."""
 
     asked: Asked
     at: float
-    answered: Answered | None = None
-    answered_at: float | None = None
+    answers: list[tuple[Answered, float]] = field(default_factory=list)
+
+    @property
+    def answered(self) -> Answered | None:
+        """The last word so far."""
+        return self.answers[-1][0] if self.answers else None
+
+    @property
+    def answered_at(self) -> float | None:
+        """When it came."""
+        return self.answers[-1][1] if self.answers else None
 
 
 class Attempt(Struct):
@@ -53,6 +62,12 @@ class Attempt(Struct):
     ended: float | None = None
     settled: Settled | None = None
     waited_s: float = 0.0
+
+    @property
+    def left_unknown(self) -> bool:
+        """It was broken off, and nobody knows what it did until then."""
+        error = self.settled.result.error if self.settled is not None and not self.settled.final else None
+        return error is not None and error.effect == "unknown"
 
 
 class CallSpan(Struct):
@@ -77,8 +92,11 @@ class CallSpan(Struct):
 
     @property
     def in_doubt(self) -> bool:
-        """It was begun and nobody knows how it ended."""
-        return self.outcome is None and bool(self.attempts) and self.attempts[-1].ended is None
+        """It was begun and there is no word of how it ended, or of what it did: it is under way, or nobody knows."""
+        if self.outcome is not None or not self.attempts:
+            return False
+        last = self.attempts[-1]
+        return last.ended is None or last.left_unknown
 
 
 class Step(Struct):
@@ -167,7 +185,7 @@ class Timeline:
             case Answered():
                 question = self._asked.get(record.id)
                 if question is not None:
-                    question.answered, question.answered_at = record, max(question.at, entry.at)
+                    question.answers.append((record, max(question.at, entry.at)))
             case ToolsChanged() | Compacted() | Forgotten() | Ended() | None:
                 self.rows.append(Note(entry.number, entry.at, record))
 

@@ -91,9 +91,7 @@ def _show_table(terminal: Terminal, lines: list[AuditLine]) -> None:
     if not lines:
         terminal.note("Nothing is on record that fits.")
         return
-    rows = [
-        (moments.shown(line.at), line.run, line.principal, line.decision, line.tool, _told(line)) for line in lines
-    ]
+    rows = [(moments.shown(line.at), line.run, line.principal, line.decision, line.tool, _told(line)) for line in lines]
     terminal.table("when", "run", "for", "decision", "tool", "with what, why, what came", rows=rows)
 
 

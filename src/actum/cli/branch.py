@@ -32,7 +32,9 @@ from .trace import RESULT_MAX, Trace, value_text
 
 def fork(
     run_id: RunArgument,
-    at: Annotated[int, typer.Option("--at", min=0, help="The last record that is taken over; `journal show` numbers them.")],
+    at: Annotated[
+        int, typer.Option("--at", min=0, help="The last record that is taken over; `journal show` numbers them.")
+    ],
     result: Annotated[str, typer.Option(metavar="TEXT", help="Another result in the place of the one there.")] = "",
     question: Annotated[str, typer.Option(metavar="TEXT", help="Another question; only with --at 0.")] = "",
     model: ModelFlag = "",

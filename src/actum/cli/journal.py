@@ -217,11 +217,7 @@ async def _chosen(
     """The runs to forget, each with the runs that its calls started; without those that are forgotten already."""
     named = [await options.find_run(journal, run_id) for run_id in wanted]
     among = named or everything
-    fits = {
-        run.run_id
-        for run in among
-        if (until is None or run.started < until) and principal in ("", run.principal)
-    }
+    fits = {run.run_id for run in among if (until is None or run.started < until) and principal in ("", run.principal)}
     while more := {run.run_id for run in everything if run.parent in fits} - fits:
         fits |= more
     return [run for run in everything if run.run_id in fits and run.status != "forgotten"]
@@ -255,7 +251,9 @@ async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Se
         if run.run_id in gone or run.status == "forgotten":
             continue
         started = _record((await journal.read(run.run_id))[0])
-        if isinstance(started, Started) and (started.forked in gone or (started.compacts and run.conversation in talks)):
+        if isinstance(started, Started) and (
+            started.forked in gone or (started.compacts and run.conversation in talks)
+        ):
             found.append(run.run_id)
     return found
 

@@ -21,7 +21,7 @@ from . import moments
 from .page_style import STYLE
 from .terminal import clean, duration, shorten
 from .trace import failure_text, value_text
-from .tree import ANSWERED, belongings, facts, gone_line
+from .tree import ANSWERED, belongings, facts, gone_line, open_line
 
 IDLE_SHARE = 0.06
 """A time in which nothing happened is drawn no longer than this share of the time in which something did."""
@@ -44,6 +44,12 @@ def element(tag: str, *content: str, **attributes: str) -> Html:
     said = "".join(f' {name.rstrip("_")}="{html.escape(clean(value))}"' for name, value in attributes.items())
     inner = "".join(part if isinstance(part, Html) else html.escape(clean(part), quote=False) for part in content)
     return Html(f"<{tag}{said}>{inner}</{tag}>")
+
+
+_LEGEND = tuple(
+    Html(f"{element('i', class_=f'key {kind}')} {word} ")
+    for kind, word in {"model": "model", "ran": "tool", "failed": "failed", "wait": "pause", "person": "person"}.items()
+)
 
 
 class Bar(Struct, frozen=True):
@@ -105,9 +111,14 @@ def page_of(family: Family) -> str:
     style = Html(f"<style>{STYLE}</style>")
     axis = Axis(union(_busy(family)), *_edges(family))
     body = element(
-        "main", _header(family, timeline), _scale(axis, *_edges(family)), *_Rows(family, timeline, axis).all(), _seal(family)
+        "main",
+        _header(family, timeline),
+        _scale(axis, *_edges(family)),
+        *_Rows(family, timeline, axis).all(),
+        _seal(family),
     )
-    return f'<!doctype html>\n<html lang="en"><head>{head}{element("title", title)}{style}</head><body>{body}</body></html>\n'
+    whole = element("html", element("head", head, element("title", title), style), element("body", body), lang="en")
+    return f"<!doctype html>\n{whole}\n"
 
 
 def _header(family: Family, timeline: Timeline) -> Html:
@@ -134,7 +145,13 @@ def _scale(axis: Axis, begin: float, end: float) -> Html:
         for one, other in axis.squeezed
     ]
     whole = element("span", duration(end - begin), class_="took")
-    return element("div", element("span", class_="label"), element("span", *marks, class_="track"), whole, class_="row scale")
+    return element(
+        "div",
+        element("span", *_LEGEND, class_="label"),
+        element("span", *marks, class_="track"),
+        whole,
+        class_="row scale",
+    )
 
 
 def _seal(family: Family) -> Html:
@@ -152,6 +169,7 @@ class _Rows:
         self._timeline = timeline
         self._axis = axis
         self._children = {child.run.run_id: child for child in family.children}
+        self._open = open_line(family.run)
 
     def all(self) -> Iterator[Html]:
         """Every row."""
@@ -193,12 +211,16 @@ class _Rows:
         if call.outcome is not None and id(call.outcome) not in told:
             body += _outcome(call.outcome)
         elif call.in_doubt:
-            body.append(element("p", "in doubt: nobody knows whether it happened", class_="bad"))
-        failed = call.outcome is not None and call.outcome.result.error is not None
-        state = "bad" if failed or call.in_doubt else ""
+            body.append(element("p", self._open, class_="bad"))
+        error = call.outcome.result.error if call.outcome is not None else None
+        if isinstance(call.outcome, Refused) and call.ended is not None:
+            bars.append(Bar(call.ended, call.ended, "failed", "refused"))
         took = duration(call.ended - call.begun) if call.ended is not None and call.begun is not None else ""
-        summary = "  ".join(f"{name}={value_text(value)}" for name, value in call.call.arguments.items())
-        return self._row(call.call.name or "(deleted)", summary, bars, took, body, kind=f"call {state}")
+        state = self._open.partition(":")[0] if call.in_doubt else error.code if error is not None else ""
+        summary = "  ".join([state, *(f"{name}={value_text(value)}" for name, value in call.call.arguments.items())])
+        return self._row(
+            call.call.name or "(deleted)", summary.strip(), bars, took, body, kind=f"call {'bad' if state else ''}"
+        )
 
     def _attempt(self, attempt: Attempt, *, alone: bool) -> Iterator[Html]:
         intended = attempt.intended
@@ -212,8 +234,6 @@ class _Rows:
             yield self._child(child)
         if attempt.settled is not None:
             yield from _outcome(attempt.settled)
-        elif attempt.ended is None:
-            yield element("p", "no word of how it ended", class_="bad")
 
     def _child(self, child: Family) -> Html:
         rows = _Rows(child, Timeline(child.entries), self._axis).all()
@@ -230,27 +250,18 @@ class _Rows:
         return [Bar(question.at, end, "person", f"waiting for a person, {duration(end - question.at)}")]
 
     def _question(self, question: Question) -> Html:
-        asked, answered = question.asked, question.answered
-        said = "nobody has answered yet"
-        if answered is not None:
-            said = f"{ANSWERED[answered.verdict]} by {answered.by} after {_waited(question)}  {answered.text}".strip()
-        return _part(f"asked for {asked.kind}", element("span", asked.message), element("p", said, class_="person"))
+        words = [
+            f"{ANSWERED[answer.verdict]} by {answer.by} after {duration(at - question.at)}  {answer.text}".rstrip()
+            for answer, at in question.answers
+        ]
+        told = [element("p", word, class_="person") for word in words or ["nobody has answered yet"]]
+        return _part(f"asked for {question.asked.kind}", element("span", question.asked.message), *told)
 
     def _note(self, note: Note) -> Html:
-        match note.record:
-            case ToolsChanged():
-                label, text = "tools", "the tools changed"
-            case Compacted() as record:
-                label, text = "summary", record.summary
-            case Forgotten() as record:
-                label, text = "forgotten", f"by {record.by}  {record.reason}"
-            case Ended() as record:
-                label, text = ("answer" if record.status == "done" else record.status), f"{record.reason} {record.text}"
-            case None:
-                label, text = "deleted", gone_line([note.number])
-        body = [_text(text.strip())] if len(text) > LABEL_MAX or "\n" in text else []
+        label, text = _told(note)
+        body = [_text(text)] if len(text) > LABEL_MAX or "\n" in text else []
         bar = Bar(note.at, note.at, "end", moments.shown(note.at))
-        return self._row(label, text.strip(), [bar], "", body, kind="bad" if note.record is None else "note")
+        return self._row(label, text, [bar], "", body, kind="bad" if note.record is None else "note")
 
     def _row(
         self, label: str, summary: str, bars: Iterable[Bar], took: str, body: Iterable[str], *, kind: str = ""
@@ -267,6 +278,21 @@ class _Rows:
         return element(
             "details", element("summary", *cells, class_="row"), element("div", *inside, class_="inside"), class_=kind
         )
+
+
+def _told(note: Note) -> tuple[str, str]:
+    """A note as a label and a text."""
+    match note.record:
+        case ToolsChanged():
+            return "tools", "the tools changed"
+        case Compacted() as record:
+            return "summary", record.summary
+        case Forgotten() as record:
+            return "forgotten", f"by {record.by}  {record.reason}".strip()
+        case Ended() as record:
+            return ("answer" if record.status == "done" else record.status), f"{record.reason} {record.text}".strip()
+        case None:
+            return "deleted", gone_line([note.number])
 
 
 def _bars(attempt: Attempt) -> Iterator[Bar]:

@@ -41,7 +41,8 @@ i.wait { background: repeating-linear-gradient(90deg, var(--wait) 0 3px, transpa
 i.person { background: repeating-linear-gradient(135deg, var(--person) 0 3px, transparent 3px 7px); opacity: .8 }
 i.end { background: var(--soft) }
 i.cut { background: repeating-linear-gradient(135deg, var(--soft) 0 1px, transparent 1px 5px); opacity: .5 }
-.scale { border-top: 0 }
+.scale { border-top: 0; font-size: 12px }
+i.key { display: inline-block; width: .9rem; height: .55rem; border-radius: 2px; margin-left: .5rem }
 details > summary { cursor: pointer; list-style: none }
 details > summary::-webkit-details-marker { display: none }
 summary .label::before { content: "▸ "; color: var(--soft) }
@@ -53,6 +54,7 @@ summary:focus-visible { outline: 2px solid var(--model); outline-offset: -2px }
 div.row:not(.scale) .label { padding-left: 1rem }
 .inside { padding: .6rem .75rem .9rem 2.5rem; background: var(--sheet); border-top: 1px dashed var(--line) }
 .part { display: grid; grid-template-columns: 8rem minmax(0, 1fr); gap: .75rem; padding: .15rem 0 }
+.part { font-size: 13px }
 .name { overflow-wrap: anywhere }
 .part p.person { color: var(--person) }
 .child { margin: .5rem 0; border-left: 2px solid var(--line); padding-left: .75rem }

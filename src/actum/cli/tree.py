@@ -23,10 +23,21 @@ from ..call.comparison import outcome_of
 from ..call.overview import Family
 from ..call.timeline import Attempt, CallSpan, Note, Question, Step, Timeline
 from ..core.message import UserMessage
-from ..core.record import Compacted, Ended, Forgotten, Refused, Settled, Started, ToolsChanged, child_id, verify
+from ..core.record import (
+    Compacted,
+    Ended,
+    Forgotten,
+    Refused,
+    RunSummary,
+    Settled,
+    Started,
+    ToolsChanged,
+    child_id,
+    verify,
+)
 from . import moments
 from .terminal import duration, shorten, styled
-from .trace import RESULT_MAX, call_line, result_line
+from .trace import RESULT_MAX, call_line, result_line, value_text
 
 ANSWERED = {
     "approve": "approved",
@@ -53,7 +64,9 @@ def tree_of(family: Family) -> Tree:
     """The tree of a run, with those of the runs that its calls started."""
     run, timeline = family.run, Timeline(family.entries)
     status = (f"  {run.status}", STYLE.get(run.status, ""))
-    root = styled((run.run_id, "bold"), status, (f"  {moments.shown(run.started)} · {' · '.join(facts(family, timeline))}", "dim"))
+    root = styled(
+        (run.run_id, "bold"), status, (f"  {moments.shown(run.started)} · {' · '.join(facts(family, timeline))}", "dim")
+    )
     tree = Tree(root, guide_style="dim")
     for line in belongings(timeline.started):
         tree.add(styled((line, "dim")))
@@ -100,6 +113,7 @@ class _Branches:
         self._tree = tree
         self._timeline = timeline
         self._children = {child.run.run_id: child for child in family.children}
+        self._open = open_line(family.run)
 
     def grow(self) -> None:
         """Hang everything where it belongs."""
@@ -152,7 +166,7 @@ class _Branches:
         if call.outcome is not None and id(call.outcome) not in told:
             self._outcome(branch, call.outcome, "")
         elif call.in_doubt:
-            branch.add(styled(("in doubt: nobody knows whether it happened", "red")))
+            branch.add(styled((self._open, "red")))
 
     def _attempt(self, branch: Tree, attempt: Attempt) -> None:
         intended = attempt.intended
@@ -165,10 +179,8 @@ class _Branches:
         if (child := self._children.pop(child_id(intended.key), None)) is not None:
             branch.add(tree_of(child))
         if attempt.settled is not None and attempt.ended is not None:
-            another = "" if attempt.settled.final else "  another attempt follows"
+            another = "" if attempt.settled.final or attempt.left_unknown else "  another attempt follows"
             self._outcome(branch, attempt.settled, f"  · {duration(attempt.ended - attempt.at)}{another}")
-        elif attempt.ended is None:
-            branch.add(styled(("no word of how it ended", "yellow")))
 
     def _outcome(self, branch: Tree, outcome: Settled | Refused, note: str) -> None:
         label = ("result  " if outcome.result.error is None else "", "green")
@@ -179,11 +191,13 @@ class _Branches:
             shown.add(styled((outcome.detail, "dim")))
 
     def _question(self, branch: Tree, question: Question) -> None:
-        asked, answered = question.asked, question.answered
+        asked = question.asked
         note = f"  {asked.id}{self._after(question.at)}"
         shown = branch.add(_line(f"asked for {asked.kind}", asked.message, "magenta", note))
-        if answered is not None and question.answered_at is not None:
-            note = f"  by {answered.by}  after {duration(question.answered_at - question.at)}"
+        for answered, at in question.answers:
+            other = f"  with {value_text(answered.arguments)}" if answered.arguments is not None else ""
+            note = f"{'  for the whole run' if answered.for_run else ''}{other}"
+            note += f"  by {answered.by}  after {duration(at - question.at)}"
             shown.add(_line(ANSWERED[answered.verdict], answered.text, "magenta", note))
 
     def _note(self, note: Note) -> Text:
@@ -202,6 +216,11 @@ class _Branches:
 
     def _after(self, at: float) -> str:
         return f"  +{max(0.0, at - self._timeline.began):.3f} s"
+
+
+def open_line(run: RunSummary) -> str:
+    """What there is to say of a call of this run that has no outcome."""
+    return "under way" if run.status == "running" else "in doubt: nobody knows whether it happened"
 
 
 def gone_line(numbers: list[int]) -> str:

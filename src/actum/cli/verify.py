@@ -73,7 +73,7 @@ def verify(
     """
     terminal = Terminal()
     settings = options.read(journal=journal)
-    key = compose.journal_key(key_file or settings.journal_key) if key_file or settings.journal_key else None
+    key = compose.read_journal_key(key_file or settings.journal_key) if key_file or settings.journal_key else None
     evidence = _read(known) if known else Evidence()
 
     async def command() -> Report:
@@ -97,7 +97,9 @@ def _show(terminal: Terminal, report: Report) -> None:
     if len(report.problems) > PROBLEMS_MAX:
         terminal.line("", f"... and {len(report.problems) - PROBLEMS_MAX} more; --json has them all")
     against = [f"{report.heads} exported heads" if report.heads else ""]
-    against += [f"{report.signed} signed heads{'' if report.by_key else ' (without their key)'}" if report.signed else ""]
+    against += [
+        f"{report.signed} signed heads{'' if report.by_key else ' (without their key)'}" if report.signed else ""
+    ]
     checked = ", ".join(filter(None, [f"{report.runs} runs", f"{report.entries} records", *against]))
     found = f"{len(report.problems)} problems" if report.problems else "nothing is wrong"
     terminal.line("checked", f"{checked}: {found}")
