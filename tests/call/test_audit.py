@@ -182,7 +182,11 @@ async def test_a_run_that_began_before_and_went_on_after_is_found() -> None:
     await office.clock.sleep(1000)
     later = office.clock.now() - 1
     await agent.resume("r", {paused.pending[0].id: "approve"})
-    assert decisions(await office.lines(Wanted(since=later))) == [("approved", "pay"), ("allowed", "pay"), ("done", "pay")]
+    assert decisions(await office.lines(Wanted(since=later))) == [
+        ("approved", "pay"),
+        ("allowed", "pay"),
+        ("done", "pay"),
+    ]
 
 
 async def test_a_call_beyond_a_limit_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""What was changed in a journal is found: by accident without a key, on purpose with one or with heads kept elsewhere."""
+"""What was changed in a journal is found: by accident alone without a key, on purpose with one or with known heads."""
 
 from __future__ import annotations
 
