@@ -12,6 +12,7 @@ from .bfcl import NotFetched
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
+from .kill import kill_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .stream import stream_table
 
@@ -21,6 +22,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "http": ("CPU of one step over HTTP", http_table),
     "prompted": ("CPU of one step over HTTP, calls said in text", prompted_table),
     "stream": ("a streamed call", stream_table),
+    "kill": ("kill -9 at random moments", kill_table),
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "journal": ("a record written down, by database and durability", journal_table),

@@ -63,11 +63,11 @@ def sqlite_kind(folder: Path) -> Kind:
 
         return commit, connection.close
 
-    return Kind("SQLite", lambda: SQLiteJournal(folder / f"{time.monotonic_ns()}.db"), bare)
+    return Kind("SQLite", lambda: SQLiteJournal(folder / "journal.db"), bare)
 
 
 def postgres_kind(server: PostgresServer) -> Kind:
-    url = server.new_database()
+    url, ours = server.new_database(), server.new_database()
     with psycopg.connect(url) as made:
         made.execute(TABLE.format("BYTEA"))
 
@@ -81,7 +81,7 @@ def postgres_kind(server: PostgresServer) -> Kind:
 
         return commit, connection.close
 
-    return Kind("PostgreSQL", lambda: PostgresJournal(server.new_database()), bare)
+    return Kind("PostgreSQL", lambda: PostgresJournal(ours), bare)
 
 
 def bare_seconds(kind: Kind, *, durable: bool, writers: int, each: int, label: str) -> float:
@@ -107,9 +107,10 @@ def bare_seconds(kind: Kind, *, durable: bool, writers: int, each: int, label: s
 async def actum_seconds(kind: Kind, *, durable: bool, writers: int, each: int) -> float:
     """Each writer is a task of one event loop, with a run of its own."""
     journal = kind.journal()
-    for place in range(writers):
-        journal.append(f"r{place}", STARTED)
-    await journal.sync("r0")
+    runs = [f"{time.monotonic_ns()} {place}" for place in range(writers)]
+    for run_id in runs:
+        journal.append(run_id, STARTED)
+    await journal.sync(runs[0])
 
     async def write(run_id: str) -> None:
         for _ in range(each):
@@ -118,7 +119,7 @@ async def actum_seconds(kind: Kind, *, durable: bool, writers: int, each: int) -
                 await journal.sync(run_id)
 
     began = time.perf_counter()
-    await asyncio.gather(*(write(f"r{place}") for place in range(writers)))
+    await asyncio.gather(*map(write, runs))
     await journal.read("nobody")  # comes back when all is written
     seconds = time.perf_counter() - began
     await journal.close()

@@ -490,7 +490,14 @@ def test_a_request_comes_back_as_it_was_written() -> None:
         messages=[
             SystemMessage("Be brief."),
             UserMessage(content),
-            Reply((ReasoningPart("hm", "sig"), ReasoningPart("", "red", redacted=True), TextPart("Well."), call)),
+            Reply(
+                (
+                    ReasoningPart("hm", "sig", by="anthropic"),
+                    ReasoningPart("", "red", True, "anthropic"),
+                    TextPart("Well."),
+                    call,
+                )
+            ),
             ToolMessage("get_weather", ToolResult("toolu_1", (TextPart("4"), MediaPart("image/png", b"2")))),
             Reply.of("Cold."),
             UserMessage.of("Thanks"),
@@ -596,8 +603,8 @@ def test_a_request_of_any_shape_reads_or_is_a_usage_error(value: Json) -> None:
 @st.composite
 def replies(draw: st.DrawFn) -> Reply:
     """Replies in any order of parts; what is refused comes last, as this API tells it."""
-    thought = st.builds(ReasoningPart, api_corpus.text, api_corpus.text)
-    redacted = st.builds(ReasoningPart, st.just(""), api_corpus.text, st.just(True))
+    thought = st.builds(ReasoningPart, api_corpus.text, api_corpus.text, by=st.just("anthropic"))
+    redacted = st.builds(ReasoningPart, st.just(""), api_corpus.text, st.just(True), st.just("anthropic"))
     said: list[ReplyPart] = draw(st.lists(thought | redacted | st.builds(TextPart, api_corpus.text), max_size=4))
     calls = draw(api_corpus.calls)
     parts: list[ReplyPart] = draw(st.permutations([*said, *calls]))
@@ -793,4 +800,4 @@ def test_a_thought_is_streamed_with_its_signature_at_its_end() -> None:
         encoder.feed(ReasoningDelta("a")) + encoder.feed(ReasoningDelta("b", "s")) + encoder.feed(ReasoningDelta("c"))
     )
     reply = ANTHROPIC_MESSAGES.decode(wire + encoder.close(Reply()))
-    assert reply.content == (ReasoningPart("ab", "s"), ReasoningPart("c"))
+    assert reply.content == (ReasoningPart("ab", "s", by="anthropic"), ReasoningPart("c"))

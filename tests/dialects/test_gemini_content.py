@@ -426,7 +426,14 @@ def test_a_request_comes_back_as_it_was_written() -> None:
         messages=[
             SystemMessage("Be brief."),
             UserMessage(content),
-            Reply((ReasoningPart("hm", "c2ln"), TextPart("Well."), call, ToolCall("x", "get_news", {}, raw="{}"))),
+            Reply(
+                (
+                    ReasoningPart("hm", "c2ln", by="gemini"),
+                    TextPart("Well."),
+                    call,
+                    ToolCall("x", "get_news", {}, raw="{}"),
+                )
+            ),
             ToolMessage("get_weather", ToolResult("call_0", (TextPart("4"),))),
             ToolMessage("get_news", ToolResult("x", structured={"n": 1})),
             Reply.of("Cold."),
@@ -541,7 +548,8 @@ def a_joint(before: ReplyPart, part: ReplyPart) -> bool:
 @st.composite
 def replies(draw: st.DrawFn) -> Reply:
     """Replies in any order of parts; what is refused comes last, as this API tells it."""
-    thought = st.builds(ReasoningPart, api_corpus.text, st.sampled_from(["", "c2ln"]))
+    signed = st.builds(ReasoningPart, api_corpus.text, st.just("c2ln"), by=st.just("gemini"))
+    thought = signed | st.builds(ReasoningPart, api_corpus.text)
     media = st.sampled_from([MediaPart("image/png", b"1"), MediaPart("video/mp4", url="https://example.org/a")])
     said: list[ReplyPart] = draw(st.lists(thought | media | st.builds(TextPart, api_corpus.text), max_size=4))
     calls = [
@@ -637,7 +645,7 @@ def test_thoughts_and_calls_are_streamed_with_their_signatures() -> None:
         CallSaid(0, call),
     ]
     wire = b"".join([encoder.feed(delta) for delta in fed]) + encoder.close(Reply((call,)))
-    assert GEMINI_CONTENT.decode(wire).content == (ReasoningPart("a"), ReasoningPart("b", "c2ln"), call)
+    assert GEMINI_CONTENT.decode(wire).content == (ReasoningPart("a"), ReasoningPart("b", "c2ln", by="gemini"), call)
 
 
 # The official client, over a real connection, reads what we write, and we read what it asks.

@@ -553,7 +553,7 @@ def test_items_of_every_shape_are_read() -> None:
     )
     first = Reply(
         (
-            ReasoningPart("", "gAAA"),
+            ReasoningPart("", "gAAA", by="openai"),
             TextPart("I look."),
             ToolCall("a", "get_weather", {"city": "x"}, raw='{"city":"x"}'),
             custom,
@@ -588,7 +588,12 @@ def test_every_form_of_tool_choice_is_read(written: Json, choice: ToolChoice) ->
 def test_a_request_comes_back_as_it_was_written() -> None:
     content = (TextPart("a"), MediaPart("image/png", b"1"), MediaPart("application/pdf", b"3", name="a.pdf"))
     thought = Reply(
-        (ReasoningPart("Hm.", "gAAA"), TextPart("Let me see."), BEIJING, ToolCall("b", "get_news", {}, raw="{}")),
+        (
+            ReasoningPart("Hm.", "gAAA", by="openai"),
+            TextPart("Let me see."),
+            BEIJING,
+            ToolCall("b", "get_news", {}, raw="{}"),
+        ),
         extras={"openai_items": {"beside": {"0": {"id": "rs_1"}, "1": {"phase": "commentary"}}}},
     )
     request = Request(
@@ -677,8 +682,8 @@ text = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 parts = st.one_of(
     st.builds(TextPart, text),
     st.builds(RefusalPart, text),
-    st.builds(ReasoningPart, text, st.sampled_from(["", "gAAA", "any"])),
-    st.builds(ReasoningPart, st.just(""), st.just("gAAA"), st.booleans()),
+    st.builds(ReasoningPart, text),
+    st.builds(ReasoningPart, st.just("") | text, st.sampled_from(["gAAA", "any"]), by=st.just("openai")),
     st.builds(MediaPart, st.just("image/png"), st.binary(min_size=1, max_size=4)),
     st.builds(
         lambda name, values: ToolCall("", name, values, raw=json.dumps(values, ensure_ascii=False)),
@@ -728,10 +733,7 @@ def merged(reply: Reply) -> Reply:
         if isinstance(part, TextPart | RefusalPart) and type(last) is type(part):
             content[-1] = type(part)(f"{getattr(last, 'text', '')}{part.text}")
         elif isinstance(part, ReasoningPart) and isinstance(last, ReasoningPart) and not last.signature:
-            if part.redacted:
-                content.append(part)
-            else:
-                content[-1] = ReasoningPart(last.text + part.text, part.signature)
+            content[-1] = ReasoningPart(last.text + part.text, part.signature, by=part.by)
         else:
             content.append(part)
     return msgspec.structs.replace(reply, content=tuple(content))
@@ -833,6 +835,29 @@ def test_a_call_without_a_name_is_told_all_the_same() -> None:
     assert [(said.id, said.raw) for said in OPENAI_RESPONSES.decode(wire).calls] == [("a", "{}")]
 
 
+def announced(wire: bytes) -> list[str]:
+    """The names under which calls begin."""
+    items = [event["item"] for event in events_of(wire) if event["type"] == "response.output_item.added"]
+    return [str(item["name"]) for item in items if isinstance(item, dict) and item["type"] == "function_call"]
+
+
+def test_a_call_begins_with_its_whole_name_when_that_comes_in_pieces() -> None:
+    encoder = OPENAI_RESPONSES.encoder()
+    assert encoder.feed(CallDelta(0, "get_", id="a")) + encoder.feed(CallDelta(0, "weather")) == b""
+    wire = encoder.feed(CallDelta(0, arguments="{"))
+    assert announced(wire) == ["get_weather"]
+
+
+def test_calls_begin_in_their_order_whichever_is_whole_first() -> None:
+    encoder = OPENAI_RESPONSES.encoder()
+    first, second = ToolCall("a", "f", {}, raw="{}"), ToolCall("b", "g", {}, raw="{}")
+    waiting = encoder.feed(CallDelta(0, id="a")) + encoder.feed(CallSaid(1, second))  # whose name is not known yet
+    assert waiting == b""
+    wire = encoder.feed(CallDelta(0, "f")) + encoder.feed(CallSaid(0, first)) + encoder.close(Reply((first, second)))
+    assert announced(wire) == ["f", "g"]
+    assert OPENAI_RESPONSES.decode(wire).calls == (first, second)
+
+
 def test_calls_that_share_an_id_are_told_apart() -> None:
     reply = Reply((BEIJING, BEIJING, ToolCall("", "get_news", {})))
     calls = OPENAI_RESPONSES.decode(OPENAI_RESPONSES.encode_reply(reply)).calls
@@ -840,7 +865,7 @@ def test_calls_that_share_an_id_are_told_apart() -> None:
 
 
 def test_a_thought_of_another_api_travels_through_a_client_and_back() -> None:
-    thoughts = (ReasoningPart("Hm", "EqQBCgIY"), ReasoningPart("", "EmwKAhgB", redacted=True))
+    thoughts = (ReasoningPart("Hm", "EqQBCgIY", by="anthropic"), ReasoningPart("", "EmwKAhgB", True, "anthropic"))
     reply = Reply((*thoughts, BEIJING), "completed", id="resp_7")
     output = msgspec.json.decode(OPENAI_RESPONSES.encode_reply(reply))["output"]
     back = decoded(input=[{"role": "user", "content": "?"}, *output]).messages[1]

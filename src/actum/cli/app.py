@@ -20,15 +20,15 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.errors import ActumError, JournalError, UsageError
-from . import audit, call, chat, conversations, demo, dialects, doctor, journal, run, runs, tools
+from . import audit, call, chat, conversations, demo, dialects, doctor, journal, run, runs, tools, transcode
 from .terminal import Terminal, plain_characters
 
 CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "tools", "runs", "resume", "conversations", "audit", "journal"),
-    *("dialects", "doctor"),
+    *("demo", "run", "chat", "call", "tools", "runs", "resume"),
+    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -80,6 +80,7 @@ app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
 app.add_typer(journal.app, name="journal")
 app.command()(dialects.dialects)
+app.command()(transcode.transcode)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
 

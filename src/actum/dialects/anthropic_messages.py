@@ -20,7 +20,7 @@ from itertools import takewhile
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError, ModelGarbled
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
@@ -28,6 +28,7 @@ from .anthropic_messages_decoder import MessagesDecoder
 from .anthropic_messages_encoder import DEFAULT_ID, MessagesEncoder, encode_reply
 from .anthropic_messages_messages import MessageWriter
 from .anthropic_messages_request import decode_request
+from .error_answer import ErrorAnswer, anthropic_error, error_answer
 from .openai_chat_error import error_of_status
 from .request_extras import put_in
 from .schema_subset import ANTHROPIC_STRICT, narrowed
@@ -51,7 +52,8 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         max_tokens: the limit of an answer's length where the request has none.
         sampling: a temperature is sent. Anthropic itself refuses any since API version 2026-10-21; servers that
             speak its API take it.
-        strict: the API holds the model to the tools' schemas, narrowed to what it can hold it to.
+        strict: the API holds the model to the schemas of all tools, narrowed to what it can hold it to; else to those
+            of tools that are strict.
         system_in_place: later instructions stand where they were said, which Claude Opus 4.8 and later take.
     """
 
@@ -111,6 +113,10 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         """The error that an answer with a failing HTTP status means."""
         return error_of_status(status, retry_after, wire)
 
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, anthropic_error(error))
+
     def encode_reply(self, reply: Reply) -> bytes:
         """The body of a whole answer."""
         return encode_reply(reply)
@@ -164,8 +170,9 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
         name = names.wire(tool.name)
         words = tool.description if name == tool.name else f"{tool.name}: {tool.description}"
         item: dict[str, object] = {"name": name, "description": words} if words else {"name": name}
-        schema = narrowed(tool.parameters, ANTHROPIC_STRICT) if strict else {"type": "object", **tool.parameters}
-        items.append(item | {"input_schema": schema} | ({"strict": True} if strict else {}))
+        is_strict = strict or tool.strict
+        schema = narrowed(tool.parameters, ANTHROPIC_STRICT) if is_strict else {"type": "object", **tool.parameters}
+        items.append(item | {"input_schema": schema} | ({"strict": True} if is_strict else {}))
     return msgspec.Raw(_encode(items))
 
 

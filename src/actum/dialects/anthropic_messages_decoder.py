@@ -21,6 +21,7 @@ from .block_extras import gather
 from .call_wire import read_arguments, unique_id
 from .openai_chat_error import error_of
 from .raw_json import NOT_DECODED, Fields, Source, as_text, fields_of, items_of, mended, source_of, text_of, value_of
+from .signatures import ANTHROPIC
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
 
@@ -111,15 +112,19 @@ class _Block:
             case "text":
                 return TextPart("".join(self.pieces)), self.rest
             case "thinking":
-                return ReasoningPart("".join(self.pieces), self.signature), self.rest
+                return ReasoningPart("".join(self.pieces), self.signature, by=self.by), self.rest
             case "redacted_thinking":
-                return ReasoningPart("", self.signature, redacted=True), self.rest
+                return ReasoningPart("", self.signature, redacted=True, by=self.by), self.rest
             case "tool_use":
                 return self.said or self.settle(broke_off=True), self.rest
             case _ if self.pieces:
                 return None, {**self.rest, "type": self.kind, "input": read_arguments("".join(self.pieces))[0]}
             case _:
                 return None, {**self.rest, "type": self.kind}
+
+    @property
+    def by(self) -> str:
+        return ANTHROPIC if self.signature else ""
 
     @property
     def is_nothing(self) -> bool:
@@ -357,7 +362,7 @@ class MessagesDecoder:
     def _sign(self, block: _Block, signature: str, deltas: list[Delta]) -> None:
         if signature:
             block.signature += signature
-            deltas.append(ReasoningDelta("", signature, block.kind == "redacted_thinking"))
+            deltas.append(ReasoningDelta("", signature, block.kind == "redacted_thinking", ANTHROPIC))
 
     def _end(self, index: Json, deltas: list[Delta]) -> None:
         block = self._by_index.get(index) if isinstance(index, int) else None

@@ -21,6 +21,7 @@ from ..core.tool import Tool
 from .anthropic_messages_decoder import MessagesDecoder
 from .data_url import base64_bytes, media_of_url
 from .openai_fields import as_, declared, known_tool, maybe, read_body, temperature
+from .signatures import claimed
 
 _READ = frozenset(
     {
@@ -161,7 +162,7 @@ def _reply(content: Json, place: str) -> Reply:
         raise UsageError(f"{place}: text or blocks were expected") from None
     decoder.ended = True
     decoder.finish([])
-    return decoder.reply
+    return claimed(decoder.reply)
 
 
 def _said(content: str | list[Json], names: dict[str, str], place: str) -> list[Message]:

@@ -21,11 +21,12 @@ from itertools import takewhile
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError, ModelGarbled
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import JsonProblem
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
+from .error_answer import ErrorAnswer, error_answer, gemini_error
 from .gemini_content_decoder import ContentDecoder, retry_delay
 from .gemini_content_encoder import ContentEncoder, encode_reply
 from .gemini_content_messages import ContentWriter
@@ -102,6 +103,10 @@ class GeminiContent(Struct, frozen=True, kw_only=True):
             except JsonProblem:
                 retry_after = None
         return error_of_status(status, retry_after, wire)
+
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, gemini_error(error))
 
     def encode_reply(self, reply: Reply) -> bytes:
         """The body of a whole answer."""

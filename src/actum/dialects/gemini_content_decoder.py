@@ -28,6 +28,7 @@ from .call_wire import read_arguments, unique_id
 from .gemini_partial_args import PartialArgs
 from .openai_chat_error import error_of
 from .raw_json import Fields, as_text, fields_of, items_of, source_of, text_of, value_of
+from .signatures import GEMINI
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
 
@@ -66,7 +67,8 @@ class _Text:
 
     def part(self) -> tuple[ReplyPart, JsonObject]:
         text = "".join(self.pieces)
-        return (TextPart(text) if self.kind is TextPart else ReasoningPart(text, self.signature)), self.rest
+        by = GEMINI if self.signature else ""
+        return TextPart(text) if self.kind is TextPart else ReasoningPart(text, self.signature, by=by), self.rest
 
 
 class _Whole:
@@ -270,7 +272,7 @@ class ContentDecoder:
             self._open.append(last)
         last.pieces.append(words)
         if is_thought:
-            deltas.append(ReasoningDelta(words, signature))
+            deltas.append(ReasoningDelta(words, signature, by=GEMINI if signature else ""))
         elif words:
             deltas.append(TextDelta(words))
 

@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from ..core.errors import ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError, ModelGarbled
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, Transcript
 from ..core.tool import Tool
+from .error_answer import ErrorAnswer, error_answer, openai_error
 from .openai_chat_decoder import ChatDecoder
 from .openai_chat_encoder import ChatEncoder, encode_reply
 from .openai_chat_error import error_of_status
@@ -93,6 +94,10 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         """The error that an answer with a failing HTTP status means."""
         return error_of_status(status, retry_after, wire)
 
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, {"error": openai_error(error)})
+
     def encode_reply(self, reply: Reply, *, created: int = 0) -> bytes:
         """The body of a whole answer; `created` in seconds since 1970."""
         return encode_reply(reply, functions=self.functions, created=created)
@@ -116,11 +121,13 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
 def _function(tool: Tool, names: ToolNames) -> JsonObject:
     name, words = names.told(tool)
     described: JsonObject = {"description": words} if words else {}
-    return {"name": name, **described, "parameters": tool.parameters}
+    strict: JsonObject = {"strict": True} if tool.strict else {}
+    return {"name": name, **described, "parameters": tool.parameters, **strict}
 
 
 def _encode_functions(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:
-    return msgspec.Raw(_encode([_function(tool, names) for tool in tools]))
+    """As in 2023, when nobody could be strict."""
+    return msgspec.Raw(_encode([_function(structs.replace(tool, strict=False), names) for tool in tools]))
 
 
 def _encode_tools(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:

@@ -10,7 +10,8 @@ The whole conversation goes out each time, with the model's own reasoning in its
 the endpoint remember it sends `previous_response_id` in `extras`, and only the new messages.
 
 Limits: this API has no stop texts, so those of a request are not sent; sound and film are described in words. Tools go
-out with `strict: false`, because the API would otherwise make every optional parameter a required one.
+out with `strict: false` unless they ask for it, because the API would otherwise make every optional parameter a
+required one.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError, ModelGarbled
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
+from .error_answer import ErrorAnswer, error_answer, openai_error
 from .openai_chat_error import error_of_status
 from .openai_responses_decoder import ResponsesDecoder
 from .openai_responses_encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
@@ -86,6 +88,10 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         """The error that an answer with a failing HTTP status means."""
         return error_of_status(status, retry_after, wire)
 
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, {"error": openai_error(error)})
+
     def encode_reply(self, reply: Reply, *, created: int = 0) -> bytes:
         """The body of a whole answer; `created` in seconds since 1970."""
         return encode_reply(reply, created=created)
@@ -115,7 +121,7 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
 def _function(tool: Tool, names: ToolNames) -> JsonObject:
     name, words = names.told(tool)
     described: JsonObject = {"description": words} if words else {}
-    return {"type": "function", "name": name, **described, "parameters": tool.parameters, "strict": False}
+    return {"type": "function", "name": name, **described, "parameters": tool.parameters, "strict": tool.strict}
 
 
 def _encode_tools(tools: tuple[Tool, ...], pattern: str) -> msgspec.Raw:

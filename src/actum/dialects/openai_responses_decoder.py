@@ -25,8 +25,9 @@ from .answer_reader import AnswerReader
 from .block_extras import gather
 from .call_wire import read_arguments, unique_id
 from .openai_chat_error import error_of_event, error_of_field, read_json
-from .openai_responses_items import ITEMS, beside_thought, image_of, is_redacted
+from .openai_responses_items import ITEMS, beside_thought, image_of
 from .openai_responses_parts import Item, OpenCall, OpenHosted, OpenMedia, OpenPart, OpenText, OpenThought
+from .signatures import OPENAI
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
 
@@ -368,9 +369,9 @@ class ResponsesDecoder:
                     self._whole_thought(thought, (field, number), part.get("text"), deltas)
         thought.fields = beside_thought(said, "".join(thought.pieces), keep_own_id=self._keep_own_ids)
         thought.signature = str(said.get("encrypted_content") or "")
-        thought.redacted = is_redacted(said)
+        thought.by = OPENAI if thought.signature else ""
         if thought.signature:
-            deltas.append(ReasoningDelta("", thought.signature, thought.redacted))
+            deltas.append(ReasoningDelta("", thought.signature, by=thought.by))
 
     def _finish_call(self, call: OpenCall, said: JsonObject, deltas: list[Delta]) -> None:
         if call.said is None:

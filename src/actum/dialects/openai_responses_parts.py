@@ -32,23 +32,23 @@ class OpenThought:
     Attributes:
         told: what was told of each of its summaries and texts.
         signature: known once the item is whole.
-        redacted: likewise.
+        by: whose it is.
     """
 
-    __slots__ = ("fields", "pieces", "redacted", "signature", "told")
+    __slots__ = ("by", "fields", "pieces", "signature", "told")
 
     def __init__(self) -> None:
         self.pieces: list[str] = []
         self.told: dict[tuple[str, int], list[str]] = {}
         self.signature = ""
-        self.redacted = False
+        self.by = ""
         self.fields: JsonObject = {}
 
     def part(self) -> ReplyPart | None:
         """As it is so far; None as long as there is nothing in it."""
         if not self.pieces and not self.signature and not self.fields:
             return None
-        return ReasoningPart("".join(self.pieces), self.signature, self.redacted)
+        return ReasoningPart("".join(self.pieces), self.signature, by=self.by)
 
 
 class OpenHosted:

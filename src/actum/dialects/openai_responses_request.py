@@ -2,7 +2,7 @@
 
 Whatever is wrong is a `UsageError` that names the place (`input[2].content[0]: ...`). Fields that have no place in a
 `Request` go to its `extras`, `previous_response_id`, `store` and `include` among them: what they mean is for the server
-to say. Not taken: tools that are no functions, files and items that are named by an id alone, and `strict` of a tool.
+to say. Not taken: tools that are no functions, files and items that are named by an id alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessa
 from .data_url import base64_bytes, media_of_url
 from .openai_fields import as_, maybe, read_body, temperature, tool_choice, tools_at
 from .openai_responses_decoder import ResponsesDecoder
+from .signatures import claimed
 
 _READ = frozenset(
     {
@@ -134,7 +135,7 @@ def _reply(items: list[JsonObject]) -> Reply:
         decoder.read_item({"type": "message", **item}, [])
     decoder.ended = True
     decoder.close()
-    return decoder.reply
+    return claimed(decoder.reply)
 
 
 def _content(content: Json, place: str) -> tuple[TextPart | MediaPart, ...]:
