@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 
 from .bfcl import NotFetched
+from .constrained import constrained_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
@@ -26,6 +27,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "journal": ("a record written down, by database and durability", journal_table),
+    "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
