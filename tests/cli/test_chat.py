@@ -127,3 +127,29 @@ def test_whoever_comes_back_to_a_turn_that_was_killed_is_told(run: Run, home: Pa
     assert result.stdout == "You said: hello\n"
     assert "Nobody knows whether this happened in the last turn: keep." in result.stderr
     assert "actum resume run_1" in result.stderr
+
+
+@pytest.mark.row("C7")
+def test_whoever_breaks_off_a_side_effect_is_told_that_nobody_knows(person: Callable[..., Person], home: Path) -> None:
+    (home / "slow.py").write_text(SLOW, "utf-8")
+    models = (home / "models.py").read_text("utf-8")
+    (home / "models.py").write_text(models + "send = calling('send')\n", "utf-8")
+    somebody = person("chat", "--tools", "slow.py", "--model", "models.py:send", "--journal", "runs.db", "--yes")
+    somebody.sees("> ")
+    somebody.types("send it\n").sees("sending")
+    somebody.insists("\x03", "Nobody knows whether this happened in the last turn: send.")
+    somebody.sees("actum resume run_")
+    assert somebody.types("\x04").ends()[0] == 0
+
+
+SLOW = '''
+import asyncio
+from actum import tool
+
+@tool(effects={"send"})
+async def send() -> str:
+    """Send."""
+    print("sending", flush=True)
+    await asyncio.Event().wait()
+    return "sent"
+'''

@@ -48,6 +48,13 @@ def test_a_branch_goes_on_from_an_earlier_turn_and_the_conversation_stays(run: R
     assert run("chat", "-c", "tea", *MINE, "models.py:counting", input="four\n").stdout == "4\n"
 
 
+def test_one_question_goes_on_after_an_earlier_run(run: Run) -> None:
+    for question in ("one", "two"):
+        run("run", question, "-c", "tea", *MINE, "models.py:counting")
+    first = json.loads(run("runs", "list", "--json", *RECORD).stdout)[-1]["run_id"]
+    assert run("run", "other", "--after", first, *MINE, "models.py:counting").stdout == "2\n"
+
+
 def test_a_branch_can_begin_within_a_turn(run: Run) -> None:
     run("chat", "-c", "tea", *MINE, "models.py:add", input="2 and 3?\n")
     told = json.loads(run("conversations", "branch", "--at", "last@1", "--json", *RECORD).stdout)

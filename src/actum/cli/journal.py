@@ -250,7 +250,8 @@ async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Se
     for run in everything if chosen else ():
         if run.run_id in gone or run.status == "forgotten":
             continue
-        started = _record((await journal.read(run.run_id))[0])
+        entries = await journal.read(run.run_id)
+        started = _record(entries[0]) if entries else None
         if isinstance(started, Started) and (
             started.forked in gone or (started.compacts and run.conversation in talks)
         ):

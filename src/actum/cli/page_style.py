@@ -65,5 +65,4 @@ footer { margin-top: 1.5rem; border-top: 1px solid var(--line); padding-top: .75
   .track { grid-column: 1 / -1; grid-row: 2 }
   .part { grid-template-columns: minmax(0, 1fr); gap: 0 }
 }
-@media print { details > .inside { display: block } }
 """
