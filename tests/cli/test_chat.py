@@ -139,6 +139,7 @@ def test_whoever_breaks_off_a_side_effect_is_told_that_nobody_knows(person: Call
     somebody.types("send it\n").sees("sending")
     somebody.insists("\x03", "Nobody knows whether this happened in the last turn: send.")
     somebody.sees("actum resume run_")
+    somebody.sees("> ")
     assert somebody.types("\x04").ends()[0] == 0
 
 
