@@ -26,7 +26,7 @@ from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.tool import Tool
 from .base import TextDialect
-from .grammar_calls import CallParts, alike_of, row_of
+from .grammar_calls import CallParts, alike_of, has_row, row_of
 from .grammar_copies import Copies
 from .grammar_values import STRENGTHS, Values
 from .harmony import Harmony
@@ -342,6 +342,8 @@ _STARTS: dict[type[TextDialect], Callable[[_Asked], str]] = {
 
 def constrains(dialect: TextDialect) -> bool:
     """There is a grammar of what is said in this dialect."""
+    if isinstance(dialect, TaggedText):
+        return all(map(has_row, dialect.form.bodies))
     return type(dialect) in _STARTS
 
 

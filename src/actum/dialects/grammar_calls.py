@@ -57,6 +57,11 @@ class Row(Struct, frozen=True):
     listed: bool = True
 
 
+def has_row(body: Body) -> bool:
+    """There is a grammar of a body of this kind."""
+    return type(body) in _ROWS
+
+
 def row_of(body: Body) -> Row:
     """The row of a body's kind."""
     return _ROWS[type(body)]
