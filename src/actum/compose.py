@@ -168,7 +168,7 @@ def open_journal(settings: Settings, environment: Mapping[str, str]) -> Journal:
         JournalError: it can not be opened or is no journal.
         UsageError: there is no key in the file that was named for it, or psycopg is missing.
     """
-    key = _journal_key(settings.journal_key) if settings.journal_key else None
+    key = read_journal_key(settings.journal_key) if settings.journal_key else None
     if settings.journal == MEMORY:
         return MemoryJournal(key=key)
     if settings.journal.startswith(SCHEMES):
@@ -180,7 +180,7 @@ def open_journal(settings: Settings, environment: Mapping[str, str]) -> Journal:
     return SQLiteJournal(path, key=key)
 
 
-def _journal_key(file: str) -> bytes:
+def read_journal_key(file: str) -> bytes:
     """The key in a file; a line end behind it is none of it, since editors and `echo` put one there."""
     try:
         key = Path(file).expanduser().read_bytes().rstrip(b"\r\n")
