@@ -13,7 +13,7 @@ Importing this loads no server, no HTTP client and no database.
 """
 
 from .agents.agent import Agent
-from .call.authorize import Rule, Rules
+from .call.authorize import Require, Rule, Rules
 from .call.limit import Limits
 from .core.attachment import Audio, File, Image, Video
 from .core.call import ToolCall, ToolResult
@@ -31,6 +31,7 @@ __all__ = [
     "File",
     "Image",
     "Limits",
+    "Require",
     "Rule",
     "Rules",
     "Tool",

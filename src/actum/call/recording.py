@@ -15,6 +15,7 @@ from ..core.json import JsonObject
 from ..core.record import (
     Answered,
     Asked,
+    Checked,
     Compacted,
     Ended,
     Entry,
@@ -67,6 +68,7 @@ class Recording:
         self._open: set[Place] = set()
         self._asked: dict[Place, Asked] = {}
         self._doubts: dict[Place, Asked] = {}
+        self._checks: dict[Place, Checked] = {}
         self._by_id: dict[str, Asked] = {}
         self._agreed: dict[str, set[str]] = {}
         self._grants: list[tuple[Asked, JsonObject]] = []
@@ -84,11 +86,11 @@ class Recording:
                 self.elapsed = record.elapsed
             case Intended() as record:
                 self.note_attempt(Place(record.reply, record.index), record.attempt)
-            case Settled() as record:
+            case Settled() | Refused() as record:
                 self.note_outcome(Place(record.reply, record.index), record)
                 self.elapsed = record.elapsed
-            case Refused() as record:
-                self.note_outcome(Place(record.reply, record.index), record)
+            case Checked() as record:
+                self.note_check(record)
                 self.elapsed = record.elapsed
             case Asked() as record:
                 self.note_question(record)
@@ -127,6 +129,10 @@ class Recording:
     def doubt(self, place: Place) -> Asked | None:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
         return self._doubts.get(place)
+
+    def check(self, place: Place) -> Checked | None:
+        """What was looked up for this call, at last."""
+        return self._checks.get(place)
 
     def waiting(self) -> list[Asked]:
         """What was asked and not yet answered, in order."""
@@ -182,6 +188,10 @@ class Recording:
     def agreed(self, ask_id: str) -> frozenset[str]:
         """Who has said yes so far."""
         return frozenset(self._agreed.get(ask_id, ()))
+
+    def note_check(self, checked: Checked) -> None:
+        """Something was looked up for a call."""
+        self._checks[Place(checked.reply, checked.index)] = checked
 
     def note_question(self, asked: Asked) -> None:
         """A person is asked."""
