@@ -15,7 +15,7 @@ from actum.call.policy import PolicyFile, read_rules
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.interfaces import Decision, Facts
-from actum.core.json import Json
+from actum.core.json import JsonObject
 from actum.core.tool import Tool
 
 pytestmark = pytest.mark.row("C3")
@@ -66,26 +66,26 @@ TRANSFER = Tool(name="transfer", effects=frozenset({"spend"}))
 ADA = Facts(principal="ada", agent="desk", key_id="k1")
 
 
-def judged(text: str, facts: Facts = ADA, tool: Tool = TRANSFER, **arguments: Json) -> Decision:
+def judged(text: str, arguments: JsonObject, facts: Facts = ADA, tool: Tool = TRANSFER) -> Decision:
     return read_rules(text, "p.toml").decide(tool, ToolCall("1", tool.name, arguments), facts)
 
 
 def test_every_field_of_a_file_counts() -> None:
-    small: dict[str, Json] = {"amount": 50, "to": "eve", "from": "a1"}
-    decision = judged(WHOLE, **small)
-    assert (decision.verdict, decision.rule) == ("allow", "p.toml:17: allow transfer")
+    small: JsonObject = {"amount": 50, "to": "eve", "from": "a1"}
+    decision = judged(WHOLE, small)
+    assert (decision.verdict, decision.rule) == ("allow", "p.toml:18: allow transfer")
     assert decision.require is not None
     assert (decision.require.tool, decision.require.arguments) == ("balance", {"account": "a1"})
     assert decision.require.reason == "Too little."
 
-    large = judged(WHOLE, **{**small, "amount": 500})
-    assert (large.verdict, large.rule, large.reason) == ("ask", "p.toml:35: ask transfer", "More than 100.")
+    large = judged(WHOLE, {**small, "amount": 500})
+    assert (large.verdict, large.rule, large.reason) == ("ask", "p.toml:36: ask transfer", "More than 100.")
     assert (large.approvers, large.quorum, large.expires_s) == (("bob", "carol"), 1, 7_200)
 
     for facts in (Facts(principal="adam", agent="desk", key_id="k1"), Facts(principal="ada", agent="desk")):
-        assert judged(WHOLE, facts, **small).verdict == "ask"
-    assert judged(WHOLE, tool=Tool(name="read_mail", effects=frozenset({"read"}))).verdict == "allow"
-    assert judged(WHOLE, tool=Tool(name="wipe")).rule == "default: deny"
+        assert judged(WHOLE, small, facts).verdict == "ask"
+    assert judged(WHOLE, {}, tool=Tool(name="read_mail", effects=frozenset({"read"}))).verdict == "allow"
+    assert judged(WHOLE, {}, tool=Tool(name="wipe")).rule == "default: deny"
 
 
 def test_an_empty_file_leaves_the_default_and_the_command_lines_stays_careful() -> None:
