@@ -126,13 +126,25 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         """What it is called on record; `number` is its place among the rules, from 1."""
         return f"{self.where or f'rule {number}'}: {self.then} {' '.join(_several(self.tools))}"
 
+    @property
+    def fits_all(self) -> bool:
+        """There is no call that it does not fit."""
+        patterns = [_several(getattr(self, name)) for name in _GIVEN]
+        return not self.effects and not self.when and all("*" in several or not several for several in patterns)
+
+    def is_about(self, tool: Tool) -> bool:
+        """Whether it can fit calls of this tool."""
+        if self.effects and not self.effects & (tool.effects or frozenset()):
+            return False
+        return bool(_compiled(_several(self.tools))(tool.name))
+
 
 class Look(Struct, frozen=True):
     """What came of looking at a rule; see `Rules.explain`.
 
     Attributes:
         rule: the rule, as it is called on record; `default` where none fits.
-        why_not: why it does not fit; empty where it does.
+        why_not: why it does not fit, or nobody knows whether it does; empty where it does.
     """
 
     rule: str
@@ -182,10 +194,11 @@ class Rules:
     def explain(self, tool: Tool, call: ToolCall, facts: Facts) -> tuple[list[Look], Decision]:
         """Judge a call, and tell which rules were looked at, the one that fits last."""
         case = _Case(tool, call, facts, self.users)
-        number, _ = self._judge(case)
+        number, decision = self._judge(case)
         looks = [Look(ready.label, ready.misfit(case)) for ready in self._ready[:number]]
-        fitting = self._ready[number].label if number < len(self._ready) else DEFAULT_LABEL
-        return [*looks, Look(fitting)], self.decide(tool, call, facts)
+        label = self._ready[number].label if number < len(self._ready) else DEFAULT_LABEL
+        failed = decision.rule.removeprefix(f"{label}: ") if number < len(self._ready) else ""
+        return [*looks, Look(label, "" if failed == label else failed)], self.decide(tool, call, facts)
 
     def _judge(self, case: _Case) -> tuple[int, Decision]:
         """What the first rule that fits says, and its place from 0; the number of rules where none fits."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 import logging
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -150,6 +150,44 @@ class PolicyFile:
         return read_rules(text, self.path.name, careful=self._careful)
 
 
+def lint(rules: Rules, tools: Sequence[Tool]) -> list[tuple[str, str]]:
+    """What can not be meant in a policy that can be read: pairs of a rule and a sentence.
+
+    Args:
+        tools: those that it is for; empty where that is not known.
+    """
+    found: list[tuple[str, str]] = []
+    last = ""
+    for place, rule in enumerate(rules.rules, 1):
+        label = rule.label(place)
+        if last:
+            found.append((label, f"is never looked at: {last} fits every call"))
+        elif rule.fits_all:
+            last = label
+        found += [(label, problem) for problem in (_against(rule, tools) if tools else ())]
+    return found
+
+
+def _against(rule: Rule, tools: Sequence[Tool]) -> Iterator[str]:
+    """What speaks against a rule when these are the tools."""
+    fitting = [tool for tool in tools if rule.is_about(tool)]
+    if not fitting:
+        yield "fits no tool there is"
+    parameters = {name for tool in fitting for name in tool.property_schemas()}
+    sources = [rule.when] if isinstance(rule.when, str) else []
+    sources += [rule.require.when, *rule.require.args.values()] if rule.require else []
+    for name in sorted({name for source in sources for name in _ARGUMENT.findall(source)} - parameters):
+        if fitting:
+            yield f"args.{name}: no tool that it fits has a parameter of this name"
+    if rule.require is not None:
+        checks = [tool for tool in tools if tool.name == rule.require.tool]
+        if not checks:
+            yield f"requires {rule.require.tool}, and there is no such tool"
+        elif not checks[0].reads_only:
+            yield f"requires {rule.require.tool}, which is not declared to read only: every call will be denied"
+
+
+_ARGUMENT = re.compile(r"\bargs\.([A-Za-z_]\w*)")
 _UNUSABLE = "The policy can not be read at the moment."
 
 

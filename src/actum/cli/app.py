@@ -20,13 +20,13 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.errors import ActumError, JournalError, UsageError
-from . import call, chat, demo, dialects, doctor, run, runs, tools
+from . import call, chat, demo, dialects, doctor, policy, run, runs, tools
 from .terminal import Terminal, plain_characters
 
 CANCELLED = 130
 
 
-ORDER = ("demo", "run", "chat", "call", "tools", "runs", "resume", "dialects", "doctor")
+ORDER = ("demo", "run", "chat", "call", "tools", "policy", "runs", "resume", "dialects", "doctor")
 """In which the commands are listed: as somebody comes to need them."""
 
 
@@ -73,6 +73,7 @@ app.command()(call.call)
 app.command()(run.resume)
 app.add_typer(runs.app, name="runs")
 app.add_typer(tools.app, name="tools")
+app.add_typer(policy.app, name="policy")
 app.command()(dialects.dialects)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
