@@ -31,11 +31,17 @@ from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
 from actum.dialects.gemini_content import GEMINI_CONTENT, GeminiContent
+from actum.dialects.ollama_generate import OLLAMA_GENERATE, OllamaGenerate
 from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.openai_completions import OPENAI_COMPLETIONS, OpenAiCompletions
 from actum.dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
 
-APIS: dict[str, OpenAiChat | OpenAiResponses | AnthropicMessages | GeminiContent] = {
+APIS: dict[
+    str, OpenAiChat | OpenAiCompletions | OllamaGenerate | OpenAiResponses | AnthropicMessages | GeminiContent
+] = {
+    "/api/generate": OLLAMA_GENERATE,
     "/chat/completions": OPENAI_CHAT,
+    "/completions": OPENAI_COMPLETIONS,
     "/messages": ANTHROPIC_MESSAGES,
     "/responses": OPENAI_RESPONSES,
     ":generateContent": GEMINI_CONTENT,
@@ -164,6 +170,7 @@ async def _dispatch(http: HttpRequest) -> Response:
 def _port() -> int:
     """Starts the one HTTP server of this process."""
     listening = socket.create_server(("127.0.0.1", 0))  # whoever connects from now on waits until it is up
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or each answer in pieces waits 40 ms for an ACK
     routes = [Route("/{number}/{version}/{path:path}", _dispatch, methods=["POST"])]
     server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -43,7 +43,7 @@ DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess",
 HEAVY = {
     *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
     *("a2a", "cel", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
-    *("numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),
+    *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),
 }
 
 

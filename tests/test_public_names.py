@@ -26,8 +26,10 @@ PUBLIC = [
     "ToolError",
     "ToolResult",
     "Toolset",
+    "Transcoder",
     "Video",
     "tool",
+    "transcode",
 ]
 """What a program may rest on. A name that is added or taken away here is a line in the changelog."""
 

@@ -12,6 +12,9 @@
 Importing this loads no server, no HTTP client and no database.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from .agents.agent import Agent
 from .call.authorize import Require, Rule, Rules
 from .call.limit import Limits
@@ -21,6 +24,9 @@ from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
 from .core.tool import Tool
 from .toolsets.function import tool
+
+if TYPE_CHECKING:
+    from .dialects.transcode import Transcoder, transcode
 
 __all__ = [
     "ActumError",
@@ -39,6 +45,17 @@ __all__ = [
     "ToolError",
     "ToolResult",
     "Toolset",
+    "Transcoder",
     "Video",
     "tool",
+    "transcode",
 ]
+
+_LATER = {"Transcoder": ".dialects.transcode", "transcode": ".dialects.transcode"}
+"""Loaded when they are asked for: an agent has no need of them."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATER:
+        return getattr(import_module(_LATER[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

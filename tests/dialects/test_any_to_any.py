@@ -11,9 +11,11 @@ from actum.core.json import JsonObject
 from actum.core.message import RefusalPart, Reply
 from actum.dialects import dialect
 from actum.dialects.base import ApiDialect
+from actum.dialects.catalog import ApiName
 from tests.dialects.api_corpus import CORPUS
 
-APIS: dict[str, ApiDialect] = {name: dialect(name) for name in ("anthropic_messages", "gemini_content", "openai_chat")}
+NAMES: tuple[ApiName, ...] = ("anthropic_messages", "gemini_content", "openai_chat", "openai_responses")
+APIS: dict[str, ApiDialect] = {name: dialect(name) for name in NAMES}
 MEDIA = {"whole_file", "whole_image"}
 """Not every API has a place for these; they are then described in words."""
 WIRES = sorted(path for name in APIS for path in (CORPUS / name).glob("*.wire") if path.stem not in MEDIA)

@@ -47,6 +47,7 @@ from ..core.provenance import Origins
 from ..core.record import Asked, Checked, Intended, Refused, Settled, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
+from .approve import pending_of
 from .breaker import Breakers
 from .limit import Limits
 from .origin import OriginIndex
@@ -208,7 +209,7 @@ class CallPath:
             cleared = await self._clear_up(call, place, None) if doubtful else None
             return cleared or self._refuse(call, place, error)
         if asked is not None:
-            return _pending(asked)
+            return pending_of(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
         return await self._execute(plan, plan.bound.toolset, place)
@@ -217,13 +218,12 @@ class CallPath:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
         recording, said = self._scope.recording, call
         asked = recording.asked(place)
-        answer = recording.answers.get(asked.id) if asked is not None else None
-        edited = answer is not None and answer.verdict == "approve" and answer.arguments is not None
-        if edited and answer is not None and answer.arguments is not None:
-            call = msgspec.structs.replace(call, arguments=answer.arguments, raw="", complete=True, repairs=())
+        arguments = recording.edited(asked)
+        if arguments is not None:
+            call = msgspec.structs.replace(call, arguments=arguments, raw="", complete=True, repairs=())
         facts = msgspec.structs.replace(self._terms.facts, now=self._scope.clock.now(), origins=self._origins.of)
         plan = decide(call, place, self.catalog, self._terms, facts)
-        if edited:
+        if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
             grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
@@ -307,7 +307,7 @@ class CallPath:
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
         if asked.kind == "approval" and not _covers(asked, plan.decision):
             return self._ask(plan, place, "The policy has changed since this was asked. ")
-        if plan.edited:
+        if answer.arguments is not None:
             return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
         if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
@@ -328,6 +328,7 @@ class CallPath:
             approvers=plan.decision.approvers,
             needs=plan.decision.quorum,
             expires=self._expiry(plan.decision),
+            edited=plan.edited,
         )
         self._write_question(asked)
         return asked
@@ -369,7 +370,7 @@ class CallPath:
             if found.status == "not_done":
                 return None
         if answer is None:
-            return _pending(asked or self._ask_doubt(plan.call if plan is not None else call, place))
+            return pending_of(asked or self._ask_doubt(plan.call if plan is not None else call, place))
         if answer.verdict == "retry":
             return None
         if answer.verdict == "done":
@@ -647,13 +648,6 @@ def _is_same_check(known: Checked, required: Requirement) -> bool:
 def _covers(asked: Asked, decision: Decision) -> bool:
     """Those were asked who have to agree by what the policy says now."""
     return asked.approvers == decision.approvers and asked.needs >= decision.quorum
-
-
-def _pending(asked: Asked) -> Pending:
-    return Pending(
-        *(asked.id, asked.kind, asked.message, asked.call, asked.origins),
-        *(asked.approvers, asked.needs, asked.expires),
-    )
 
 
 def _translate(bug: BaseException) -> CallError:

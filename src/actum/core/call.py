@@ -92,7 +92,8 @@ class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):
         raw: the arguments as source text, exactly as the model wrote them; empty when they never were text.
         complete: False when the text ended or broke inside the arguments; such a call is refused, never run.
         repairs: what had to be mended to read it, each a short phrase.
-        signature: an opaque token that some APIs want back unchanged beside the call.
+        signature: an opaque token that Gemini wants back unchanged beside the call. No other API has one, so none is
+            sent it.
 
     >>> ToolCall(id="1", name="add", arguments={"a": 2, "b": 3}).arguments["a"]
     2

@@ -34,11 +34,13 @@ class ReasoningDelta(Struct, frozen=True, tag="reasoning_delta", omit_defaults=T
     Attributes:
         signature: in the last delta of a thought, its opaque token; see `ReasoningPart`.
         redacted: the token is all there is of the thought.
+        by: whose the token is.
     """
 
     text: str
     signature: str = ""
     redacted: bool = False
+    by: str = ""
 
 
 class CallDelta(Struct, frozen=True, tag="call_delta", omit_defaults=True):

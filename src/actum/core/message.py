@@ -21,11 +21,15 @@ class ReasoningPart(Struct, frozen=True, tag="reasoning", omit_defaults=True):
         text: the thought, where the API shows it.
         signature: an opaque token that some APIs want back unchanged.
         redacted: the API keeps the thought to itself; the signature holds it, encrypted, and there is no text.
+        by: the family of APIs that made the signature, such as `anthropic`: it means nothing to any other, which
+            would refuse the whole request over it. Empty where nobody knows, as in records that are older than this
+            field; then whoever is asked next is handed it.
     """
 
     text: str
     signature: str = ""
     redacted: bool = False
+    by: str = ""
 
 
 class RefusalPart(Struct, frozen=True, tag="refusal"):

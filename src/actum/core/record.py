@@ -201,6 +201,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         approvers: who may answer; anybody when empty.
         needs: so many of them have to agree.
         expires: seconds since 1970 after which no answer counts; 0 for never.
+        edited: the call's arguments are a person's, who changed the model's.
     """
 
     id: str
@@ -216,6 +217,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     approvers: tuple[str, ...] = ()
     needs: int = 1
     expires: float = 0.0
+    edited: bool = False
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):

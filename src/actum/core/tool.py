@@ -27,6 +27,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         name: what a model calls it; letters of any language, digits, `_`, `-`, `.`; at most 128.
         description: what it does and when to use it, for the model.
         parameters: JSON Schema (2020-12 unless it says otherwise) of the arguments, an object.
+        strict: whoever declared it wants the model held to `parameters` while it writes, where the API can,
+            and wrote them in the subset of JSON Schema that it takes for that.
         result: JSON Schema of the structured result, where it is known.
         effects: what using it does. None: not declared, which for a foreign tool means it may do anything.
         idempotent: doing it twice with the same arguments is as good as once.
@@ -51,6 +53,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     name: str
     description: str = ""
     parameters: JsonObject = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
+    strict: bool = False
     result: JsonObject | None = None
     effects: frozenset[Effects] | None = None
     idempotent: bool = False

@@ -14,12 +14,15 @@ from typing import cast
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart
 from ..protocols.sse import sse
 from .anthropic_messages_decoder import BLOCKS, INVALID
 from .block_extras import Block, alone, weave
 from .call_wire import WireIds, arguments_object, arguments_text
+from .error_answer import anthropic_error
+from .signatures import ANTHROPIC, carried
 from .token_count import count
 
 DEFAULT_ID = "msg_actum"
@@ -52,9 +55,10 @@ def call_block(wire_id: str, name: str, call: ToolCall) -> Block:
 
 def thought_block(part: ReasoningPart) -> Block:
     """A thought as a block."""
+    signature = carried(part, ANTHROPIC)
     if part.redacted:
-        return {"type": "redacted_thinking", "data": part.signature}
-    return {"type": "thinking", "thinking": part.text, "signature": part.signature}
+        return {"type": "redacted_thinking", "data": signature}
+    return {"type": "thinking", "thinking": part.text, "signature": signature}
 
 
 def encode_reply(reply: Reply) -> bytes:
@@ -93,10 +97,10 @@ class MessagesEncoder:
         match delta:
             case TextDelta(text, refusal):
                 return self._more("text", "" if refusal else text)
-            case ReasoningDelta(text, signature, redacted):
+            case ReasoningDelta(text, signature, redacted, by):
                 if redacted:
-                    return self._block(thought_block(ReasoningPart("", signature, redacted)))
-                return self._more("thinking", text) + self._signed(signature)
+                    return self._block(thought_block(ReasoningPart("", signature, redacted, by)))
+                return self._more("thinking", text) + self._signed(carried(delta, ANTHROPIC))
             case CallDelta(index, name, arguments, id_):
                 return self._call_piece(index, name, arguments, id_)
             case CallSaid():
@@ -112,6 +116,10 @@ class MessagesEncoder:
         events += [self._stop(), self._begin()]
         events.append(_event("message_delta", {"delta": _outcome(reply), "usage": _usage_object(reply)}))
         return b"".join([*events, _event("message_stop", {})])
+
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own."""
+        return sse(_encode(anthropic_error(error)), "error")
 
     def _call_piece(self, index: int, name: str, arguments: str, id_: str) -> bytes:
         """The block begins with the first of the arguments, since only then the name is known to be whole."""

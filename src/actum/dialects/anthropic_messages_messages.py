@@ -6,7 +6,8 @@ what the user says next become one message, a call that was never answered is gi
 answer to no call is written as text.
 
 Instructions at the beginning go into a field of their own; later ones are written where they stand, by the user or, for
-models that take it (Claude Opus 4.8 and later), by `system`. A thought goes back only with its signature.
+models that take it (Claude Opus 4.8 and later), by `system`. A thought goes back only with its signature, and only if
+Anthropic made that: as text it would look like something that was said.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .anthropic_messages_encoder import ID_REFUSED, call_block, thought_block
 from .block_extras import Block, weave
 from .call_wire import PastIds
 from .data_url import base64_text
+from .signatures import ANTHROPIC, is_for
 from .tool_names import ToolNames
 from .turns import Turns
 
@@ -74,8 +76,8 @@ class MessageWriter:
         match part:
             case ToolCall():
                 return call_block(next(wire_ids), self._names.wire(part.name), part)
-            case ReasoningPart(_, signature):
-                return thought_block(part) if signature else None
+            case ReasoningPart():
+                return thought_block(part) if is_for(part, ANTHROPIC) else None
             case MediaPart():
                 return {"type": "text", "text": part.describe()}
             case _:  # the API takes no text that is blank

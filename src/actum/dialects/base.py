@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..core.errors import ModelError
+from ..core.errors import ActumError, ModelError
 from ..core.event import Delta
 from ..core.interfaces import Request
 from ..core.message import Reply
 from ..core.tool import Tool
+from .error_answer import ErrorAnswer
 
 
 class Decoder(Protocol):
@@ -49,6 +50,9 @@ class Encoder(Protocol):
 
     def close(self, reply: Reply) -> bytes:
         """The bytes that end the stream, with finish reason and usage."""
+
+    def fail(self, error: ActumError) -> bytes:
+        """The bytes that end the stream instead, when the answer did not come to its own end."""
 
 
 class ApiDialect(Protocol):
@@ -83,8 +87,11 @@ class ApiDialect(Protocol):
     def encode_reply(self, reply: Reply) -> bytes:
         """The body of a whole answer. Served side."""
 
-    def encoder(self) -> Encoder:
-        """A writer of a streamed answer. Served side."""
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply. Served side."""
+
+    def encoder(self, *, id_: str = ..., model: str = ...) -> Encoder:
+        """A writer of a streamed answer, whose id and model must be known before it is. Served side."""
 
 
 class TextDialect(Protocol):

@@ -10,13 +10,16 @@ from __future__ import annotations
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart
 from ..protocols.sse import sse
 from .block_extras import Block, alone, weave
 from .call_wire import arguments_object
 from .data_url import base64_text
+from .error_answer import gemini_error
 from .gemini_content_decoder import PARTS, REFUSALS
+from .signatures import GEMINI, carried
 
 _OWN = frozenset(
     {
@@ -52,12 +55,10 @@ def call_part(call: ToolCall, name: str, wire_id: str) -> Block:
     return part | {"thoughtSignature": call.signature} if call.signature else part
 
 
-def thought_part(part: ReasoningPart) -> Block | None:
-    """A thought as a part; None for one that only another API can read."""
-    if part.redacted:
-        return None
+def thought_part(part: ReasoningPart) -> Block:
+    """A thought as a part."""
     written: Block = {"text": part.text, "thought": True}
-    return written | {"thoughtSignature": part.signature} if part.signature else written
+    return written | {"thoughtSignature": carried(part, GEMINI)} if part.signature else written
 
 
 def media_part(part: MediaPart) -> Block:
@@ -92,9 +93,9 @@ class ContentEncoder:
         match delta:
             case TextDelta(text, refusal):
                 return b"" if refusal or not text else self._parts([{"text": text}])
-            case ReasoningDelta(text, signature, redacted):
-                part = thought_part(ReasoningPart(text, signature, redacted))
-                return self._parts([part]) if part and (text or signature) else b""
+            case ReasoningDelta(text, signature, redacted, by):
+                part = thought_part(ReasoningPart(text, signature, redacted, by))
+                return self._parts([part]) if text or signature else b""
             case CallSaid(index, call):
                 self._waiting[index] = call
                 return self._in_order()
@@ -110,6 +111,10 @@ class ContentEncoder:
             events, left = [], weave(reply, PARTS, _written)
         events += [self._parts([part]) for part in left]
         return b"".join([*events, sse(_encode(_answer(self._id, self._model, [], _outcome(reply)) | _usage(reply)))])
+
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own."""
+        return sse(_encode(gemini_error(error)))
 
     def _in_order(self) -> bytes:
         """The calls that all before them were told of: a later one may be whole first."""

@@ -6,7 +6,8 @@ or else by its name and order; an id that we made is only sent where a tool is c
 models know no ids. A call that was never answered is given an answer that says so, an answer to no call is written as
 text.
 
-Instructions at the beginning go into a field of their own, later ones are written where they stand, by the user.
+Instructions at the beginning go into a field of their own, later ones are written where they stand, by the user. A
+thought goes back only with its signature, and only if Gemini made that: as text it would look like an answer.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from .block_extras import Block, weave
 from .call_wire import MADE_ID
 from .gemini_content_decoder import PARTS
 from .gemini_content_encoder import call_part, media_part, thought_part
+from .signatures import GEMINI, is_for
 from .tool_names import ToolNames
 from .turns import Turns
 
@@ -73,7 +75,7 @@ class ContentWriter:
                     _, name, wire_id = next(wired)
                     return call_part(part, name, wire_id)
                 case ReasoningPart():
-                    return thought_part(part) if part.signature else None
+                    return thought_part(part) if is_for(part, GEMINI) and not part.redacted else None
                 case MediaPart():
                     return media_part(part)
                 case _:

@@ -10,7 +10,6 @@ An answer to a call is matched by its id, or by its name to the first call that 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import msgspec
@@ -21,8 +20,9 @@ from ..core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.tool import Tool
-from .gemini_content_decoder import ContentDecoder, base64_any
-from .openai_fields import as_, declared, known_tool, maybe, read_body
+from .gemini_content_decoder import ContentAnswer, base64_any
+from .openai_fields import as_, camel, declared, known_tool, maybe, read_body
+from .signatures import claimed
 
 _READ = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
 _GENERATION = frozenset(
@@ -31,7 +31,6 @@ _GENERATION = frozenset(
         "responseMimeType",
     }
 )
-_SNAKE = re.compile(r"_([a-z])")
 _COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
 
 
@@ -73,11 +72,6 @@ def decode_request(wire: bytes) -> Request:
         model=(maybe(str, body, "model") or "").removeprefix("models/"),
         extras=extras,
     )
-
-
-def camel(item: JsonObject) -> JsonObject:
-    """The same object with its own names in the API's usual way."""
-    return {_SNAKE.sub(lambda match: match[1].upper(), name): value for name, value in item.items()}
 
 
 def _object(value: Json, place: str) -> JsonObject:
@@ -208,13 +202,13 @@ def _part(value: Json, place: str) -> JsonObject:
 
 def _reply(parts: list[JsonObject], place: str) -> Reply:
     """A reply that the client hands back: read like one that an endpoint gives."""
-    decoder = ContentDecoder()
+    answer = ContentAnswer()
     try:
-        decoder.read_parts([msgspec.Raw(msgspec.json.encode(part)) for part in parts], [])
+        answer.read_parts([msgspec.Raw(msgspec.json.encode(part)) for part in parts])
     except ModelGarbled:
         raise UsageError(f"{place}.parts: parts of a reply were expected") from None
-    decoder.finish([])
-    return decoder.reply
+    answer.finish()
+    return claimed(answer.reply)
 
 
 def _said(parts: list[JsonObject], calls: list[ToolCall], place: str) -> list[Message]:

@@ -11,11 +11,13 @@ from collections.abc import Iterable
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.json import JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
 from .call_wire import WireIds, arguments_text
+from .error_answer import openai_error
 
 DEFAULT_ID = "chatcmpl-actum"
 _FINISH_REASONS = {
@@ -27,6 +29,9 @@ _FINISH_REASONS = {
     "safety": "content_filter",
 }
 """What a reply's own word for why it stopped, in whatever API, is called here. `stop` and calls need no word."""
+
+_OURS = frozenset({"role", "content", "refusal", "reasoning_content", "tool_calls", "function_call"})
+"""Fields of a message that extras do not take the place of."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -134,12 +139,17 @@ class ChatEncoder:
         """The end of the stream, after what of the reply was not told in pieces."""
         untold = [CallSaid(*item) for item in enumerate(reply.calls)] if self._began else _deltas_of(reply)
         events = [self.feed(delta) for delta in untold]
-        if reply.extras or not self._began:
-            events.append(self._piece(reply.extras))
+        more = {name: value for name, value in reply.extras.items() if name not in _OURS}
+        if more or not self._began:
+            events.append(self._piece(more))
         events.append(self._event({}, _finish_reason(reply, self._functions)))
         if self._include_usage:
             events.append(sse(_encode(self._head | {"choices": [], "usage": _usage_object(reply.usage)})))
         return b"".join([*events, sse(b"[DONE]")])
+
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own."""
+        return sse(_encode({"error": openai_error(error)}))
 
     def _call(self, index: int, id_: str, name: str, arguments: str) -> bytes:
         first = index not in self._arguments_sent

@@ -5,6 +5,7 @@ Whatever is wrong with a request is a `UsageError` that names the place (`tools[
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Literal, TypeVar
 
@@ -14,6 +15,7 @@ from ..core.json import Json, JsonObject, JsonProblem, kind_of
 from ..core.tool import Tool
 from .openai_chat_error import read_json
 
+_SNAKE = re.compile(r"_([a-z])")
 T = TypeVar("T", str, bool, int, list[Json], dict[str, Json])
 
 _WORDS: dict[str, Literal["auto", "none", "required"]] = {
@@ -35,6 +37,11 @@ def read_body(wire: bytes) -> JsonObject:
     except JsonProblem as problem:
         raise UsageError(f"the body is no JSON: {problem}") from None
     return as_(dict, body, "the body")
+
+
+def camel(item: JsonObject) -> JsonObject:
+    """The same object with its own names as Google's APIs usually write them; they take `snake_case` too."""
+    return {_SNAKE.sub(lambda match: match[1].upper(), name): value for name, value in item.items()}
 
 
 def as_(kind: type[T], value: Json, place: str) -> T:
@@ -91,6 +98,7 @@ def declared(item: JsonObject, schema_field: str, place: str) -> Tool:
             name=name,
             description=as_(str, description, f"{place}.description"),
             parameters=as_(dict, parameters, f"{place}.{schema_field}"),
+            strict=item.get("strict") is True,
         )
     except BadTool as error:
         raise UsageError(f"{place}: {error}") from None

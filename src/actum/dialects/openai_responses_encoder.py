@@ -14,12 +14,15 @@ from typing import cast
 import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
+from ..core.errors import ActumError
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.json import Json, JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
 from .call_wire import WireIds, arguments_text
-from .openai_responses_items import ITEMS, OWN_ID, OWN_REDACTED_ID, image_item, thought_item, woven
+from .error_answer import openai_error
+from .openai_responses_items import ITEMS, OWN_ID, image_item, thought_item, woven
+from .signatures import OPENAI, carried
 
 DEFAULT_ID = "resp_actum"
 _INCOMPLETE = {
@@ -41,10 +44,11 @@ _encode = msgspec.json.Encoder().encode
 class _OpenItem:
     """An item that grows: itself, its place in the output, and the text of its current part.
 
-    `shared` are the fields that it has beyond our nouns, `beside_part` those of its current part.
+    `shared` are the fields that it has beyond our nouns, `beside_part` those of its current part. Of a call, `said` is
+    what it came to, once that is known.
     """
 
-    __slots__ = ("beside_part", "is_refusal", "item", "parts", "pieces", "place", "shared")
+    __slots__ = ("beside_part", "is_refusal", "item", "parts", "pieces", "place", "said", "shared")
 
     def __init__(self, item: JsonObject, place: int) -> None:
         self.item = item
@@ -54,6 +58,7 @@ class _OpenItem:
         self.is_refusal: bool | None = None
         self.shared: JsonObject = {}
         self.beside_part: JsonObject = {}
+        self.said: ToolCall | None = None
 
 
 class ResponsesEncoder:
@@ -78,6 +83,7 @@ class ResponsesEncoder:
         self._output: list[JsonObject] = []
         self._said: _OpenItem | None = None
         self._calls: dict[int, _OpenItem] = {}
+        self._calls_begun = 0
         self._ids = WireIds()
 
     def feed(self, delta: Delta) -> bytes:
@@ -105,6 +111,16 @@ class ResponsesEncoder:
         self._event("response.incomplete" if reason else "response.completed", response=self.response)
         return self._taken()
 
+    def fail(self, error: ActumError) -> bytes:
+        """The end of a stream whose answer did not come to its own.
+
+        The event is documented with its fields beside its type and comes from OpenAI with them in `error`, which is
+        where the official client looks before it raises.
+        """
+        said = openai_error(error)
+        self._event("error", code=said["code"] or said["type"], message=said["message"], param=None, error=said)
+        return self._taken()
+
     def _tell(self, reply: Reply) -> None:
         """A reply of which nothing was told."""
         calls = 0
@@ -114,7 +130,7 @@ class ResponsesEncoder:
                     self._end_call(calls, part, beside)
                     calls += 1
                 case ReasoningPart():
-                    self._tell_thought(thought_item(part, beside), part.redacted)
+                    self._tell_thought(thought_item(part, beside))
                 case RefusalPart(text) | TextPart(text):
                     self._say(text, isinstance(part, RefusalPart), beside)
                     self._end_part()
@@ -175,16 +191,15 @@ class ResponsesEncoder:
         if opened is None or opened.item["type"] != "reasoning" or delta.redacted:
             if not delta.text and not delta.signature:
                 return
-            prefix = OWN_REDACTED_ID if delta.redacted else OWN_ID
-            opened = self._begin(prefix, {"type": "reasoning", "summary": [], "encrypted_content": None})
+            opened = self._begin(OWN_ID, {"type": "reasoning", "summary": [], "encrypted_content": None})
         if delta.text:
             self._add_summary(opened, delta.text)
         if delta.signature:
-            opened.item["encrypted_content"] = delta.signature
+            opened.item["encrypted_content"] = carried(delta, OPENAI)
             self._end()
 
-    def _tell_thought(self, item: JsonObject, redacted: bool) -> None:
-        opened = self._begin(OWN_REDACTED_ID if redacted else OWN_ID, {**item, "summary": []})
+    def _tell_thought(self, item: JsonObject) -> None:
+        opened = self._begin(OWN_ID, {**item, "summary": []})
         summary = item["summary"]
         for part in summary if isinstance(summary, list) else []:
             if isinstance(part, dict):
@@ -215,34 +230,57 @@ class ResponsesEncoder:
         if opened is None:
             call: JsonObject = {"type": "function_call", "status": "in_progress", "call_id": id_, "name": ""}
             opened = self._calls[index] = _OpenItem(call | {"arguments": ""}, -1)
-        if name and opened.place < 0:  # a call without a name can not be told of
-            arguments = self._begin_call(opened, id_, name) + arguments
+        if name or id_:
+            opened.item |= {"call_id": opened.item["call_id"] or id_, "name": f"{opened.item['name']}{name}"}
         if arguments:
-            opened.pieces.append(arguments)
-            if opened.place >= 0:
-                self._event("response.function_call_arguments.delta", **_in_item(opened), delta=arguments)
+            self._begin_calls(index)
+            self._add_arguments(opened, arguments)
 
-    def _begin_call(self, opened: _OpenItem, id_: str, name: str) -> str:
-        """Tell of a call, and return what came of its arguments before."""
-        self._end()
-        opened.item |= {"call_id": self._ids.take(id_ or str(opened.item["call_id"])), "name": name}
-        self._place(opened, "fc_")
-        before, opened.pieces = "".join(opened.pieces), []
-        return before
+    def _begin_calls(self, last: int) -> None:
+        """Tell of calls in their order, up to this one and those that only waited for it.
+
+        A name is known to be whole when arguments follow it, or when those of a later call do.
+        """
+        while opened := self._calls.get(self._calls_begun):
+            is_known = opened.said is not None or (bool(opened.item["name"]) and self._calls_begun <= last)
+            if not is_known and not (opened.item["name"] and opened.pieces):
+                return
+            self._calls_begun += 1
+            self._end()
+            opened.item["call_id"] = self._ids.take(str(opened.item["call_id"]))
+            self._place(opened, "fc_")
+            before, opened.pieces = "".join(opened.pieces), []
+            self._add_arguments(opened, before)
+            if opened.said is not None:
+                self._finish_call(opened, opened.said)
+
+    def _add_arguments(self, opened: _OpenItem, piece: str) -> None:
+        if piece:
+            opened.pieces.append(piece)
+            if opened.place >= 0:
+                self._event("response.function_call_arguments.delta", **_in_item(opened), delta=piece)
 
     def _end_call(self, index: int, call: ToolCall, beside: JsonObject | None = None) -> None:
         self._call(index, call.id, "", "")
         opened = self._calls[index]
-        if opened.place < 0:
-            self._call(index, "", "", self._begin_call(opened, call.id, call.name))
-        if opened.item["status"] != "in_progress":
+        if opened.said is not None:
             return
+        opened.item["name"] = call.name
+        opened.beside_part = beside or {}
+        if opened.place < 0:
+            opened.said = call
+            self._begin_calls(index)
+        else:
+            self._finish_call(opened, call)
+
+    def _finish_call(self, opened: _OpenItem, call: ToolCall) -> None:
+        opened.said = call
         if not opened.pieces:
-            self._call(index, "", "", arguments_text(call))
+            self._add_arguments(opened, arguments_text(call))
         text = "".join(opened.pieces)
         self._event("response.function_call_arguments.done", **_in_item(opened), arguments=text)
         status = "completed" if call.complete else "incomplete"
-        opened.item |= {"status": status, "name": call.name, "arguments": text, **(beside or {})}
+        opened.item |= {"status": status, "name": call.name, "arguments": text, **opened.beside_part}
         self._event("response.output_item.done", output_index=opened.place, item=opened.item)
 
     # Items.

@@ -4,8 +4,8 @@ It lies in `Reply.extras[ITEMS]` (see `block_extras`): items of hosted tools (`w
 whole, and beside a part is what the API says of it beyond our nouns: `phase` of a message, `annotations`, `namespace`.
 The text and the `encrypted_content` of a reasoning item are a `ReasoningPart`; its id and the rest lie beside that.
 
-A thought that nothing lies beside is not from this API. Towards a client it goes as an item whose id says that it is
-ours, with any signature for `encrypted_content`, and comes back as it was.
+Towards a client a thought of another API goes as an item whose id says that it is ours, with its signature, wrapped,
+for `encrypted_content`; it comes back as it was (`signatures`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from ..core.call import MediaPart
 from ..core.json import Json, JsonObject
 from ..core.message import ReasoningPart, Reply, ReplyPart
 from .block_extras import weave
+from .signatures import OPENAI, carried
 
 ITEMS = "openai_items"
 OWN_ID = "rs_actum_"
 """Begins the id of a reasoning item that was not the endpoint's."""
-OWN_REDACTED_ID = f"{OWN_ID}redacted_"
-"""Begins it where the thought is redacted, of which this API knows nothing."""
 
 
 def woven(reply: Reply) -> Iterator[tuple[ReplyPart | None, JsonObject]]:
@@ -59,18 +58,13 @@ def thought_item(part: ReasoningPart, beside: JsonObject) -> JsonObject:
     """The reverse."""
     item: JsonObject = {"type": "reasoning", "summary": summaries(part.text), **beside}
     if part.signature:
-        item["encrypted_content"] = part.signature
+        item["encrypted_content"] = carried(part, OPENAI)
     return item
 
 
 def is_own(item: JsonObject) -> bool:
     """Its id was made here."""
     return str(item.get("id") or "").startswith(OWN_ID)
-
-
-def is_redacted(item: JsonObject) -> bool:
-    """It is the redacted thought of another API."""
-    return str(item.get("id") or "").startswith(OWN_REDACTED_ID)
 
 
 def summaries(text: str) -> list[Json]:

@@ -20,6 +20,7 @@ from ..core.message import Message, ReasoningPart, Reply, SystemMessage, ToolMes
 from .call_wire import PastIds, arguments_text, readable
 from .data_url import data_url
 from .openai_responses_items import is_own, thought_item, woven
+from .signatures import OPENAI
 from .tool_names import ToolNames
 
 CALL_ID_CHARS_MAX = 64
@@ -80,7 +81,8 @@ class ItemWriter:
 
     def _thought(self, part: ReasoningPart, beside: JsonObject) -> JsonObject | None:
         """The item as it came; None for a thought that is not from this API, or that the endpoint has forgotten."""
-        if not beside:
+        is_ours = part.by == OPENAI or (not part.by and bool(beside))
+        if not is_ours:
             return None
         item = thought_item(part, beside)
         if is_own(item):

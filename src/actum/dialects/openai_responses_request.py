@@ -2,7 +2,7 @@
 
 Whatever is wrong is a `UsageError` that names the place (`input[2].content[0]: ...`). Fields that have no place in a
 `Request` go to its `extras`, `previous_response_id`, `store` and `include` among them: what they mean is for the server
-to say. Not taken: tools that are no functions, files and items that are named by an id alone, and `strict` of a tool.
+to say. Not taken: tools that are no functions, files and items that are named by an id alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from .data_url import base64_bytes, media_of_url
 from .openai_fields import as_, maybe, read_body, temperature, tool_choice, tools_at
-from .openai_responses_decoder import ResponsesDecoder
+from .openai_responses_decoder import ResponsesAnswer
+from .signatures import claimed
 
 _READ = frozenset(
     {
@@ -129,12 +130,12 @@ def _checked(item: JsonObject, place: str) -> JsonObject:
 
 def _reply(items: list[JsonObject]) -> Reply:
     """What the model said, handed back by a client: read like what an endpoint gives."""
-    decoder = ResponsesDecoder(keep_own_ids=True)
+    answer = ResponsesAnswer(keep_own_ids=True)
     for item in items:
-        decoder.read_item({"type": "message", **item}, [])
-    decoder.ended = True
-    decoder.close()
-    return decoder.reply
+        answer.read_item({"type": "message", **item})
+    answer.draft.ended = True
+    answer.finish()
+    return claimed(answer.reply)
 
 
 def _content(content: Json, place: str) -> tuple[TextPart | MediaPart, ...]:
