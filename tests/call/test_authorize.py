@@ -137,7 +137,11 @@ def test_origins_are_looked_up_only_for_a_condition_that_speaks_of_them() -> Non
 
     policy = Rules(
         Rule("allow", when="args.to == 'ada'"),
-        Rule("deny", when='origins["to"].exists(origin, origin.source == "tool")', reason="A stranger said so."),
+        Rule(
+            "deny",
+            when='origins["to"].exists(origin, origin.source == "tool" && !origin.trusted)',
+            reason="A stranger said so.",
+        ),
     )
     facts = Facts(origins=origins)
     assert judged(policy, facts, to="ada").verdict == "allow"
