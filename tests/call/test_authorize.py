@@ -93,7 +93,7 @@ def judged(policy: Rules, facts: Facts | None = None, subject: Tool | None = Non
         (Rule("deny", when="'clerk' in roles"), Facts(roles=("clerk",)), Facts()),
         (Rule("deny", when=lambda call, facts: facts.agent == "desk"), Facts(agent="desk"), Facts()),
     ],
-    ids=str,
+    ids=["user", "users", "anybody", "role", "agent", "key", "time", "roles in CEL", "predicate"],
 )
 def test_a_rule_fits_by_who_calls_and_when(rule: Rule, fitting: Facts, other: Facts) -> None:
     assert judged(Rules(rule), fitting).verdict == "deny"
@@ -182,6 +182,7 @@ def test_a_delegate_may_answer_for_an_approver_but_does_not_count_beside_them() 
         (lambda: Rules(Rule("ask", require=Require("f", "x > 1"))), "rule 1: ask *: there is no variable 'x'"),
         (lambda: Rules(default=cast(Verdict, "refuse")), "default='refuse': it is one of allow, ask, deny"),
         (lambda: Rule("deny", approvers=["ada"]), "belong to a rule that asks"),
+        (lambda: Rule("deny", require=Require("f", "check")), "a rule that denies requires nothing"),
         (lambda: Rule("ask", quorum=0), "Rule(quorum=0)"),
         (lambda: Rule("ask", approvers="ada"), "Rule(approvers='ada')"),
     ],

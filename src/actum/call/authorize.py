@@ -121,6 +121,8 @@ class Rule(Struct, frozen=True, omit_defaults=True):
             )
         if self.then != "ask" and (self.approvers or self.quorum != 1 or self.expires_s is not None):
             raise UsageError("approvers, quorum and expires_s belong to a rule that asks")
+        if self.then == "deny" and self.require is not None:
+            raise UsageError("a rule that denies requires nothing to be looked up first")
 
     def label(self, number: int) -> str:
         """What it is called on record; `number` is its place among the rules, from 1."""
@@ -313,7 +315,7 @@ class _Ready:
         try:
             if self.misfit(case):
                 return None
-            if self._required is None or self._rule.then == "deny":
+            if self._required is None:
                 return self._decision
             return msgspec.structs.replace(self._decision, require=self._required.of(case))
         except ConditionFailed as failed:
