@@ -18,6 +18,8 @@ PUBLIC = [
     "File",
     "Image",
     "Limits",
+    "PolicyFile",
+    "Require",
     "Rule",
     "Rules",
     "Tool",

@@ -5,6 +5,7 @@ One line for each thing that was decided or done:
     asked                a person has to agree, to answer, or to say whether something happened
     approved, denied     a person said yes or no; `denied` also for a call that was turned away for it, or by a policy
     answered, resolved   a person answered a question; said what became of a call in doubt
+    checked              a policy wanted something looked up first; `outcome` says what speaks against the call
     allowed              an attempt begins: the intent, on record before its tool runs
     done, failed         how an attempt ended
     refused              a call that never reached a tool: unknown, invalid, beyond a limit
@@ -27,7 +28,19 @@ from ..core.call import Effect, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.record import Answered, Asked, Entry, Forgotten, Intended, Record, Refused, Replied, Settled, Started
+from ..core.record import (
+    Answered,
+    Asked,
+    Checked,
+    Entry,
+    Forgotten,
+    Intended,
+    Record,
+    Refused,
+    Replied,
+    Settled,
+    Started,
+)
 from .recording import Place
 
 AuditDecision = Literal[
@@ -36,6 +49,7 @@ AuditDecision = Literal[
     "denied",
     "answered",
     "resolved",
+    "checked",
     "allowed",
     "done",
     "failed",
@@ -68,7 +82,7 @@ class AuditLine(Struct, frozen=True, kw_only=True):
         by: the person who answered, approved or forgot.
         waited_s: with an answer, seconds since it was asked.
         attempt: which attempt at the call; 0 where there is none.
-        outcome: `ok` or the code of a failure; for a doubt, what the person said.
+        outcome: `ok` or the code of a failure; for a doubt, what the person said; for a check, what speaks against it.
         effect: what may have changed in the world.
         key: the idempotency key, by which the tool's own service may have it on record, too.
         text: what came back, was asked, or was answered.
@@ -186,6 +200,9 @@ class _Fold:
                 calls = enumerate(record.reply.calls)
                 self._calls |= {Place(entry.number, index): call for index, call in calls}
                 return None
+            case Checked():
+                line = self._line(entry, "checked", ToolCall("", record.tool, record.arguments), rule=record.rule)
+                return structs.replace(line, outcome=record.fault or "ok", effect="none", text=record.result.text)
             case Asked():
                 self._asked[record.id] = (record, entry.at)
                 return self._line(entry, "asked", record.call, rule=record.rule, text=record.message)

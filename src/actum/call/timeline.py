@@ -15,6 +15,7 @@ from ..core.errors import JournalError
 from ..core.record import (
     Answered,
     Asked,
+    Checked,
     Compacted,
     Ended,
     Entry,
@@ -70,8 +71,15 @@ class Attempt(Struct):
         return error is not None and error.effect == "unknown"
 
 
+class Check(Struct, frozen=True):
+    """What a policy wanted looked up before a call, and when it was."""
+
+    checked: Checked
+    at: float
+
+
 class CallSpan(Struct):
-    """A call: what was asked about it, the attempts at it, and what came of it.
+    """A call: what was looked up and asked about it, the attempts at it, and what came of it.
 
     Attributes:
         outcome: its last word; None while there is none.
@@ -81,13 +89,15 @@ class CallSpan(Struct):
     call: ToolCall
     attempts: list[Attempt] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
     outcome: Settled | Refused | None = None
     ended: float | None = None
 
     @property
     def begun(self) -> float | None:
         """When it first came up; None when nothing was done about it yet."""
-        times = [*(attempt.at for attempt in self.attempts), *(each.at for each in self.questions)]
+        happened: list[Attempt | Question | Check] = [*self.attempts, *self.questions, *self.checks]
+        times = [each.at for each in happened]
         return min(times, default=self.ended)
 
     @property
@@ -180,6 +190,8 @@ class Timeline:
                 self._begin(record, entry.at)
             case Settled() | Refused():
                 self._end(record, entry.at)
+            case Checked():
+                self._call(Place(record.reply, record.index)).checks.append(Check(record, entry.at))
             case Asked():
                 self._ask(Question(record, entry.at))
             case Answered():

@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import UNSET, Struct
 
 from ..call.overview import Family
-from ..call.timeline import Attempt, CallSpan, Note, Question, Step, Timeline, union
+from ..call.timeline import Attempt, CallSpan, Check, Note, Question, Step, Timeline, union
 from ..core.call import ToolResult
 from ..core.message import UserMessage
 from ..core.record import Compacted, Ended, Forgotten, Refused, Settled, ToolsChanged, child_id, verify
@@ -201,6 +201,7 @@ class _Rows:
         arguments = [_part(name, _text(value_text(value))) for name, value in call.call.arguments.items()]
         body = [*(arguments or [element("p", "no arguments", class_="facts")])]
         bars: list[Bar] = []
+        body += [_check(check) for check in call.checks]
         for question in call.questions:
             bars += self._wait(question)
             body.append(self._question(question))
@@ -293,6 +294,14 @@ def _told(note: Note) -> tuple[str, str]:
             return ("answer" if record.status == "done" else record.status), f"{record.reason} {record.text}".strip()
         case None:
             return "deleted", gone_line([note.number])
+
+
+def _check(check: Check) -> Html:
+    """What a policy wanted looked up before the call."""
+    checked = check.checked
+    asked = [_text(f"{name}={value_text(value)}") for name, value in checked.arguments.items()]
+    fault = [element("p", checked.fault, class_="bad")] if checked.fault else []
+    return _part(f"looked up first: {checked.tool}", *asked, _text(checked.result.text), *fault)
 
 
 def _bars(attempt: Attempt) -> Iterator[Bar]:

@@ -21,7 +21,8 @@ from rich.tree import Tree
 
 from ..call.comparison import outcome_of
 from ..call.overview import Family
-from ..call.timeline import Attempt, CallSpan, Note, Question, Step, Timeline
+from ..call.timeline import Attempt, CallSpan, Check, Note, Question, Step, Timeline
+from ..core.call import ToolCall
 from ..core.message import UserMessage
 from ..core.record import (
     Compacted,
@@ -156,17 +157,28 @@ class _Branches:
         if call.begun is not None and call.ended is not None and (len(call.attempts) > 1 or call.questions):
             whole = f"  · {duration(call.ended - call.begun)} in all"
         branch = tree.add(styled(call_line(call.call), (whole, "dim")))
-        happened: list[Attempt | Question] = sorted([*call.questions, *call.attempts], key=lambda each: each.at)
+        happened: list[Attempt | Question | Check]
+        happened = sorted([*call.checks, *call.questions, *call.attempts], key=lambda each: each.at)
         for each in happened:
-            if isinstance(each, Question):
-                self._question(branch, each)
-            else:
-                self._attempt(branch, each)
+            match each:
+                case Check():
+                    self._check(branch, each)
+                case Question():
+                    self._question(branch, each)
+                case Attempt():
+                    self._attempt(branch, each)
         told = {id(attempt.settled) for attempt in call.attempts}
         if call.outcome is not None and id(call.outcome) not in told:
             self._outcome(branch, call.outcome, "")
         elif call.in_doubt:
             branch.add(styled((self._open, "red")))
+
+    def _check(self, branch: Tree, check: Check) -> None:
+        checked = check.checked
+        call = call_line(ToolCall("", checked.tool, checked.arguments))
+        shown = branch.add(styled(("looked up first  ", "cyan"), call, (self._after(check.at), "dim")))
+        fault = (f"  {checked.fault}", "red") if checked.fault else ""
+        shown.add(styled(result_line(checked.result), fault))
 
     def _attempt(self, branch: Tree, attempt: Attempt) -> None:
         intended = attempt.intended
