@@ -219,6 +219,17 @@ async def test_a_run_that_is_being_driven_is_not_answered_behind_its_back() -> N
             await put(desk.journal, ask, Answer("approve", by="ada"))
 
 
+async def test_a_call_that_the_program_makes_itself_is_approved_first_and_then_waits_for_its_result() -> None:
+    pay = Tool(name="pay", effects=frozenset({"spend"}), approval=True)
+    agent = Agent(ScriptedModel(pays_once), [pay], extra_arguments="drop")
+    paused = await agent.run("Pay")
+    assert [pending.kind for pending in paused.pending] == ["approval"]
+    paused = await agent.resume(paused.run_id, {paused.pending[0].id: "approve"})
+    assert [pending.kind for pending in paused.pending] == ["result"]
+    result = await agent.resume(paused.run_id, {paused.pending[0].id: "paid it"})
+    assert [(done.text, codes(result)) for _, done in result.calls] == [("paid it", ["ok"])]
+
+
 class Approvals(RuleBasedStateMachine):
     """Answers, edits, expiries, stricter policies, killed processes and two approvers, in any order."""
 

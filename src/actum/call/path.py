@@ -21,6 +21,7 @@ import socket
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Struct
@@ -282,12 +283,21 @@ class CallPath:
         return checked
 
     def _standing_question(self, plan: Plan, place: Place) -> Asked | None:
-        """What a person must answer before this plan may be carried out; None when nothing is in the way.
+        """What must be answered before this plan may be carried out: an approval, then the result of a call that the
+        program makes itself; None when nothing is in the way.
 
         Raises:
             ApprovalDenied: the answer was no.
             ApprovalExpired: there was none in time, or it was given for other arguments.
         """
+        approval = self._standing_approval(plan, place)
+        if approval is not None or plan.bound.toolset is not None:
+            return approval
+        asked = self._scope.recording.asked(place)
+        return self._ask(plan, place, kind="result") if asked is None or asked.kind == "approval" else None
+
+    def _standing_approval(self, plan: Plan, place: Place) -> Asked | None:
+        """What a person must say of this plan first; see `_standing_question`."""
         asked = self._scope.recording.asked(place)
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
@@ -299,7 +309,7 @@ class CallPath:
             return self._ask(plan, place, "The tool has changed since this was asked. ")
         if asked is not None and answer is None:
             return asked
-        if plan.decision.verdict == "allow" and plan.bound.toolset is not None:
+        if plan.decision.verdict == "allow":
             return None
         if asked is None or answer is None:
             return self._ask(plan, place)
@@ -313,11 +323,12 @@ class CallPath:
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
 
-    def _ask(self, plan: Plan, place: Place, note: str = "") -> Asked:
+    def _ask(self, plan: Plan, place: Place, note: str = "", kind: Literal["approval", "result"] = "approval") -> Asked:
         """Put the question on record."""
+        approval = kind == "approval"
         asked = Asked(
             id=new_id("ask"),
-            kind="approval" if plan.decision.verdict == "ask" else "result",
+            kind=kind,
             message=note + plan.decision.reason,
             reply=place.reply,
             index=place.index,
@@ -325,9 +336,9 @@ class CallPath:
             version=plan.bound.tool.digest,
             rule=plan.decision.rule,
             origins=self._origins_of(plan.call),
-            approvers=plan.decision.approvers,
-            needs=plan.decision.quorum,
-            expires=self._expiry(plan.decision),
+            approvers=plan.decision.approvers if approval else (),
+            needs=plan.decision.quorum if approval else 1,
+            expires=self._expiry(plan.decision) if approval else 0.0,
             edited=plan.edited,
         )
         self._write_question(asked)
