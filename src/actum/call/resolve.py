@@ -100,7 +100,7 @@ def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
         return Bound(tool, toolset, before.schema, before.result)
-    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}")
+    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
     if tool.result is None:
         return Bound(tool, toolset, schema)
     return Bound(tool, toolset, schema, compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True))
