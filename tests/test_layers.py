@@ -43,8 +43,8 @@ DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess",
 
 HEAVY = {
     *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
-    *("a2a", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
-    *("numpy", "pydantic", "rich", "torch", "transformers", "typer"),
+    *("a2a", "cel", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
+    *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),
 }
 
 

@@ -18,6 +18,7 @@ PUBLIC = [
     "File",
     "Image",
     "Limits",
+    "Require",
     "Rule",
     "Rules",
     "Tool",

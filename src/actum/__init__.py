@@ -16,7 +16,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .agents.agent import Agent
-from .call.authorize import Rule, Rules
+from .call.authorize import Require, Rule, Rules
 from .call.limit import Limits
 from .core.attachment import Audio, File, Image, Video
 from .core.call import ToolCall, ToolResult
@@ -37,6 +37,7 @@ __all__ = [
     "File",
     "Image",
     "Limits",
+    "Require",
     "Rule",
     "Rules",
     "Tool",

@@ -1,8 +1,8 @@
 """Builds objects out of settings: a model, tools, a journal, an agent. The one place that knows every class.
 
 Settings are words: from `actum.toml` in the working directory, then the environment (`ACTUM_MODEL`, `ACTUM_BASE_URL`,
-`ACTUM_JOURNAL`, `ACTUM_JOURNAL_KEY_FILE`), then what the caller says; the later wins. `ACTUM_API_KEY` is no setting: it
-is read where a model is opened and stands in no object that is printed.
+`ACTUM_JOURNAL`, `ACTUM_JOURNAL_KEY_FILE`, `ACTUM_POLICY`), then what the caller says; the later wins. `ACTUM_API_KEY`
+is no setting: it is read where a model is opened and stands in no object that is printed.
 
 Tools and models may be named by a Python file or module of the user's own. Naming one runs it, as `python file.py`
 does.
@@ -29,8 +29,9 @@ import msgspec
 from msgspec import Struct
 
 from .agents.agent import Agent, Toolish
-from .call.authorize import CAREFUL
+from .call.authorize import CAREFUL, Rules
 from .call.journal import MemoryJournal
+from .call.policy import PolicyFile
 from .core.call import ToolCall
 from .core.errors import ActumError, JournalError, UnknownName, UsageError
 from .core.event import CallSaid, Delta, TextDelta
@@ -53,6 +54,7 @@ ENVIRONMENT = {
     "ACTUM_BASE_URL": "base_url",
     "ACTUM_JOURNAL": "journal",
     "ACTUM_JOURNAL_KEY_FILE": "journal_key",
+    "ACTUM_POLICY": "policy",
 }
 """Which variable is which setting."""
 KEY_BYTES_MIN = 16
@@ -71,6 +73,7 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
+        policy: the policy's file; empty for the one that asks before every declared side effect.
     """
 
     model: str = ""
@@ -80,6 +83,7 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     instructions: str = ""
     journal: str = ""
     journal_key: str = ""
+    policy: str = ""
 
 
 class Settings(Words, frozen=True, kw_only=True):
@@ -271,17 +275,30 @@ def make_agent(
 ) -> Agent:
     """An agent around a model of `make_model`, and tools of `load_tools`.
 
-    It asks before every declared side effect: whoever types a command has not read the tools' code.
+    Without a policy of their own it asks before every declared side effect: whoever types a command has not read the
+    tools' code.
+
+    Raises:
+        UsageError: the policy can not be read.
     """
     return Agent(
         model,
         tools,
         instructions=settings.instructions,
         name=name,
-        policy=CAREFUL,
+        policy=open_policy(settings),
         journal=journal,
         approver=approver,
     )
+
+
+def open_policy(settings: Settings) -> Rules | PolicyFile:
+    """The policy that the settings name; where its rules say nothing, side effects of local tools ask too.
+
+    Raises:
+        UsageError: it can not be read, or is no policy.
+    """
+    return PolicyFile(Path(settings.policy).expanduser(), careful=True) if settings.policy else CAREFUL
 
 
 async def list_tools(tools: Sequence[Toolish]) -> Sequence[Tool]:

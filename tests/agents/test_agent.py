@@ -13,7 +13,7 @@ from actum.call.journal import MemoryJournal
 from actum.core.call import MediaPart
 from actum.core.errors import BadTool, ModelUnavailable, ScriptExhausted, UsageError
 from actum.core.event import CallFinished, CallStarted, Event, RunFinished, RunStarted, TextDelta
-from actum.core.interfaces import Decision, Request
+from actum.core.interfaces import Decision, Facts, Request
 from actum.core.json import Json
 from actum.core.message import Reply, SystemMessage, ToolMessage, Usage, UserMessage
 from actum.core.record import Ended, verify
@@ -320,7 +320,7 @@ async def test_in_a_conversation_a_call_that_was_never_made_is_answered_so() -> 
 
 async def test_a_policy_that_breaks_ends_the_run_before_anything_is_done_and_on_record() -> None:
     class Broken:
-        def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
+        def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
             raise KeyError("amount")
 
     for calls in ([call()], [call(id="1"), call(id="2")]):
@@ -353,7 +353,7 @@ async def test_a_run_that_takes_too_long_is_stopped_and_says_so() -> None:
 
 @pytest.mark.row("C3")
 async def test_a_policy_holds_for_whoever_asks() -> None:
-    policy = Rules(Rule("allow", principals=frozenset({"ada"})), Rule("deny"))
+    policy = Rules(Rule("allow", users="ada"), Rule("deny"))
     agent = Agent(
         ScriptedModel(lambda request: "done" if len(request.messages) > 1 else [call()]), [add], policy=policy
     )

@@ -15,7 +15,7 @@ from actum.call.approve import inbox, put
 from actum.call.journal import MemoryJournal
 from actum.core.errors import Busy, UnknownName, UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Decision, Policy, Request
+from actum.core.interfaces import Decision, Facts, Policy, Request
 from actum.core.message import ToolMessage
 from actum.core.record import Answered, Asked, Intended
 from actum.testing import FakeClock, Said, ScriptedModel
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.row("C4")
 class Signed:
     """A policy: payments ask two of three; those above 100 ask the boss; those above 1000 are denied."""
 
-    def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
+    def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
         amount = call.arguments["amount"]
         assert isinstance(amount, int)
         if amount > 1000:

@@ -12,7 +12,7 @@ from actum.call.journal import MemoryJournal
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged, UsageError
 from actum.core.event import RunResult
-from actum.core.interfaces import Decision
+from actum.core.interfaces import Decision, Facts
 from actum.core.message import ToolMessage
 from actum.core.record import Answered, Intended, Refused
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel
@@ -127,7 +127,7 @@ async def test_an_approval_inside_an_agent_that_is_a_tool_pauses_its_parent_and_
 @pytest.mark.row("C3")
 async def test_a_verdict_that_is_none_lets_nothing_through() -> None:
     class Mine:
-        def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
+        def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
             return Decision("forbid", "mine")  # type: ignore[arg-type]  # as a policy without types would
 
     toolset = RecordingToolset([Tool(name="pay")])

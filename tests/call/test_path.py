@@ -18,7 +18,7 @@ from actum.call.resolve import Catalog
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import CallError, LoopDetected, RateLimited, ToolError, Unavailable
 from actum.core.event import CallFinished, CallProgress, CallStarted, Event, Pending
-from actum.core.interfaces import Clock, Context, Policy, Toolset
+from actum.core.interfaces import Clock, Context, Facts, Policy, Toolset
 from actum.core.json import Json, JsonObject
 from actum.core.record import Answered, Record, Started
 from actum.core.tool import Effects, Tool
@@ -57,7 +57,7 @@ class Bench:
         self.recording = Recording()
         self.journal.append("r1", Started(agent="a", model="m", said=()))
         self.events: list[Event] = []
-        self.terms = Terms(policy=policy, principal="ada", root="r1")
+        self.terms = Terms(policy=policy, facts=Facts(principal="ada"), root="r1")
         self.limits = limits or Limits()
 
     async def path(self, bare: Sequence[Tool] = ()) -> CallPath:

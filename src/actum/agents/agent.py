@@ -32,7 +32,7 @@ from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
-from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Policy, Request, Toolset
+from ..core.interfaces import Answer, Approver, Clock, Context, Facts, Journal, Model, Policy, Request, Toolset
 from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
 from ..core.record import Answered, Compacted, Ended, Replied, Started, ToolsChanged, new_id
@@ -69,6 +69,8 @@ class RunOptions(TypedDict, total=False):
     after: str
     context: object
     principal: str
+    roles: Sequence[str]
+    key_id: str
     run_id: str | None
     attachments: Sequence[MediaPart]
 
@@ -149,6 +151,8 @@ class Agent:
         after: str = "",
         context: object = None,
         principal: str = "",
+        roles: Sequence[str] = (),
+        key_id: str = "",
         run_id: str | None = None,
         attachments: Sequence[MediaPart] = (),
         emit: Emit | None = None,
@@ -162,6 +166,8 @@ class Agent:
                 entry. With an id of its own for `conversation`, it is a branch.
             context: your own object; tools find it as `ctx.deps`.
             principal: on whose behalf, for policy and record.
+            roles: that the principal is known to have, beside those that the policy knows of.
+            key_id: the id of the API key with which this was asked for, never the key itself.
             run_id: an id of your own for the run, to resume it by.
             attachments: media that tools can be handed by the handles `att_1`, `att_2`, ...
             emit: is told each event as it happens.
@@ -188,6 +194,8 @@ class Agent:
                 tools=(await self._listed()).digest,
                 limits=self._limits_recorded,
                 principal=principal,
+                roles=_checked_roles(roles),
+                key_id=_checked_text("key_id", key_id),
                 conversation=conversation,
                 previous=before.run_id,
                 seen=before.seen,
@@ -360,6 +368,8 @@ class Agent:
             tools=(await self._listed()).digest,
             limits=self._limits_recorded,
             principal=context.principal,
+            roles=context.roles,
+            key_id=context.key_id,
             parent=context.run_id,
         )
         async with self.journal.claim(run_id):
@@ -442,7 +452,7 @@ class Agent:
         )
         terms = Terms(
             policy=self._policy,
-            principal=started.principal,
+            facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
             root=run_id,
             done_elsewhere=await done_after(self.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
@@ -579,6 +589,12 @@ def _checked_text(name: str, value: str) -> str:
     if not isinstance(value, str):
         raise UsageError(f"{name}={value!r}: give a text")
     return whole_text(value)
+
+
+def _checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(roles, str):
+        raise UsageError(f"roles={roles!r}: give a list of texts")
+    return tuple(_checked_text("roles", role) for role in roles)
 
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")

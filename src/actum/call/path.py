@@ -40,18 +40,18 @@ from ..core.errors import (
     tell_problem,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
-from ..core.interfaces import Clock, Context, Decision, Found, Journal, Probing, Toolset, Waiting
+from ..core.interfaces import Clock, Context, Decision, Found, Journal, Probing, Requirement, Toolset, Waiting
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Message
 from ..core.provenance import Origins
-from ..core.record import Asked, Intended, Refused, Settled, new_id
+from ..core.record import Asked, Checked, Intended, Refused, Settled, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from .approve import pending_of
 from .breaker import Breakers
 from .limit import Limits
 from .origin import OriginIndex
-from .plan import Plan, Terms, decide, same_arguments
+from .plan import Plan, Terms, check_of, decide, denied, same_arguments
 from .recording import Place, Recording
 from .resolve import Catalog
 from .retry import delay
@@ -193,12 +193,17 @@ class CallPath:
             if refusal is not None:
                 raise refusal
             plan = self._plan(call, place)
+            asked_before = recording.asked(place) is not None
             if doubtful and not plan.bound.tool.repeatable:
                 cleared = await self._clear_up(call, place, plan)
                 if cleared is not None:
                     return cleared
+            if not asked_before:
+                await self._look_first(plan, place)
             asked = self._standing_question(plan, place)
             if asked is None:
+                if asked_before and plan.bound.toolset is not None:
+                    await self._look_first(plan, place)
                 self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
         except CallError as error:
             cleared = await self._clear_up(call, place, None) if doubtful else None
@@ -216,14 +221,65 @@ class CallPath:
         arguments = recording.edited(asked)
         if arguments is not None:
             call = msgspec.structs.replace(call, arguments=arguments, raw="", complete=True, repairs=())
-        plan = decide(call, place, self.catalog, self._terms)
+        facts = msgspec.structs.replace(self._terms.facts, now=self._scope.clock.now(), origins=self._origins.of)
+        plan = decide(call, place, self.catalog, self._terms, facts)
         if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
             grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
             if grant is not None:
-                plan = msgspec.structs.replace(plan, decision=Decision("allow", f"approved for this run: {grant.id}"))
+                decision = msgspec.structs.replace(
+                    plan.decision, verdict="allow", rule=f"approved for this run: {grant.id}"
+                )
+                plan = msgspec.structs.replace(plan, decision=decision)
         return plan
+
+    async def _look_first(self, plan: Plan, place: Place) -> None:
+        """Make the check that the policy wants before this call, put it on record, and let it speak.
+
+        What is on record is enough to ask a person by; before the call is made it is looked up anew.
+
+        Raises:
+            PermissionDenied: it speaks against the call, or could not be made.
+        """
+        required, recording = plan.decision.require, self._scope.recording
+        if required is None:
+            return
+        known = recording.check(place)
+        fresh = plan.decision.verdict == "allow" or recording.asked(place) is not None
+        if known is None or fresh or not _is_same_check(known, required):
+            known = await self._check(plan, required, place)
+        if known.fault:
+            raise denied(required.reason, f"{plan.decision.rule}: {known.fault}")
+
+    async def _check(self, plan: Plan, required: Requirement, place: Place) -> Checked:
+        result, fault = ToolResult(""), ""
+        try:
+            check = check_of(plan, required, place, self.catalog, self._terms)
+            assert check.bound.toolset is not None
+            result, error, detail = await self._attempt(check, check.bound.toolset, None, 1)
+            if error is None:
+                value = result.text if result.structured is UNSET else result.structured
+                fault = required.fault(value)
+            else:
+                fault = f"{required.tool} failed: {error.code} {detail}".rstrip()
+        except CallError as error:
+            fault = f"the check can not be made: {error}"
+        except Waiting:
+            fault = f"{required.tool} waits for a person"
+        checked = Checked(
+            place.reply,
+            place.index,
+            required.tool,
+            required.arguments,
+            self._scope.redaction.clean(result, self._scope.told),
+            fault,
+            plan.decision.rule,
+            self._scope.elapsed(),
+        )
+        self._scope.journal.append(self._scope.run_id, checked)
+        self._scope.recording.note_check(checked)
+        return checked
 
     def _standing_question(self, plan: Plan, place: Place) -> Asked | None:
         """What a person must answer before this plan may be carried out; None when nothing is in the way.
@@ -249,6 +305,8 @@ class CallPath:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
+        if asked.kind == "approval" and not _covers(asked, plan.decision):
+            return self._ask(plan, place, "The policy has changed since this was asked. ")
         if answer.arguments is not None:
             return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
         if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
@@ -439,9 +497,13 @@ class CallPath:
         return pending
 
     async def _attempt(
-        self, plan: Plan, toolset: Toolset, place: Place, attempt: int
+        self, plan: Plan, toolset: Toolset, place: Place | None, attempt: int
     ) -> tuple[ToolResult, CallError | None, str]:
-        """One attempt: its result, the error it failed by, and a detail for the record."""
+        """One attempt: its result, the error it failed by, and a detail for the record.
+
+        Args:
+            place: None for a check, of which nothing is written down when it is cancelled.
+        """
         scope, tool = self._scope, plan.bound.tool
         context = self._context(plan, attempt)
         limit = scope.clock.timeout(self._seconds(tool))
@@ -460,6 +522,8 @@ class CallPath:
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
             if _is_being_cancelled():
+                if place is None:
+                    raise
                 self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")
                 raise
             error, detail = _translate(cancelled), _where(cancelled)
@@ -482,7 +546,9 @@ class CallPath:
             call=msgspec.structs.replace(plan.call, arguments=_own(plan.call.arguments)),
             key=plan.key,
             attempt=attempt,
-            principal=self._terms.principal,
+            principal=self._terms.facts.principal,
+            roles=self._terms.facts.roles,
+            key_id=self._terms.facts.key_id,
             deps=self._scope.deps,
             attachments=self._scope.attachments,
             answers=self._scope.recording.answers,
@@ -573,6 +639,15 @@ def _with_note(result: ToolResult, call: ToolCall) -> ToolResult:
     note = TextPart(f"A person changed the arguments of this call before it was made: {dumps(call.arguments)}")
     content = result.content or (TextPart(result.text),)
     return msgspec.structs.replace(result, content=(note, *content))
+
+
+def _is_same_check(known: Checked, required: Requirement) -> bool:
+    return known.tool == required.tool and same_arguments(known.arguments, required.arguments)
+
+
+def _covers(asked: Asked, decision: Decision) -> bool:
+    """Those were asked who have to agree by what the policy says now."""
+    return asked.approvers == decision.approvers and asked.needs >= decision.quorum
 
 
 def _translate(bug: BaseException) -> CallError:

@@ -12,9 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import Problem, ToolCall
+from ..core.canonical import Unclear
 from ..core.errors import InvalidArguments, PermissionDenied
-from ..core.interfaces import Decision, Policy
+from ..core.interfaces import Decision, Facts, Policy, Requirement
 from ..core.json import JsonObject
+from .canonical import written_out
 from .recording import Place
 from .resolve import Bound, Catalog
 
@@ -24,7 +26,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     Attributes:
         policy: who may call what.
-        principal: on whose behalf the run acts.
+        facts: who makes the calls of this run; the time and the origins are known only when one is made.
         root: id of the run that started it all, for idempotency keys.
         coerce: whether arguments that nearly fit are mended.
         extra: what becomes of arguments that the tool does not know.
@@ -33,7 +35,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     """
 
     policy: Policy
-    principal: str = ""
+    facts: Facts = Facts()
     root: str = ""
     coerce: bool = True
     extra: Literal["refuse", "drop"] = "refuse"
@@ -62,30 +64,74 @@ class Plan(Struct, frozen=True):
     edited: bool = False
 
 
-def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms) -> Plan:
+def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms, facts: Facts) -> Plan:
     """Judge one call.
+
+    Args:
+        facts: those of `terms`, as they are now.
 
     Raises:
         UnknownTool: nothing has this name.
         InvalidArguments: they are not complete, or do not fit the schema.
         PermissionDenied: the policy refuses.
     """
-    bound, said = catalog.resolve(call.name), call
+    bound = catalog.resolve(call.name)
+    said, (call, repairs) = call, fit(call, bound, terms)
+    decision = terms.policy.decide(bound.tool, call, facts)
+    if decision.verdict not in ("allow", "ask"):  # what is no verdict lets nothing through
+        raise denied(decision.reason, decision.rule)
+    if decision.verdict == "allow" and call.name in terms.done_elsewhere and not bound.tool.reads_only:
+        why = "The run that this one branched off from used this tool after that point."
+        decision = msgspec.structs.replace(decision, verdict="ask", rule="branch", reason=why)
+    return Plan(bound, said, call, repairs, decision, idempotency_key(terms.root, place, call))
+
+
+def fit(call: ToolCall, bound: Bound, terms: Terms) -> tuple[ToolCall, tuple[str, ...]]:
+    """The call as its tool would get it: arguments that fit the schema, paths and addresses written out.
+
+    Returns:
+        The call, and what was mended.
+
+    Raises:
+        InvalidArguments: they are not complete, or do not fit.
+    """
     if not call.complete:
         raise InvalidArguments([_incomplete(call)])
     checked = bound.schema.check(call.arguments, coerce=terms.coerce, extra=terms.extra)
     if checked.problems:
         raise InvalidArguments(checked.problems)
-    if checked.arguments is not call.arguments:
-        call = msgspec.structs.replace(call, arguments=checked.arguments, raw="")
-    decision = terms.policy.decide(bound.tool, call, terms.principal)
-    if decision.verdict not in ("allow", "ask"):  # what is no verdict lets nothing through
-        denied = PermissionDenied(f"This is not permitted. {decision.reason}".rstrip())
-        denied.rule = decision.rule
-        raise denied
-    if decision.verdict == "allow" and call.name in terms.done_elsewhere and not bound.tool.reads_only:
-        decision = Decision("ask", "branch", "The run that this one branched off from used this tool after that point.")
-    return Plan(bound, said, call, call.repairs + checked.repairs, decision, idempotency_key(terms.root, place, call))
+    arguments, repairs = checked.arguments, call.repairs + checked.repairs
+    if bound.spots:
+        try:
+            arguments, changed = written_out(arguments, bound.spots, local=not bound.tool.foreign)
+        except Unclear as unclear:
+            raise InvalidArguments([Problem(unclear.args[0], "clear", unclear.args[1])]) from None
+        repairs += tuple(f"{where}: written out" for where in changed)
+    if arguments is not call.arguments:
+        call = msgspec.structs.replace(call, arguments=arguments, raw="")
+    return call, repairs
+
+
+def denied(reason: str, rule: str) -> PermissionDenied:
+    """The error of a call that the policy refuses: the reason for the model, the rule for the record."""
+    error = PermissionDenied(f"This is not permitted. {reason}".rstrip())
+    error.rule = rule
+    return error
+
+
+def check_of(plan: Plan, required: Requirement, place: Place, catalog: Catalog, terms: Terms) -> Plan:
+    """The plan of the check that a rule wants made before this one.
+
+    Raises:
+        CallError: it can not be made: there is no such tool, it may change something, or the arguments do not fit.
+    """
+    call = ToolCall(f"check of {plan.call.id}", required.tool, required.arguments)
+    bound = catalog.resolve(required.tool)
+    if not bound.tool.reads_only or bound.toolset is None:
+        raise PermissionDenied(f"{required.tool} is not declared to read only")
+    call, repairs = fit(call, bound, terms)
+    decision = Decision("allow", f"required by {plan.decision.rule}")
+    return Plan(bound, call, call, repairs, decision, idempotency_key(terms.root, place, call))
 
 
 def idempotency_key(root: str, place: Place, call: ToolCall) -> str:

@@ -16,6 +16,7 @@ from ..core.json import JsonObject
 from ..core.record import (
     Answered,
     Asked,
+    Checked,
     Compacted,
     Ended,
     Entry,
@@ -70,6 +71,7 @@ class Recording:
         self._open: set[Place] = set()
         self._asked: dict[Place, Asked] = {}
         self._doubts: dict[Place, Asked] = {}
+        self._checks: dict[Place, Checked] = {}
         self._by_id: dict[str, Asked] = {}
         self._agreed: dict[tuple[str, bytes], set[str]] = {}
         self._grants: list[tuple[Asked, JsonObject]] = []
@@ -87,11 +89,11 @@ class Recording:
                 self.elapsed = record.elapsed
             case Intended() as record:
                 self.note_attempt(Place(record.reply, record.index), record.attempt)
-            case Settled() as record:
+            case Settled() | Refused() as record:
                 self.note_outcome(Place(record.reply, record.index), record)
                 self.elapsed = record.elapsed
-            case Refused() as record:
-                self.note_outcome(Place(record.reply, record.index), record)
+            case Checked() as record:
+                self.note_check(record)
                 self.elapsed = record.elapsed
             case Asked() as record:
                 self.note_question(record)
@@ -130,6 +132,10 @@ class Recording:
     def doubt(self, place: Place) -> Asked | None:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
         return self._doubts.get(place)
+
+    def check(self, place: Place) -> Checked | None:
+        """What was looked up for this call, at last."""
+        return self._checks.get(place)
 
     def waiting(self) -> list[Asked]:
         """What was asked and not yet answered, in order."""
@@ -194,6 +200,10 @@ class Recording:
         if answer is not None and answer.verdict == "approve" and answer.arguments is not None:
             return answer.arguments
         return asked.call.arguments if asked.edited and asked.call is not None else None
+
+    def note_check(self, checked: Checked) -> None:
+        """Something was looked up for a call."""
+        self._checks[Place(checked.reply, checked.index)] = checked
 
     def note_question(self, asked: Asked) -> None:
         """A person is asked."""

@@ -16,6 +16,7 @@ from ..core.errors import BadTool, UnknownTool
 from ..core.interfaces import Toolset
 from ..core.schema import Schema, compile_schema
 from ..core.tool import Tool
+from .canonical import Spot, spots
 
 COMPARED_MAX = 30
 """So many names are compared letter by letter with one that does not exist: that takes some 60 µs each."""
@@ -25,12 +26,13 @@ _WORDS = re.compile(r"[_.\-]+")
 
 class Bound(Struct, frozen=True):
     """A tool, where it lives, and its schemas ready for use. `toolset` is None for a bare definition, which the program
-    that uses actum carries out itself."""
+    that uses actum carries out itself; `spots` are where paths and addresses stand in its arguments."""
 
     tool: Tool
     toolset: Toolset | None
     schema: Schema
     result: Schema | None = None
+    spots: tuple[Spot, ...] = ()
 
 
 class Catalog:
@@ -99,8 +101,9 @@ class Catalog:
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
-        return Bound(tool, toolset, before.schema, before.result)
+        return Bound(tool, toolset, before.schema, before.result, before.spots)
     schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
-    if tool.result is None:
-        return Bound(tool, toolset, schema)
-    return Bound(tool, toolset, schema, compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True))
+    result = None
+    if tool.result is not None:
+        result = compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True)
+    return Bound(tool, toolset, schema, result, spots(tool.parameters))

@@ -20,13 +20,16 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.errors import ActumError, JournalError, UsageError
-from . import approvals, call, chat, demo, dialects, doctor, run, runs, tools, transcode
+from . import approvals, call, chat, demo, dialects, doctor, policy, run, runs, tools, transcode
 from .terminal import Terminal, plain_characters
 
 CANCELLED = 130
 
 
-ORDER = ("demo", "run", "chat", "call", "tools", "runs", "approvals", "resume", "dialects", "transcode", "doctor")
+ORDER = (
+    *("demo", "run", "chat", "call", "tools", "policy", "runs", "approvals", "resume"),
+    *("dialects", "transcode", "doctor"),
+)
 """In which the commands are listed: as somebody comes to need them."""
 
 
@@ -74,6 +77,7 @@ app.command()(run.resume)
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
+app.add_typer(policy.app, name="policy")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(doctor.doctor)

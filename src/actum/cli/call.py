@@ -18,7 +18,7 @@ from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
 from ..core.tool import Tool
 from . import options
 from .approve import AtTerminal
-from .options import JournalFlag, JsonFlag, ToolsFlag, VerboseFlag, YesFlag
+from .options import JournalFlag, JsonFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import DONE, FAILED, MISUSED, report
 from .terminal import Terminal, said, who
 from .trace import Trace, call_as_json, failure_text, pending_as_json
@@ -33,19 +33,20 @@ def call(
     as_json: JsonFlag = False,
     yes: YesFlag = False,
     journal: JournalFlag = "",
+    policy: PolicyFlag = "",
 ) -> int:
     """Call one tool by hand.
 
     For instance: actum call calculate expression="17 * 23"
     """
-    settings = options.read(tools=tools, journal=journal)
+    settings = options.read(tools=tools, journal=journal, policy=policy)
     terminal = Terminal()
     words = [said(pair) for pair in pairs or []]
 
     async def command() -> int:
         loaded = compose.load_tools(settings.tools, Path.cwd())
         tool = find_tool(await compose.list_tools(loaded), name)
-        arguments = _read_object(said(args)) if args else read_arguments(tool, words)
+        arguments = read_arguments(tool, words, said(args))
         async with options.journal(settings) as opened:
             agent = compose.make_agent(
                 settings,
@@ -79,8 +80,11 @@ def find_tool(tools: Sequence[Tool], name: str) -> Tool:
     return found
 
 
-def read_arguments(tool: Tool, pairs: Sequence[str]) -> JsonObject:
+def read_arguments(tool: Tool, pairs: Sequence[str], whole: str = "") -> JsonObject:
     """Arguments out of `key=value` words. What the schema wants as text stays text; else JSON is read where it is JSON.
+
+    Args:
+        whole: all of them as one JSON object, instead.
 
     Raises:
         UsageError: a word is no `key=value`, or a key comes twice.
@@ -88,6 +92,8 @@ def read_arguments(tool: Tool, pairs: Sequence[str]) -> JsonObject:
     >>> read_arguments(Tool(name="f", parameters={"properties": {"a": {"type": "string"}}}), ["a=5", "b=5", "c=x"])
     {'a': '5', 'b': 5, 'c': 'x'}
     """
+    if whole:
+        return _read_object(whole)
     found: JsonObject = {}
     for pair in pairs:
         key, sign, text = pair.partition("=")

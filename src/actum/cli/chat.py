@@ -23,6 +23,7 @@ from .options import (
     JournalFlag,
     JsonFlag,
     ModelFlag,
+    PolicyFlag,
     ToolsFlag,
     VerboseFlag,
     YesFlag,
@@ -44,9 +45,12 @@ def chat(
     as_json: JsonFlag = False,
     yes: YesFlag = False,
     journal: JournalFlag = "",
+    policy: PolicyFlag = "",
 ) -> int:
     """Talk: each line is a turn, and what was said is kept in mind."""
-    settings = options.read(model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal)
+    settings = options.read(
+        model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal, policy=policy
+    )
     terminal = Terminal()
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:

@@ -13,10 +13,11 @@ from pathlib import Path
 from ..core.errors import UsageError
 from ..dialects import dialect, names
 from ..dialects.catalog import models_of
+from ..dialects.grammar import constrains
+from ..dialects.openai_chat import OpenAiChat
 from ..dialects.tagged_text import TaggedText
 from .dialects import LINES
 
-UNKNOWN = "–"
 _MARK = "<!-- {name}: made by python -m actum.cli.dialect_table -->"
 _END = "<!-- end -->"
 
@@ -57,8 +58,13 @@ QUIRKS = {
 
 
 def constrained(name: str) -> str:
-    """Whether a local model can be held to this format, token by token. Not known here yet."""
-    return UNKNOWN
+    """What can hold a model to this format: a grammar, token by token, or strict tools of its API."""
+    found = dialect(name)
+    if isinstance(found, OpenAiChat) and found.functions:
+        return "no"
+    if hasattr(found, "decode_request"):
+        return "strict tools" if hasattr(found, "strict") else "no"
+    return "grammar" if constrains(found) else "no"
 
 
 def dialects_table() -> str:
@@ -93,7 +99,7 @@ def _line(name: str) -> tuple[str, ...]:
     return (
         f"`{name}`",
         LINES[name].replace("|", "\\|").replace("<", "\\<"),
-        ", ".join(models_of(name)) or UNKNOWN,
+        ", ".join(models_of(name)) or "–",
         "yes",
         "yes" if by_api else "its text",
         "both ways" if by_api else "read",

@@ -51,6 +51,15 @@ JournalFlag = Annotated[
         help="The record of runs: a file, postgresql://..., or `memory`. Default: ACTUM_JOURNAL.",
     ),
 ]
+PolicyFlag = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        "-p",
+        metavar="FILE",
+        help="Who may call what; see `actum policy`. Default: ACTUM_POLICY, then actum.toml, then: side effects ask.",
+    ),
+]
 VerboseFlag = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs, and nothing else.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Approve every call that asks. Think first.")]
@@ -63,9 +72,17 @@ def read(
     dialect: str = "",
     instructions: str = "",
     journal: str = "",
+    policy: str = "",
 ) -> Settings:
     """The settings of this command: flags over environment over `actum.toml`."""
-    said = {"model": model, "tools": tools, "dialect": dialect, "instructions": instructions, "journal": journal}
+    said = {
+        "model": model,
+        "tools": tools,
+        "dialect": dialect,
+        "instructions": instructions,
+        "journal": journal,
+        "policy": policy,
+    }
     return compose.read_settings(Path.cwd(), os.environ, said)
 
 

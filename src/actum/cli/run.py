@@ -27,6 +27,7 @@ from .options import (
     JournalFlag,
     JsonFlag,
     ModelFlag,
+    PolicyFlag,
     ToolsFlag,
     VerboseFlag,
     YesFlag,
@@ -53,12 +54,15 @@ def run(
     as_json: JsonFlag = False,
     yes: YesFlag = False,
     journal: JournalFlag = "",
+    policy: PolicyFlag = "",
 ) -> int:
     """Answer a question with the help of tools."""
     text = (sys.stdin.read() if question == "-" else said(question)).strip()
     if not text:
         raise UsageError('there is no question: actum run "What is 17 * 23?"')
-    settings = options.read(model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal)
+    settings = options.read(
+        model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal, policy=policy
+    )
     terminal = Terminal()
     if not settings.model and terminal.err.is_terminal and not as_json:
         terminal.note(NO_LANGUAGE_MODEL)
@@ -95,13 +99,14 @@ def resume(
     as_json: JsonFlag = False,
     yes: YesFlag = False,
     journal: JournalFlag = "",
+    policy: PolicyFlag = "",
 ) -> int:
     """Go on with a run that waits for a person.
 
     Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
     it was started with.
     """
-    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal)
+    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal, policy=policy)
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 
@@ -169,6 +174,7 @@ def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     words += said.get(pending.kind, ["--answer", f"{pending.id}=..."])
     words += [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
     words += ["--journal", compose.shown_journal(settings.journal)] if settings.journal else []
+    words += ["--policy", settings.policy] if settings.policy else []
     words += ["--model", settings.model] if settings.model not in ("", EMBEDDED, DICTATED) else []
     words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
     return shlex.join(words)

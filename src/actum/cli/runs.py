@@ -13,6 +13,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ..call.recording import Place
+from ..core.call import ToolCall
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
@@ -20,6 +21,7 @@ from ..core.message import UserMessage
 from ..core.record import (
     Answered,
     Asked,
+    Checked,
     Compacted,
     Ended,
     Entry,
@@ -165,6 +167,8 @@ class _Branches:
                 self._outcome(record, f"  · {duration(record.seconds)}{note}", record.detail)
             case Refused():
                 self._outcome(record, f"  · {record.rule}" if record.rule else "", "")
+            case Checked():
+                self._looked_up(record)
             case Asked() | Answered():
                 self._person(at, record)
             case ToolsChanged() | Compacted() | Forgotten() | Ended():
@@ -217,6 +221,12 @@ class _Branches:
         branch = branch.add(styled(label, result_line(record.result), (note, "dim")))
         if detail:
             branch.add(styled((detail, "dim")))
+
+    def _looked_up(self, record: Checked) -> None:
+        branch = self._calls.get(Place(record.reply, record.index), self._tree)
+        call = call_line(ToolCall("", record.tool, record.arguments))
+        branch = branch.add(styled(("looked up first  ", "cyan"), call))
+        branch.add(styled(result_line(record.result), (f"  {record.fault}", "red") if record.fault else ""))
 
     def _after(self, at: float) -> str:
         return f"  +{max(0.0, at - self._began):.3f} s"

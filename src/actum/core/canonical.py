@@ -3,9 +3,10 @@
 `/data/./a`, `HTTP://127.1:80/` and `http://127.0.0.1/` are each written out. What two readers could take for two
 things is refused: an encoded slash, a name and password in an address, a backslash, a `..` that leads out.
 
-`plain_path` and everything on addresses are functions of the text alone; `resolved` and `leads_inside` look at the file
-system for symbolic links. Limits: a link that is made after the look is not seen (`kinds.open_under` holds then), and
-names of hosts are not looked up: a public name may lead to a private address, which only whoever connects can see.
+`plain_path` and everything on addresses are functions of the text alone; `path`, `under` and `leads_inside` look at the
+file system for symbolic links. Limits: a link that is made after the look is not seen (`actum.kinds.open_under` holds
+then), and names of hosts are not looked up: a public name may lead to a private address, which only whoever connects
+can see.
 """
 
 from __future__ import annotations
@@ -95,35 +96,72 @@ def _file_name(name: str) -> str:
     return name
 
 
-def is_inside(path: str, folder: str) -> bool:
+def is_inside(text: str, folder: str) -> bool:
     """Whether a path is this folder or lies in it, by the text of both, which are plain and absolute."""
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+    return text == folder or text.startswith(folder.rstrip("/") + "/")
 
 
-def leads_inside(path: str, folder: str) -> bool:
+def path(text: object, *, local: bool = True) -> str:
+    """A path, absolute, without `.`, `..` and symbolic links.
+
+    Args:
+        local: it is one of this machine; else nothing is looked up, and one that is relative stays so.
+
+    Raises:
+        Unclear: what it means depends on who reads it.
+
+    >>> path("/srv/./a//b", local=False)
+    '/srv/a/b'
+    """
+    if not isinstance(text, str) or not text:
+        raise Unclear("a path, as text")
+    if "\0" in text or _ENCODED.search(text):
+        raise Unclear("a path without encoded dots, slashes or NUL")
+    if not local:
+        if "\\" in text or text.startswith("~") or ".." in text.split("/"):
+            raise Unclear("a path without '..', '~' and backslashes")
+        return posixpath.normpath(text)
+    if text.startswith("~"):
+        text = os.path.expanduser(text)  # noqa: PTH111  # Path.expanduser raises where there is no home
+        if text.startswith("~"):
+            raise Unclear("a path that begins with a folder")
+    return _led(text)
+
+
+def under(text: object, folder: object, *, local: bool = True) -> bool:
+    """Whether a path is this folder or lies in it, both written out.
+
+    Raises:
+        Unclear: one of them is unclear. `~` is: a tool may know no home.
+    """
+    if isinstance(text, str) and text.startswith("~"):
+        raise Unclear("a path that begins with a folder")
+    inner, outer = path(text, local=local), path(folder, local=local)
+    if not os.path.isabs(outer):  # noqa: PTH117  # of another machine: a text
+        raise Unclear("an absolute folder")
+    return is_inside(inner, outer)
+
+
+def leads_inside(text: str, folder: str) -> bool:
     """Whether an absolute path lies in a folder once every symbolic link of this moment is followed.
 
     Raises:
         Unclear: the file system can not say.
     """
-    return is_inside(resolved(path), resolved(folder))
+    return is_inside(_led(text), _led(folder))
 
 
-def resolved(path: str) -> str:
-    """Where a path leads: absolute, every symbolic link followed. What does not exist is taken as it is written.
-
-    Raises:
-        Unclear: the file system can not say.
-    """
+def _led(text: str) -> str:
+    """Where a path leads: absolute, every symbolic link followed. What does not exist is taken as it is written."""
     try:
-        return os.path.realpath(path)
+        return os.path.realpath(text)
     except (OSError, ValueError):
         raise Unclear("a path that can be looked up") from None
 
 
-def joined(folder: str, path: str) -> str:
+def joined(folder: str, text: str) -> str:
     """A plain path seen from a folder; one that is absolute stays as it is."""
-    return posixpath.normpath(posixpath.join(folder, path))
+    return posixpath.normpath(posixpath.join(folder, text))
 
 
 # Addresses. -----------------------------------------------------------------------------------------------------------
@@ -177,6 +215,23 @@ def host(text: object) -> str:
     if not name:
         raise Unclear("an address with a host")
     return name
+
+
+def domain(text: object) -> str:
+    """The domain of an e-mail address, in lower case and ASCII.
+
+    Raises:
+        Unclear: it is not exactly one address.
+
+    >>> domain("Ada@Example.COM")
+    'example.com'
+    """
+    if not isinstance(text, str) or text.count("@") != 1 or re.search(r"[\s,;<>()\[\]\"'\\\x00-\x20\x7f]", text):
+        raise Unclear("one e-mail address, without a name around it")
+    who, _, name = text.partition("@")
+    if not who:
+        raise Unclear("an e-mail address with somebody before its @")
+    return host_name(name)
 
 
 def host_name(name: str) -> str:

@@ -17,6 +17,7 @@ from .errors import UnknownName
 from .event import Delta, Pending
 from .json import Json, JsonObject
 from .message import Message, Reply
+from .provenance import Origins
 from .record import Answered, Entry, Head, Record, RunSummary, Verdict
 from .tool import Tool
 
@@ -114,7 +115,7 @@ class Context:
         call: the call, with the arguments that the tool gets.
         key: the idempotency key: the same for every attempt at this call, for services that take one.
         attempt: 1 for the first attempt.
-        principal: on whose behalf.
+        principal, roles, key_id: on whose behalf; see `Facts`.
         deps: what the program passed as `context=` to `Agent.run`; a tool's own affair.
         attachments: the run's attachments by handle.
         answers: what was answered so far in this run, by the id of what was asked.
@@ -130,7 +131,9 @@ class Context:
         "call",
         "deps",
         "key",
+        "key_id",
         "principal",
+        "roles",
         "run_id",
     )
 
@@ -148,12 +151,16 @@ class Context:
         progress: Callable[[Context, Json], None] | None = None,
         secrets: Mapping[str, str] | None = None,
         told: set[str] | None = None,
+        roles: tuple[str, ...] = (),
+        key_id: str = "",
     ) -> None:
         self.run_id = run_id
         self.call = call
         self.key = key
         self.attempt = attempt
         self.principal = principal
+        self.roles = roles
+        self.key_id = key_id
         self.deps = deps
         self.attachments = attachments
         self.answers = answers or {}
@@ -227,6 +234,46 @@ class Probing(Protocol):
         """Look, without changing anything, whether this call happened; `context.key` is the one it was made with."""
 
 
+def _from_nowhere(arguments: JsonObject) -> Origins:
+    return {}
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What a policy may know of a call besides the call and its tool.
+
+    Attributes:
+        principal: the user on whose behalf the run acts; empty for nobody known.
+        roles: that the user is known to have.
+        agent: the name of the agent that makes the call.
+        key_id: the id (never the text) of the API key with which the run was asked for.
+        now: seconds since 1970.
+        origins: looks up where each of the arguments came from; it takes a while in a long conversation.
+    """
+
+    principal: str = ""
+    roles: tuple[str, ...] = ()
+    agent: str = ""
+    key_id: str = ""
+    now: float = 0.0
+    origins: Callable[[JsonObject], Origins] = _from_nowhere
+
+
+class Requirement(Struct, frozen=True):
+    """A call that only reads, to be made and put on record before the one that is judged.
+
+    Attributes:
+        tool: its name; it must be declared to read only.
+        arguments: what it gets.
+        fault: what speaks against the call, given what came back; empty when nothing does. For the record.
+        reason: why the call is then refused, fit for the model and the user.
+    """
+
+    tool: str
+    arguments: JsonObject
+    fault: Callable[[Json], str]
+    reason: str = ""
+
+
 class Decision(Struct, frozen=True):
     """What a policy says of a call.
 
@@ -237,6 +284,7 @@ class Decision(Struct, frozen=True):
         approvers: with `ask`, who may answer; anybody when empty.
         quorum: so many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
+        require: what is to be looked up first, and again after approval.
     """
 
     verdict: Literal["allow", "ask", "deny"]
@@ -245,13 +293,14 @@ class Decision(Struct, frozen=True):
     approvers: tuple[str, ...] = ()
     quorum: int = 1
     expires_s: float | None = None
+    require: Requirement | None = None
 
 
 class Policy(Protocol):
-    """Decides, by facts alone and without I/O, whether a call may be made."""
+    """Decides, by facts alone, whether a call may be made. It is asked anew whenever a call is taken up."""
 
-    def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
-        """Judge a call whose arguments fit its schema."""
+    def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
+        """Judge a call whose arguments fit its schema, with its paths and addresses written out."""
 
 
 class Answer(Struct, frozen=True, omit_defaults=True):

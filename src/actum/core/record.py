@@ -7,7 +7,7 @@ a deleted short payload from being guessed from its digest.
 
 The order of records in a run::
 
-    Started  (Replied  (Intended Settled | Refused | Asked [Answered] ...)*)*  [Compacted]  Ended
+    Started  (Replied  ([Checked] Intended Settled | Refused | Asked [Answered] ...)*)*  [Compacted]  Ended
 
 An outcome belongs to (number of the `Replied` entry, index of the call in it): ids made by models are unique only
 within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without `Settled` is in doubt.
@@ -50,6 +50,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         tools: digest of the tool definitions, which the journal keeps under it.
         limits: digest-relevant settings of the loop, as JSON.
         principal: on whose behalf.
+        roles, key_id: as in `interfaces.Facts`.
         conversation: id of the conversation, empty for a run that stands alone.
         previous: the run before this one in the conversation.
         seen: how many entries it had when this run began; what it did later is not in this run's history.
@@ -66,6 +67,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     tools: str = ""
     limits: JsonObject = {}
     principal: str = ""
+    roles: tuple[str, ...] = ()
+    key_id: str = ""
     conversation: str = ""
     previous: str = ""
     seen: int = 0
@@ -150,6 +153,29 @@ class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
     result: ToolResult
     elapsed: float = 0.0
     rule: str = ""
+
+
+class Checked(Struct, frozen=True, tag="checked", omit_defaults=True):
+    """A rule wanted something looked up before a call: it was, by a tool that only reads.
+
+    Attributes:
+        reply, index: the call that it was looked up for.
+        tool: the name of the tool that was asked, by the policy and not by the model.
+        arguments: what it got.
+        result: what came back.
+        fault: what speaks against the call; empty when nothing does. Never told to a model.
+        rule: the rule that wanted it.
+        elapsed: as in `Replied`.
+    """
+
+    reply: int
+    index: int
+    tool: str
+    arguments: JsonObject
+    result: ToolResult
+    fault: str = ""
+    rule: str = ""
+    elapsed: float = 0.0
 
 
 AskedKind = Literal["approval", "answer", "result", "doubt"]
@@ -243,7 +269,18 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
 
 
 Record = (
-    Started | ToolsChanged | Replied | Intended | Settled | Refused | Asked | Answered | Compacted | Forgotten | Ended
+    Started
+    | ToolsChanged
+    | Replied
+    | Intended
+    | Settled
+    | Refused
+    | Checked
+    | Asked
+    | Answered
+    | Compacted
+    | Forgotten
+    | Ended
 )
 
 

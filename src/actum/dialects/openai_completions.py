@@ -15,18 +15,20 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import TextPart
-from ..core.errors import ModelError, ModelGarbled, UsageError
+from ..core.errors import ModelError, UsageError
 from ..core.event import Delta, TextDelta
 from ..core.interfaces import Request
-from ..core.json import Json, JsonObject, JsonProblem, dumps
+from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, Usage, UserMessage
 from ..core.tool import Tool
 from ..protocols.sse import sse
-from .answer_reader import AnswerReader
+from .answer_reader import AnswerReader, read_whole
 from .chat_marks import PLAIN, ChatMarks
+from .draft import Draft
 from .openai_chat_encoder import spoken
 from .openai_chat_error import error_of_field, error_of_status, read_json
 from .openai_fields import as_, maybe, read_body, temperature
+from .raw_json import as_text
 from .token_count import count
 
 MAX_TOKENS = 2048
@@ -88,14 +90,11 @@ class OpenAiCompletions(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> CompletionsDecoder:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> AnswerReader:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return CompletionsDecoder()
+        return AnswerReader(CompletionsAnswer())
 
     def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
         """The error that an answer with a failing HTTP status means."""
@@ -115,81 +114,47 @@ DEFAULT_ID = "cmpl-actum"
 _KNOWN = frozenset({"prompt", "stop", "max_tokens", "temperature", "model", "stream", "stream_options"})
 
 
-class CompletionsDecoder:
-    """Reads one answer; see `base.ApiDecoder`. The first choice counts, others are passed over."""
+class CompletionsAnswer:
+    """One answer; see `Answer`. The first choice counts, others are passed over."""
+
+    KIND = "a completion"
 
     def __init__(self) -> None:
-        self.ended = False
-        self._reader = AnswerReader()
-        self._understood = False
-        self._pieces: list[str] = []
-        self._finish_reason = ""
-        self._usage = Usage()
-        self._model = ""
-        self._id = ""
-
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece.
-
-        Raises:
-            ModelError: the stream tells of an error, or is not of this API.
-        """
-        return [delta for data in self._reader.feed(chunk) for delta in self._read(data)]
-
-    def close(self) -> list[Delta]:
-        """The input is at its end.
-
-        Raises:
-            ModelGarbled: what came is not an answer of this API.
-        """
-        body, rest = self._reader.close()
-        deltas = [delta for data in rest for delta in self._read(data, may_be_torn=True)]
-        if body is not None:
-            deltas += self._read(body)
-            self.ended = True
-        if not self._understood:
-            raise ModelGarbled("the endpoint's answer is neither a completion nor a stream of one")
-        return deltas
+        self.draft = Draft()
 
     @property
     def reply(self) -> Reply:
         """All that was said so far."""
-        text = "".join(self._pieces)
-        content = (TextPart(text),) if text else ()
-        return Reply(content, self._finish_reason, self._usage, self._model, self._id)
+        usage = self.draft.usage
+        return self.draft.reply(Usage(count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))))
 
-    def _read(self, data: bytes, *, may_be_torn: bool = False) -> list[Delta]:
-        if data.startswith(b"[DONE]"):
-            self.ended = self._understood = True
-            return []
-        try:
-            chunk = read_json(data)
-        except JsonProblem:
-            if may_be_torn:
-                return []
-            raise ModelGarbled("the endpoint's answer is no JSON, or broke off") from None
+    def read_event(self, data: bytes) -> None:
+        """Take an event."""
+        chunk = read_json(data)
         if not isinstance(chunk, dict):
-            return []
+            return
         if error := chunk.get("error"):
             raise error_of_field(error)
         choices = chunk.get("choices")
-        return self._take(chunk, choices) if isinstance(choices, list) else []
+        if isinstance(choices, list):
+            self.draft.understood = True
+            self.draft.learn(chunk.get("id"), chunk.get("model"))
+            self.draft.count(chunk.get("usage"))
+            self._read_choice(next((item for item in choices if isinstance(item, dict) and not item.get("index")), {}))
 
-    def _take(self, chunk: JsonObject, choices: list[Json]) -> list[Delta]:
-        self._understood = True
-        self._id = self._id or _word(chunk.get("id"))
-        self._model = self._model or _word(chunk.get("model"))
-        if isinstance(usage := chunk.get("usage"), dict):
-            self._usage = Usage(count(usage.get("prompt_tokens")), count(usage.get("completion_tokens")))
-        choice = next((item for item in choices if isinstance(item, dict) and not item.get("index")), {})
-        if reason := _word(choice.get("finish_reason")):
-            self._finish_reason = reason
-            self.ended = True
-        text = _word(choice.get("text"))
-        if not text:
-            return []
-        self._pieces.append(text)
-        return [TextDelta(text)]
+    def read_body(self, body: bytes) -> None:
+        """Take a whole answer."""
+        self.read_event(body)
+        self.draft.ended = True
+
+    def finish(self) -> None:
+        """Nothing more will come; there are no calls to tell."""
+
+    def _read_choice(self, choice: JsonObject) -> None:
+        if reason := as_text(choice.get("finish_reason")):
+            self.draft.finish_reason, self.draft.ended = reason, True
+        if text := as_text(choice.get("text")):
+            self.draft.say(self.draft.run_of(TextPart), text)
 
 
 class CompletionsEncoder:
@@ -255,10 +220,6 @@ def _usage(usage: Usage) -> JsonObject:
         "completion_tokens": usage.output_tokens,
         "total_tokens": usage.total_tokens,
     }
-
-
-def _word(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 OPENAI_COMPLETIONS = OpenAiCompletions()

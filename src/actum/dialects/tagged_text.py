@@ -23,7 +23,7 @@ from msgspec import Struct
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import Delta
 from ..core.interfaces import Request
-from ..core.json import JsonObject, dumps
+from ..core.json import JsonObject, dumps, whole_text
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
 from .chat_marks import CHATML, ChatMarks
@@ -35,7 +35,6 @@ from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import language_of
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 _FENCE = re.compile(r"\s{0,64}(?:`{3,16}|~{3,16})")
 
@@ -53,6 +52,7 @@ class Format(Struct, frozen=True, kw_only=True):
         cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
             marks are dropped and what they say stands in the reply's extras.
         call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
+        bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
         opened: the prompt ends in the opening mark, so that the output may begin behind it.
         said: what is written before text.
@@ -76,6 +76,7 @@ class Format(Struct, frozen=True, kw_only=True):
     think: tuple[str, str] = ("<think>", "</think>")
     cites: tuple[Head, Head] | None = None
     call_ends_thought: bool = False
+    bare: bool = True
     several_inside: bool = False
     opened: bool = False
     said: str = ""
@@ -224,7 +225,7 @@ class _Signs:
         self.marks = Marks((*form.opens, *form.closes, *form.drops, *form.think))
         self.stops = Marks((*form.opens, *form.closes, *form.drops))
         self.closes = Marks((*form.closes, *form.drops))
-        bare = [(body, body.bare(self.box)) for body in form.bodies]
+        bare = [(body, body.bare(self.box)) for body in form.bodies] if form.bare else []
         self.bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
         self.edge = _edge(self.marks.all, [head for _, head in self.bare], self.box.tools)
 
@@ -263,7 +264,7 @@ class TaggedReader:
 
     def feed(self, chunk: bytes | str) -> list[Delta]:
         """Take the next piece and return what became certain by it."""
-        self._read(_SURROGATE.sub("\ufffd", chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
+        self._read(whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
         return self._speech.take()
 
     def close(self) -> list[Delta]:

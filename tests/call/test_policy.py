@@ -1,0 +1,203 @@
+"""A policy in a file: every field, what is wrong with its line, and a file that changes while it is in use."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum.call.authorize import Require
+from actum.call.policy import PolicyFile, read_rules
+from actum.core.call import ToolCall
+from actum.core.errors import UsageError
+from actum.core.interfaces import Decision, Facts
+from actum.core.json import JsonObject
+from actum.core.tool import Tool
+
+pytestmark = pytest.mark.row("C3")
+
+WHOLE = '''
+default = "deny"
+
+[users.ada]
+roles = ["clerk"]
+[users.bob]
+roles = ["manager"]
+
+[delegates]
+bob = ["carol"]
+
+[[rules]]
+tools = ["read_*", "list_*"]
+effects = "read"
+then = "allow"
+
+# Small sums need nobody.
+[[rules]]
+tools = "transfer"
+roles = "clerk"
+users = ["ad?"]
+agents = "desk"
+keys = ["k1"]
+effects = ["spend"]
+when = """
+args.amount <= 100 &&
+args.to != user
+"""
+then = "allow"
+[rules.require]
+tool = "balance"
+args = { account = "args.from" }
+when = "check.amount >= args.amount"
+reason = "Too little."
+
+[[rules]]
+tools = "transfer"
+then = "ask"
+reason = "More than 100."
+approvers = ["role:manager"]
+expires = "2h"
+'''
+TRANSFER = Tool(name="transfer", effects=frozenset({"spend"}))
+ADA = Facts(principal="ada", agent="desk", key_id="k1")
+
+
+def judged(text: str, arguments: JsonObject, facts: Facts = ADA, tool: Tool = TRANSFER) -> Decision:
+    return read_rules(text, "p.toml").decide(tool, ToolCall("1", tool.name, arguments), facts)
+
+
+def test_every_field_of_a_file_counts() -> None:
+    small: JsonObject = {"amount": 50, "to": "eve", "from": "a1"}
+    decision = judged(WHOLE, small)
+    assert (decision.verdict, decision.rule) == ("allow", "p.toml:18: allow transfer")
+    assert decision.require is not None
+    assert (decision.require.tool, decision.require.arguments) == ("balance", {"account": "a1"})
+    assert decision.require.reason == "Too little."
+
+    large = judged(WHOLE, {**small, "amount": 500})
+    assert (large.verdict, large.rule, large.reason) == ("ask", "p.toml:36: ask transfer", "More than 100.")
+    assert (large.approvers, large.quorum, large.expires_s) == (("bob", "carol"), 1, 7_200)
+
+    for facts in (Facts(principal="adam", agent="desk", key_id="k1"), Facts(principal="ada", agent="desk")):
+        assert judged(WHOLE, small, facts).verdict == "ask"
+    assert judged(WHOLE, {}, tool=Tool(name="read_mail", effects=frozenset({"read"}))).verdict == "allow"
+    assert judged(WHOLE, {}, tool=Tool(name="wipe")).rule == "default: deny"
+
+
+def test_an_empty_file_leaves_the_default_and_the_command_lines_stays_careful() -> None:
+    writes = Tool(name="w", effects=frozenset({"write"}))
+    assert read_rules("", "p").decide(writes, ToolCall("1", "w", {}), ADA).verdict == "allow"
+    assert read_rules("", "p", careful=True).decide(writes, ToolCall("1", "w", {}), ADA).verdict == "ask"
+
+
+def test_a_file_makes_the_same_rules_as_python() -> None:
+    (_, rule, _) = read_rules(WHOLE, "p.toml").rules
+    assert rule.require == Require(
+        "balance", "check.amount >= args.amount", {"account": "args.from"}, reason="Too little."
+    )
+    assert (rule.roles, rule.users, rule.effects) == ("clerk", ["ad?"], {"spend"})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[[rules]\n", "p.toml: "),
+        ("x = 1", "p.toml: Object contains unknown field `x`"),
+        ('default = "no"', "p.toml: Invalid enum value 'no'"),
+        ("[users.ada]\nrole = []", "unknown field `role`"),
+        ("\n[[rules]]\ntools = 't'", "p.toml:2: rule 1: Object missing required field `then`"),
+        ("[[rules]]\nthen = 'allow'\n[[rules]]\nthen = 'permit'", "p.toml:3: rule 2: Invalid enum value 'permit'"),
+        (
+            "[[rules]]\nthen = 'allow'\nif = 'x'",
+            "p.toml:1: rule 1: Object contains unknown field `if`. A rule has: then",
+        ),
+        ("[[rules]]\nthen = 'allow'\neffects = ['wriite']", "p.toml:1: rule 1: Invalid enum value 'wriite'"),
+        ("[[rules]]\nthen = 'allow'\nusers = [1]", "p.toml:1: rule 1: Expected `str`, got `int`"),
+        ("[[rules]]\nthen = 'allow'\nwhen = '1 +'", "p.toml:1: allow *: '1 +' is no CEL"),
+        ("#\n[[rules]]\nthen = 'allow'\nwhen = 'arg.x'", "p.toml:2: allow *: there is no variable 'arg'"),
+        (
+            "[[rules]]\nthen = 'ask'\nexpires = 'soon'",
+            "p.toml:1: rule 1: expires = 'soon': write a number and its unit",
+        ),
+        ("[[rules]]\nthen = 'ask'\nquorum = 0", "p.toml:1: rule 1: Rule(quorum=0)"),
+        ("[[rules]]\nthen = 'deny'\nquorum = 2", "p.toml:1: rule 1: approvers, quorum and expires_s belong"),
+        ("[[rules]]\nthen = 'ask'\nrequire = { tool = 'f' }", "p.toml:1: rule 1: Object missing required field `when`"),
+        ("rules = [{ then = 'x' }]", "p.toml, rule 1: rule 1: Invalid enum value 'x'"),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_line_and_rule(text: str, told: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_rules(text, "p.toml")
+    assert told in str(caught.value)
+
+
+@given(st.text() | st.text(alphabet="[]rules='\"\n thenallowkx{},1"))
+def test_any_text_is_a_policy_or_refused(text: str) -> None:
+    with contextlib.suppress(UsageError):
+        read_rules(text, "p.toml")
+
+
+def write(path: Path, text: str) -> None:
+    """Put another file in its place, as an editor does."""
+    new = path.with_suffix(".new")
+    new.write_text(text, "utf-8")
+    new.replace(path)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "policy.toml"
+    path.write_text('default = "allow"', "utf-8")
+    return path
+
+
+def verdict(policy: PolicyFile) -> str:
+    return policy.decide(TRANSFER, ToolCall("1", "transfer", {}), ADA).verdict
+
+
+def test_a_file_that_has_changed_is_read_again(path: Path) -> None:
+    policy = PolicyFile(path)
+    before = policy.rules
+    assert policy.rules is before
+    write(path, 'default = "deny"')
+    assert verdict(policy) == "deny"
+
+
+@pytest.mark.parametrize("harm", ["gone", "broken", "no text", "a folder"])
+def test_a_file_that_can_not_be_used_any_more_denies_until_it_is_mended(
+    path: Path, harm: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    policy = PolicyFile(path)
+    path.unlink()
+    if harm == "a folder":
+        path.mkdir()
+    elif harm != "gone":
+        path.write_bytes(b"[[rules" if harm == "broken" else b"\xff")
+    decision = policy.decide(TRANSFER, ToolCall("1", "transfer", {}), ADA)
+    assert (decision.verdict, decision.rule) == ("deny", "policy.toml can not be used: deny *")
+    assert str(path) not in decision.reason
+    assert "everything is denied" in caplog.text
+    assert verdict(policy) == "deny"
+    if path.is_dir():
+        path.rmdir()
+    write(path, 'default = "ask"')
+    assert verdict(policy) == "ask"
+
+
+def test_a_change_that_leaves_time_and_size_alone_is_seen(path: Path) -> None:
+    policy, facts = PolicyFile(path), path.stat()
+    write(path, 'default = "deny" ')
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert verdict(policy) == "deny"
+
+
+def test_a_file_that_is_not_there_or_no_policy_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"nothing\.toml can not be read"):
+        PolicyFile(tmp_path / "nothing.toml")
+    (tmp_path / "bad.toml").write_text("[[rules]]\nthen = 1")
+    with pytest.raises(UsageError, match=r"bad\.toml:1: rule 1"):
+        PolicyFile(tmp_path / "bad.toml")
