@@ -37,6 +37,8 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?")
 _TWO_READINGS = frozenset("ßςẞ\u200c\u200d")
 """Characters of a host that the two generations of IDNA read as two names."""
+_SLASHES = frozenset("/\\\u2044\u2215\u2571\u29f8\u29f5")
+"""What is a slash, or looks like one and is no letter."""
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _SAFE = "!$&'()*+,;=:@/%-._~?"
 
@@ -91,7 +93,7 @@ def _file_name(name: str) -> str:
     if len(name.encode()) > NAME_BYTES_MAX:
         raise Unclear(f"file names of at most {NAME_BYTES_MAX} bytes")
     plain = unicodedata.normalize("NFKC", name)
-    if {"/", "\\"} & set(plain) or not plain.strip(". "):
+    if _SLASHES & set(plain) or not plain.strip(". "):
         raise Unclear("file names without look-alikes of dots and slashes")
     return name
 
@@ -251,7 +253,7 @@ def host_name(name: str) -> str:
         if number.scope_id:
             raise Unclear("an address without a zone")
         return str(number.ipv4_mapped or number)
-    if "%" in name or _TWO_READINGS & set(name) or len(name) > HOST_MAX:
+    if "%" in name or (_TWO_READINGS | _SLASHES) & set(name) or len(name) > HOST_MAX:
         raise Unclear("a host that can be read in one way only")
     try:
         name = name.encode("idna").decode().lower().removesuffix(".")

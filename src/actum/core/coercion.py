@@ -18,10 +18,8 @@ from typing import Any, Literal
 
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
-from .canonical import Unclear
-from .errors import UsageError
 from .json import Json, JsonObject, JsonProblem, dumps, kind_of, parse
-from .kinds import KEYWORD, read_kind
+from .kinds import KEYWORD, OTHERWISE, read_kind
 
 Path = tuple[str | int, ...]
 Boxed = tuple[Json]
@@ -123,13 +121,12 @@ class Mending:
         return None
 
     def _written(self, value: Json, error: ValidationError) -> Boxed | None:
-        """Text of a kind in its one form, where that is another one."""
-        try:
-            kind = read_kind(node_at(self._document, error.schema_path[:-1]).get(KEYWORD))
-            written = kind.written(str(value))
-        except (Unclear, UsageError):
+        """Text of a kind in its one form, where only that is missing."""
+        assert isinstance(error.kind, ValidationErrorKind.Custom)
+        node = node_at(self._document, error.schema_path[:-1])
+        if not error.kind.message.startswith(OTHERWISE) or KEYWORD not in node:
             return None
-        return (written,) if written != value else None
+        return (read_kind(node[KEYWORD]).written(str(value)),)
 
     def _rename(self, path: Path, group: Sequence[ValidationError]) -> None:
         """Give a missing parameter the one unexpected argument that can only be meant for it."""

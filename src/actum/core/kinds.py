@@ -23,6 +23,9 @@ from .errors import UsageError
 from .json import Json, JsonObject
 
 KEYWORD = "x-kind"
+OTHERWISE = "it written as "
+"""So begins what is told of a text that is right but for its form, which can be mended."""
+
 Name = Literal["path", "url", "email", "sql", "shell_word", "html"]
 
 
@@ -189,7 +192,7 @@ _MAILBOX = re.compile(r"[A-Za-z0-9_+&'=~#](?:[A-Za-z0-9_+&'=~#-]|\.(?=[^.]))*")
 own ways, and a `-` in front, which a program may take for an option."""
 _DOMAIN = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_CATALOGUES = ("sqlite_", "pg_", "information_schema", "sys")
+_CATALOGUES = ("sqlite_", "pg_", "information_schema", "sysobjects", "syscolumns")
 """How the databases' own tables begin."""
 
 

@@ -31,7 +31,7 @@ from .canonical import Unclear
 from .coercion import NOT_BLANK, Mending, node_at, shorten, show, tell_path, unexpected
 from .errors import BadTool, UsageError
 from .json import Json, JsonObject, dumps
-from .kinds import KEYWORD, Kind, read_kind
+from .kinds import KEYWORD, OTHERWISE, Kind, read_kind
 
 ROUNDS_MAX = 5
 """How often arguments are mended and looked at again: JSON text in JSON text in a single value is three."""
@@ -163,16 +163,15 @@ class _Kinds:
             if not self._foreign:
                 self.bad.append(f"{tell_path(path)}: {error}")
             return _Held(None)
-        return _Held(kind, links=not self._foreign, blank=node.get("minLength") == 0)
+        return _Held(kind, links=not self._foreign)
 
 
 class _Held:
     """The values of one place in a schema, held to a kind: they are in its one form. `coercion` brings them there."""
 
-    def __init__(self, kind: Kind | None, *, links: bool = True, blank: bool = False) -> None:
+    def __init__(self, kind: Kind | None, *, links: bool = True) -> None:
         self._kind = kind
         self._links = links
-        self._blank = blank
 
     def validate(self, value: Json) -> None:
         """What the validator asks.
@@ -180,13 +179,13 @@ class _Held:
         Raises:
             ValueError: it is not so; the message says what was expected.
         """
-        if self._kind is None or not isinstance(value, str) or (self._blank and not value):
+        if self._kind is None or not isinstance(value, str):
             return
         written = self._kind.written(value)
-        if written != value:
-            raise Unclear(f"it written as {shorten(written)}")
-        if self._links and not self._kind.holds(value):
+        if self._links and not self._kind.holds(written):
             raise Unclear("a path that stays inside of its folder")
+        if written != value:
+            raise Unclear(OTHERWISE + shorten(written))
 
 
 # A stricter schema: blank text does not count as given. ---------------------------------------------------------------
@@ -312,6 +311,7 @@ def _problems(errors: Iterable[ValidationError], document: JsonObject) -> tuple[
     held = {problem.path for problem in found.values() if problem.rule == "kind"}
     told = [p for p in found.values() if p.path not in missing or p.rule == "required"]
     told = [p for p in told if p.rule != "format" or p.path not in held]  # a kind says the same, and more
+    told = [p for p in told if p.rule != "kind" or not p.expected.startswith(OTHERWISE)] or told  # mended with the rest
     told.sort(key=lambda problem: problem.rule != "required")
     if len(told) > PROBLEMS_MAX:
         more = Problem("", "more", f"{len(told) - PROBLEMS_MAX} further problems mended too")
