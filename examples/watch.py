@@ -13,12 +13,12 @@ def heading(text: str) -> None:
     print(f"\n== {text}\n", flush=True)
 
 
-async def watch(agent: Agent, question: str, *, conversation: str = "") -> RunResult:
+async def watch(agent: Agent, question: str, *, conversation: str = "", principal: str = "") -> RunResult:
     """Run the agent, and print what happens as it happens. With somebody watching, the model is asked to stream."""
     trace = Trace(Terminal(), verbose=True)
     trace.question(question)
     try:
-        result = await agent.run(question, conversation=conversation, emit=trace.show)
+        result = await agent.run(question, conversation=conversation, principal=principal, emit=trace.show)
     finally:
         trace.close()
     if result.status != "done":

@@ -18,6 +18,7 @@ PUBLIC = [
     "File",
     "Image",
     "Limits",
+    "PolicyFile",
     "Require",
     "Rule",
     "Rules",

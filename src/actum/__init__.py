@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from .agents.agent import Agent
 from .call.authorize import Require, Rule, Rules
 from .call.limit import Limits
+from .call.policy import PolicyFile
 from .core.attachment import Audio, File, Image, Video
 from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
@@ -37,6 +38,7 @@ __all__ = [
     "File",
     "Image",
     "Limits",
+    "PolicyFile",
     "Require",
     "Rule",
     "Rules",

@@ -93,7 +93,7 @@ def judged(policy: Rules, facts: Facts | None = None, subject: Tool | None = Non
         (Rule("deny", when="'clerk' in roles"), Facts(roles=("clerk",)), Facts()),
         (Rule("deny", when=lambda call, facts: facts.agent == "desk"), Facts(agent="desk"), Facts()),
     ],
-    ids=str,
+    ids=["user", "users", "anybody", "role", "agent", "key", "time", "roles in CEL", "predicate"],
 )
 def test_a_rule_fits_by_who_calls_and_when(rule: Rule, fitting: Facts, other: Facts) -> None:
     assert judged(Rules(rule), fitting).verdict == "deny"
@@ -137,7 +137,11 @@ def test_origins_are_looked_up_only_for_a_condition_that_speaks_of_them() -> Non
 
     policy = Rules(
         Rule("allow", when="args.to == 'ada'"),
-        Rule("deny", when='origins["to"].exists(origin, origin.source == "tool")', reason="A stranger said so."),
+        Rule(
+            "deny",
+            when='origins["to"].exists(origin, origin.source == "tool" && !origin.trusted)',
+            reason="A stranger said so.",
+        ),
     )
     facts = Facts(origins=origins)
     assert judged(policy, facts, to="ada").verdict == "allow"
@@ -178,6 +182,7 @@ def test_a_delegate_may_answer_for_an_approver_but_does_not_count_beside_them() 
         (lambda: Rules(Rule("ask", require=Require("f", "x > 1"))), "rule 1: ask *: there is no variable 'x'"),
         (lambda: Rules(default=cast(Verdict, "refuse")), "default='refuse': it is one of allow, ask, deny"),
         (lambda: Rule("deny", approvers=["ada"]), "belong to a rule that asks"),
+        (lambda: Rule("deny", require=Require("f", "check")), "a rule that denies requires nothing"),
         (lambda: Rule("ask", quorum=0), "Rule(quorum=0)"),
         (lambda: Rule("ask", approvers="ada"), "Rule(approvers='ada')"),
     ],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.call.authorize import Require
+from actum.call.authorize import Require, Rule
+from actum.call.condition import FUNCTIONS, VARIABLES
 from actum.call.policy import PolicyFile, read_rules
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
@@ -201,3 +203,25 @@ def test_a_file_that_is_not_there_or_no_policy_is_told_at_once(tmp_path: Path) -
     (tmp_path / "bad.toml").write_text("[[rules]]\nthen = 1")
     with pytest.raises(UsageError, match=r"bad\.toml:1: rule 1"):
         PolicyFile(tmp_path / "bad.toml")
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "policy.md"
+
+
+def test_the_policy_of_the_guide_is_one_and_says_what_the_guide_says() -> None:
+    (text,) = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert judged(text, {"account": "ada-1", "to": "bob-1", "amount": 80}, ADA).verdict == "allow"
+    asks = judged(text, {"account": "ada-1", "to": "bob-1", "amount": 800}, ADA)
+    assert (asks.verdict, asks.approvers, asks.quorum, asks.expires_s) == ("ask", ("bob", "cem"), 2, 172_800)
+    assert asks.require is not None
+    assert asks.require.arguments == {"account": "ada-1"}
+    assert judged(text, {"account": "ada-1"}, ADA).verdict == "deny"
+    for path, verdict in (("/srv/data/a.txt", "allow"), ("/srv/data/../a.txt", "deny")):
+        write_file = Tool(name="write_file", effects=frozenset({"write"}))
+        assert judged(text, {"path": path}, ADA, write_file).verdict == verdict
+
+
+def test_the_guide_tells_every_field_variable_and_function() -> None:
+    told = GUIDE.read_text("utf-8")
+    fields = set(Rule.__struct_fields__) - {"expires_s", "where"} | {"expires"}
+    assert [name for name in (*fields, *VARIABLES, *FUNCTIONS) if f"`{name}" not in told] == []

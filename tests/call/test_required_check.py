@@ -183,6 +183,25 @@ async def test_an_approval_for_the_whole_run_does_not_spare_the_check() -> None:
     assert (bank.paid, len(approver.asked)) == ([50], 1)
 
 
+@pytest.mark.parametrize("sequential", [True, False])
+async def test_of_two_calls_of_one_turn_a_sequential_tool_lets_none_between_a_check_and_its_call(
+    sequential: bool,
+) -> None:
+    bank = Bank(balance=70)
+    get_balance, _ = bank.tools
+
+    @tool(effects={"spend"}, sequential=sequential)
+    async def pay(account: str, amount: float) -> str:
+        """Pay."""
+        await asyncio.sleep(0)
+        bank.balance -= amount
+        return "paid"
+
+    calls = [ToolCall(id=str(number), name="pay", arguments={"account": "a1", "amount": 50}) for number in (1, 2)]
+    await Agent(ScriptedModel([calls, "Done."]), [get_balance, pay], policy=ALLOW).run("Pay twice")
+    assert bank.balance == (20 if sequential else -30)
+
+
 NO_CHECKS: dict[str, tuple[Require, str]] = {
     "a tool that writes": (Require("pay", "true", {"account": "'a1'", "amount": "1"}), "not declared to read only"),
     "no tool": (Require("get_balanse", "true"), "There is no tool called 'get_balanse'"),

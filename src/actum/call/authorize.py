@@ -121,6 +121,8 @@ class Rule(Struct, frozen=True, omit_defaults=True):
             )
         if self.then != "ask" and (self.approvers or self.quorum != 1 or self.expires_s is not None):
             raise UsageError("approvers, quorum and expires_s belong to a rule that asks")
+        if self.then == "deny" and self.require is not None:
+            raise UsageError("a rule that denies requires nothing to be looked up first")
 
     def label(self, number: int) -> str:
         """What it is called on record; `number` is its place among the rules, from 1."""
@@ -195,7 +197,7 @@ class Rules:
         """Judge a call, and tell which rules were looked at, the one that fits last."""
         case = _Case(tool, call, facts, self.users)
         number, decision = self._judge(case)
-        looks = [Look(ready.label, ready.misfit(case)) for ready in self._ready[:number]]
+        looks = [Look(ready.label, ready.why_not(case)) for ready in self._ready[:number]]
         label = self._ready[number].label if number < len(self._ready) else DEFAULT_LABEL
         failed = decision.rule.removeprefix(f"{label}: ") if number < len(self._ready) else ""
         return [*looks, Look(label, "" if failed == label else failed)], self.decide(tool, call, facts)
@@ -278,7 +280,8 @@ class _Case:
         if "origins" not in names:
             return self._plain
         origins = self.facts.origins(self.call.arguments)
-        return self._plain | {"origins": msgspec.to_builtins(origins)}
+        told = {path: [msgspec.structs.asdict(origin) for origin in some] for path, some in origins.items()}
+        return self._plain | {"origins": told}
 
 
 _GIVEN: dict[str, Callable[[_Case], Collection[str]]] = {
@@ -303,7 +306,8 @@ class _Ready:
             if (patterns := _several(getattr(rule, name))) and "*" not in patterns
         ]
         self._decision = Decision(rule.then, label, rule.reason, approvers, rule.quorum, rule.expires_s)
-        self._when = Condition(rule.when) if isinstance(rule.when, str) and rule.when else rule.when
+        self._effects = rule.effects
+        self._when = None if not rule.when else Condition(rule.when) if isinstance(rule.when, str) else rule.when
         self._required = _Required(rule.require, rule.reason) if rule.require else None
 
     def judge(self, case: _Case) -> Decision | None:
@@ -311,33 +315,41 @@ class _Ready:
         try:
             if self.misfit(case):
                 return None
-            if self._required is None or self._rule.then == "deny":
+            if self._required is None:
                 return self._decision
             return msgspec.structs.replace(self._decision, require=self._required.of(case))
         except ConditionFailed as failed:
             return Decision("deny", f"{self.label}: its condition has no value: {failed}", _FAILED_REASON)
 
     def misfit(self, case: _Case) -> str:
-        """Why the rule does not fit; empty where it does.
+        """The field by which the rule does not fit; empty where it does.
 
         Raises:
             ConditionFailed: nobody knows.
         """
         for name, given, fits in self._patterns:
-            values = given(case)
-            if not any(map(fits, values)):
-                return f"{name}: {_listed(values)} is none of {_listed(_several(getattr(self._rule, name)))}"
-        if self._rule.effects and not self._rule.effects & (case.tool.effects or frozenset()):
-            return f"effects: {_listed(case.tool.effects or ())} is none of {_listed(self._rule.effects)}"
-        return "" if self._holds(case) else f"when: {self._rule.when} is false"
+            for value in given(case):
+                if fits(value):
+                    break
+            else:
+                return name
+        if self._effects and self._effects.isdisjoint(case.tool.effects or ()):
+            return "effects"
+        return "" if self._when is None or self._holds(self._when, case) else "when"
 
-    def _holds(self, case: _Case) -> bool:
-        if isinstance(self._when, Condition):
-            return self._when.holds(case.variables(self._when.names), local=not case.tool.foreign)
-        if not callable(self._when):
-            return True
+    def why_not(self, case: _Case) -> str:
+        """Why the rule does not fit, in words."""
+        name = self.misfit(case)
+        if name == "when":
+            return f"when: {self._rule.when} is false"
+        given = (case.tool.effects or ()) if name == "effects" else _GIVEN[name](case)
+        return f"{name}: {_listed(given)} is none of {_listed(_several(getattr(self._rule, name)))}"
+
+    def _holds(self, when: Condition | Predicate, case: _Case) -> bool:
+        if isinstance(when, Condition):
+            return when.holds(case.variables(when.names), local=not case.tool.foreign)
         try:
-            held = self._when(case.call, case.facts)
+            held = when(case.call, case.facts)
         except Exception as error:  # a predicate of the program's own: the record hears of it, and the call is denied
             raise ConditionFailed(type(error).__name__) from error
         if not isinstance(held, bool):
