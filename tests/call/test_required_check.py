@@ -10,8 +10,11 @@ import pytest
 
 from actum import Agent, Answer, Require, Rule, Rules, Tool, ToolCall, ToolError, tool
 from actum.agents.agent import Toolish
+from actum.call.audit import audit
 from actum.call.journal import MemoryJournal
+from actum.call.overview import family
 from actum.call.policy import PolicyFile
+from actum.cli.page import page_of
 from actum.cli.runs import show_recorded
 from actum.cli.terminal import Terminal
 from actum.core.event import RunResult
@@ -269,14 +272,19 @@ async def test_a_cancelled_check_leaves_no_outcome_and_the_run_can_be_resumed() 
     assert bank.paid == [50]
 
 
-async def test_a_run_is_shown_with_what_was_looked_up(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_a_run_is_shown_and_audited_with_what_was_looked_up(capsys: pytest.CaptureFixture[str]) -> None:
     payer = agent(Bank(balance=49), ALLOW)
     result = await payer.run("Pay")
     await show_recorded(Terminal(), payer.journal, result.run_id)
-    shown = capsys.readouterr().out
-    assert 'looked up first  get_balance  account="a1"' in shown
-    assert "balance=49" in shown
-    assert "check.balance >= args.amount is false" in shown
+    (run,) = await payer.journal.runs()
+    for shown in (capsys.readouterr().out, page_of(await family(payer.journal, run))):
+        assert "looked up first" in shown
+        assert "get_balance" in shown
+        assert "check.balance &gt;= args.amount is false" in shown.replace(">=", "&gt;=")
+    checked, denied = [line async for line in audit(payer.journal)]
+    assert (checked.decision, checked.tool, checked.arguments) == ("checked", "get_balance", {"account": "a1"})
+    assert (checked.outcome, checked.text) == ("check.balance >= args.amount is false", '{"balance":49}')
+    assert (denied.decision, denied.tool) == ("denied", "pay")
 
 
 @pytest.mark.row("C4")

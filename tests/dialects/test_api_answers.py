@@ -49,7 +49,7 @@ def test_whether_an_answer_broke_off_is_known(api: str, path: Path) -> None:
 
 @every_case
 def test_a_case_says_where_it_comes_from(api: str, path: Path) -> None:
-    assert case_of(path).source or api == "openai_chat"  # those of Chat Completions do not say it yet
+    assert case_of(path).source
 
 
 # Each decoder reads the most common events in a way of their own.

@@ -188,9 +188,7 @@ class Rules:
         """Judge a call; see `core.interfaces.Policy`."""
         decision = self._judge(_Case(tool, call, facts, self.users))[1]
         if tool.approval and decision.verdict == "allow":
-            return msgspec.structs.replace(
-                decision, verdict="ask", rule=f"{_DECLARED} ({decision.rule})", reason=_DECLARED_REASON
-            )
+            return msgspec.structs.replace(decision, verdict="ask", rule=_DECLARED, reason=_DECLARED_REASON)
         return decision
 
     def explain(self, tool: Tool, call: ToolCall, facts: Facts) -> tuple[list[Look], Decision]:

@@ -20,15 +20,30 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.errors import ActumError, JournalError, UsageError
-from . import approvals, call, chat, demo, dialects, doctor, policy, run, runs, tools, transcode
+from . import (
+    approvals,
+    audit,
+    call,
+    chat,
+    conversations,
+    demo,
+    dialects,
+    doctor,
+    journal,
+    policy,
+    run,
+    runs,
+    tools,
+    transcode,
+)
 from .terminal import Terminal, plain_characters
 
 CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "tools", "policy", "runs", "approvals", "resume"),
-    *("dialects", "transcode", "doctor"),
+    *("demo", "run", "chat", "call", "tools", "policy", "runs", "resume", "approvals"),
+    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -78,6 +93,9 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
 app.add_typer(policy.app, name="policy")
+app.add_typer(conversations.app, name="conversations")
+app.command("audit")(audit.show_audit)
+app.add_typer(journal.app, name="journal")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(doctor.doctor)

@@ -467,6 +467,11 @@ def verify(entries: Iterable[Entry]) -> list[str]:
     return problems
 
 
+def child_id(key: str) -> str:
+    """The id of the run that a call starts, made of the call's idempotency key: who resumes the one finds the other."""
+    return f"run_{key[:20]}"
+
+
 def new_id(prefix: str) -> str:
     """A fresh id: the prefix and 80 random bits, as in `run_1f0c...`."""
     return f"{prefix}_{secrets.token_hex(10)}"

@@ -37,7 +37,6 @@ from .migrations import POSTGRES
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMES = ("postgresql://", "postgres://")
 CONNECT_S = 10
 WAIT_S = 30
 
