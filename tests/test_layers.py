@@ -16,6 +16,7 @@ SRC = Path(__file__).parents[1] / "src"
 
 STACK = (
     {"core"},
+    {"kinds"},  # for those who write tools
     {"protocols"},  # what dialects are written in
     {"dialects"},
     {"transport", "storage"},

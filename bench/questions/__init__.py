@@ -239,7 +239,7 @@ def problems_of(question: Question) -> Iterator[str]:
         schema = compile_schema(offered[call.name].parameters, where=call.name)
         names = offered[call.name].property_schemas()
         for arguments in right_arguments(call.arguments):
-            told = [f"{problem.path}: {problem.expected}" for problem in schema.problems(arguments)]
+            told = [f"{problem.path}: {problem.expected}" for problem in schema.check(arguments, coerce=False).problems]
             told += [f"{name} is no parameter" for name in arguments if name not in names]
             yield from (f"{question.id}: {call.name}: {each}" for each in told)
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 
+from ..core import canonical
 from ..core.errors import UsageError
 from ..core.json import Json
-from . import canonical
 
 VARIABLES = ("args", "user", "roles", "agent", "key", "tool", "effects", "now", "origins")
 """What a condition may speak of."""

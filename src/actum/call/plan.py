@@ -12,10 +12,11 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import Problem, ToolCall
+from ..core.canonical import Unclear
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import Decision, Facts, Policy, Requirement
 from ..core.json import JsonObject
-from . import canonical
+from .canonical import written_out
 from .recording import Place
 from .resolve import Bound, Catalog
 
@@ -102,8 +103,8 @@ def fit(call: ToolCall, bound: Bound, terms: Terms) -> tuple[ToolCall, tuple[str
     arguments, repairs = checked.arguments, call.repairs + checked.repairs
     if bound.spots:
         try:
-            arguments, changed = canonical.written_out(arguments, bound.spots, local=not bound.tool.foreign)
-        except canonical.Unclear as unclear:
+            arguments, changed = written_out(arguments, bound.spots, local=not bound.tool.foreign)
+        except Unclear as unclear:
             raise InvalidArguments([Problem(unclear.args[0], "clear", unclear.args[1])]) from None
         repairs += tuple(f"{where}: written out" for where in changed)
     if arguments is not call.arguments:

@@ -102,7 +102,7 @@ def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
         return Bound(tool, toolset, before.schema, before.result, before.spots)
-    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}")
+    schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
     result = None
     if tool.result is not None:
         result = compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True)

@@ -4,6 +4,9 @@ It goes by the validator's errors: a value is touched only where it was refused,
 as what was expected there (`"5"` as the integer 5, a single value as an array of it, JSON text as the object in it).
 What a value looks like decides nothing: `"02134"` stays as it is where a string is asked for. The caller's object is
 never changed; what is mended is copied first. What this can not mend, it leaves; `schema` tells of it.
+
+A `null`, or a blank text, where neither is a value is what a model writes that has none: it counts as not given. Text
+of a declared kind is brought into its one form; that is no coercion, and is done where coercion is switched off too.
 """
 
 from __future__ import annotations
@@ -16,11 +19,16 @@ from typing import Any, Literal
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
 from .json import Json, JsonObject, JsonProblem, dumps, kind_of, parse
+from .kinds import KEYWORD, OTHERWISE, read_kind
 
 Path = tuple[str | int, ...]
-Changes = list[tuple[Path, Json]]
 Boxed = tuple[Json]
 """A value that was found, boxed because `null` is a value too."""
+Changes = list[tuple[Path, Boxed | None]]
+"""What is to stand where; None: nothing, it counts as not given."""
+
+NOT_BLANK = r"(?:\S)"
+"""The pattern by which `schema` forbids blank text, written as nobody else would write it."""
 
 _INTEGER = re.compile(r"([+-]?[0-9]{1,300})(\.0+)?")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,4})?")
@@ -44,6 +52,7 @@ class Mending:
         self.value = value
         self.repairs: list[str] = []
         self._document = document
+        self._coerce = True
         self._copies: dict[int, Json] = {}  # our own containers by id, held so that no id is used twice
 
     def go_over(
@@ -55,12 +64,13 @@ class Mending:
             Whether anything changed, so that the value should be validated again.
         """
         before = len(self.repairs)
+        self._coerce = coerce
         for path, group in _by_path(errors).items():
             if coerce:
                 self._rename(path, group)
             if extra == "drop":
                 self._drop(path, group)
-            for place, value in (self._plan(path, group) or ()) if coerce else ():
+            for place, value in self._plan(path, group) or ():
                 self._change(place, value)
         return len(self.repairs) > before
 
@@ -71,13 +81,13 @@ class Mending:
             return None
         fitting = self._fit(found[0], group, text=text)
         if fitting is not None:
-            return [(path, fitting[0])]
+            return [(path, fitting)]
         for error in group:
             if isinstance(error.kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
                 changes = self._plan_union(path, error.kind.context)
                 if changes:
                     return changes
-        return None
+        return [(path, None)] if self._coerce and _says_nothing(found[0], path, group) else None
 
     def _plan_union(self, path: Path, branches: Sequence[Sequence[ValidationError]]) -> Changes | None:
         """The changes by which the first branch fits that can be made to; those of the right kind come first."""
@@ -87,7 +97,7 @@ class Mending:
             changes: Changes = []
             for place, group in _by_path(branch).items():
                 more = self._plan(place, group, text=text or place != path)
-                if more is None:
+                if more is None or (path, None) in more:  # whether there is a value is not for one branch to say
                     break
                 changes += more
             else:
@@ -96,16 +106,27 @@ class Mending:
 
     def _fit(self, value: Json, group: Sequence[ValidationError], *, text: bool) -> Boxed | None:
         for error in group:
+            if isinstance(error.kind, ValidationErrorKind.Custom):  # the form of a kind, which no schema else asks for
+                return self._written(value, error)
+        for error in group if self._coerce else ():
             if isinstance(error.kind, ValidationErrorKind.Enum):
                 return _as_option(value, error.kind.options)  # type: ignore[arg-type]  # its JSON may hold a Decimal
             if isinstance(error.kind, ValidationErrorKind.Constant):
                 return _as_option(value, [error.kind.expected_value])  # type: ignore[list-item]  # likewise
-        for error in group:
+        for error in group if self._coerce else ():
             if isinstance(error.kind, ValidationErrorKind.Type):
                 node = node_at(self._document, error.schema_path[:-1])
                 text = text and set(error.kind.types) <= {"string", "null"}
                 return _as_type(value, error.kind.types, node, text=text)
         return None
+
+    def _written(self, value: Json, error: ValidationError) -> Boxed | None:
+        """Text of a kind in its one form, where only that is missing."""
+        assert isinstance(error.kind, ValidationErrorKind.Custom)
+        node = node_at(self._document, error.schema_path[:-1])
+        if not error.kind.message.startswith(OTHERWISE) or KEYWORD not in node:
+            return None
+        return (read_kind(node[KEYWORD]).written(str(value)),)
 
     def _rename(self, path: Path, group: Sequence[ValidationError]) -> None:
         """Give a missing parameter the one unexpected argument that can only be meant for it."""
@@ -133,16 +154,20 @@ class Mending:
                 del owner[name]
                 self.repairs.append(f"{tell_path((*path, name))}: not a parameter, dropped")
 
-    def _change(self, path: Path, value: Json) -> None:
+    def _change(self, path: Path, value: Boxed | None) -> None:
         found = self._at(path)
         if found is None or not path:  # the arguments as a whole are an object, and stay one
             return
-        old, new = show(found[0]), show(value)
-        if kind_of(found[0]) == kind_of(value):
-            old, new = shorten(found[0]), shorten(value)
-        self.repairs.append(f"{tell_path(path)}: {old} read as {new}")
         owner = self._own(path[:-1])
-        owner[path[-1]] = value
+        if value is None:
+            self.repairs.append(f"{tell_path(path)}: {show(found[0])} taken as not given")
+            del owner[path[-1]]
+            return
+        old, new = show(found[0]), show(value[0])
+        if kind_of(found[0]) == kind_of(value[0]):
+            old, new = shorten(found[0]), shorten(value[0])
+        self.repairs.append(f"{tell_path(path)}: {old} read as {new}")
+        owner[path[-1]] = value[0]
 
     def _at(self, path: Path) -> Boxed | None:
         value: Json = self.value
@@ -187,6 +212,19 @@ def unexpected(group: Iterable[ValidationError]) -> list[str]:
     """The names that these errors call unexpected."""
     kinds = (ValidationErrorKind.AdditionalProperties, ValidationErrorKind.UnevaluatedProperties)
     return [name for error in group if isinstance(error.kind, kinds) for name in error.kind.unexpected]
+
+
+def _says_nothing(value: Json, path: Path, group: Sequence[ValidationError]) -> bool:
+    """Whether a value that was refused is what a model writes that has none: `null` or a blank, for a parameter that is
+    declared by name. A blank required text is told of as it is."""
+    if (value is not None and (not isinstance(value, str) or value.strip())) or not path:
+        return False
+    by_name = isinstance(path[-1], str) and not any(_FREE & set(error.schema_path) for error in group)
+    patterns = (error.kind.pattern for error in group if isinstance(error.kind, ValidationErrorKind.Pattern))
+    return by_name and NOT_BLANK not in patterns
+
+
+_FREE = {"additionalProperties", "patternProperties", "unevaluatedProperties"}
 
 
 def _missing(group: Iterable[ValidationError], document: JsonObject) -> tuple[list[str], JsonObject]:

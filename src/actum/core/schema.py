@@ -27,9 +27,11 @@ from jsonschema_rs import ValidationError, ValidationErrorKind
 from msgspec import Struct
 
 from .call import Problem
-from .coercion import Mending, node_at, shorten, show, tell_path, unexpected
-from .errors import BadTool
+from .canonical import Unclear
+from .coercion import NOT_BLANK, Mending, node_at, shorten, show, tell_path, unexpected
+from .errors import BadTool, UsageError
 from .json import Json, JsonObject, dumps
+from .kinds import KEYWORD, OTHERWISE, Kind, read_kind
 
 ROUNDS_MAX = 5
 """How often arguments are mended and looked at again: JSON text in JSON text in a single value is three."""
@@ -37,9 +39,6 @@ ROUNDS_MAX = 5
 PROBLEMS_MAX = 8
 REPAIRS_MAX = 20
 """So many problems are told at once, and so many repairs written down; the rest is counted."""
-
-NOT_BLANK = r"(?:\S)"
-"""The pattern by which we forbid blank text, written as nobody else would write it."""
 
 PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 """Its engine hands a regular pattern to the linear one; only look-around and back-references are ever backtracked."""
@@ -102,24 +101,33 @@ class Schema:
         return Checked(mending.value, _counted(mending.repairs))
 
 
-def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False) -> Schema:
+def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, foreign: bool = False) -> Schema:
     """Make a JSON Schema ready for use.
 
     Args:
         schema: of any draft from 4 on, as its `$schema` says; 2020-12 when it says nothing.
         where: whose schema it is, for the error: `tool 'add'`.
-        blanks: whether blank text will do where text is required, as it does for results.
+        blanks: whether blank text will do where text is required, and text of any kind, as it does for results.
+        foreign: another party wrote it: its `x-kind` may be a word of its own, and its paths are those of another
+            machine, where no symbolic link is looked up.
 
     Raises:
-        BadTool: it is no JSON Schema, or refers to something outside itself. One line, with the path of the problem.
+        BadTool: it is no JSON Schema, or refers to something outside itself, or to a kind that there is not. One line,
+            with the path of the problem.
 
     >>> compile_schema({"properties": {"a": {"type": "integer"}}}, where="tool 'add'").check({"a": "5"}).repairs
     ('a: "5" (string) read as 5 (integer)',)
     """
+    kinds = _Kinds(foreign=foreign)
     try:
         document = schema if blanks else _refusing_blanks(schema, schema)
         validator = jsonschema_rs.validator_for(
-            document, validate_formats=True, formats=_WIDER_FORMATS, pattern_options=PATTERNS, offline=True
+            document,
+            validate_formats=True,
+            formats=_WIDER_FORMATS,
+            pattern_options=PATTERNS,
+            keywords=None if blanks else {KEYWORD: kinds},  # type: ignore[dict-item]  # it is only called
+            offline=True,
         )
     except ValidationError as error:
         raise BadTool(f"{where}: {_tell_bad_schema(error, schema)}") from None
@@ -127,7 +135,57 @@ def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False) -> S
         raise BadTool(f"{where}: the schema is nested too deep") from None
     except (ValueError, TypeError) as error:
         raise BadTool(f"{where}: the schema is not JSON ({str(error)[:100]})") from None
+    if kinds.bad:
+        raise BadTool(f"{where}: {kinds.bad[0]}")
     return Schema(document, validator)
+
+
+# A stricter schema: text of a kind is in its one form. ----------------------------------------------------------------
+
+
+class _Kinds:
+    """The keyword `x-kind` of one schema, for the validator, which makes of it what holds the values of each place.
+
+    Attributes:
+        bad: what is wrong with its uses.
+    """
+
+    def __init__(self, *, foreign: bool) -> None:
+        self.bad: list[str] = []
+        self._foreign = foreign
+
+    def __call__(self, node: JsonObject, said: Json, path: Sequence[str | int]) -> _Held:
+        try:
+            kind = read_kind(said)
+            if "type" in node and _is_text({"type": node["type"]}, node) is False:
+                raise UsageError(f"a kind is said of text, and this is {dumps(node['type'])}")
+        except UsageError as error:
+            if not self._foreign:
+                self.bad.append(f"{tell_path(path)}: {error}")
+            return _Held(None)
+        return _Held(kind, links=not self._foreign)
+
+
+class _Held:
+    """The values of one place in a schema, held to a kind: they are in its one form. `coercion` brings them there."""
+
+    def __init__(self, kind: Kind | None, *, links: bool = True) -> None:
+        self._kind = kind
+        self._links = links
+
+    def validate(self, value: Json) -> None:
+        """What the validator asks.
+
+        Raises:
+            ValueError: it is not so; the message says what was expected.
+        """
+        if self._kind is None or not isinstance(value, str):
+            return
+        written = self._kind.written(value)
+        if self._links and not self._kind.holds(written):
+            raise Unclear("a path that stays inside of its folder")
+        if written != value:
+            raise Unclear(OTHERWISE + shorten(written))
 
 
 # A stricter schema: blank text does not count as given. ---------------------------------------------------------------
@@ -250,7 +308,10 @@ def _problems(errors: Iterable[ValidationError], document: JsonObject) -> tuple[
     """The problems in the order in which they should be mended, each once, and not too many."""
     found = {(p.path, p.rule, p.expected): p for error in errors for p in _tell(error, document)}
     missing = {problem.path for problem in found.values() if problem.rule == "required"}
-    told = [problem for problem in found.values() if problem.path not in missing or problem.rule == "required"]
+    held = {problem.path for problem in found.values() if problem.rule == "kind"}
+    told = [p for p in found.values() if p.path not in missing or p.rule == "required"]
+    told = [p for p in told if p.rule != "format" or p.path not in held]  # a kind says the same, and more
+    told = [p for p in told if p.rule != "kind" or not p.expected.startswith(OTHERWISE)] or told  # mended with the rest
     told.sort(key=lambda problem: problem.rule != "required")
     if len(told) > PROBLEMS_MAX:
         more = Problem("", "more", f"{len(told) - PROBLEMS_MAX} further problems mended too")
@@ -279,6 +340,8 @@ def _tell(error: ValidationError, document: JsonObject) -> list[Problem]:
             return [_tell_unexpected(error, name, known) for name in unexpected([error])]
         case ValidationErrorKind.AnyOf(context=branches) | ValidationErrorKind.OneOfNotValid(context=branches):
             return _tell_union(error, branches, document)
+        case ValidationErrorKind.Custom(message=expected):
+            return [Problem(path, "kind", expected, _came(error))]
         case ValidationErrorKind.PropertyNames(error=inner):
             return [Problem(path, "propertyNames", f"other names: {_expected(inner)}", _came(inner))]
         case _:

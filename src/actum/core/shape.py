@@ -22,6 +22,7 @@ from .call import MediaPart, Problem, TextPart, ToolResult
 from .coercion import show, tell_path
 from .errors import BadTool, InvalidArguments
 from .json import Json, JsonObject, kind_of
+from .kinds import Kind
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
@@ -146,11 +147,15 @@ def _plain_class(annotation: type, name: str) -> Shape | None:
 
 
 def _annotated(inner: Shape | None, notes: Sequence[object]) -> Shape | None:
-    """Words are a description; anything else may be a constraint, which pydantic understands."""
+    """Words are a description, a `Kind` is one; anything else may be a constraint, which pydantic understands."""
     words = [note for note in notes if isinstance(note, str)]
-    if inner is None or (len(words) < len(notes) and not inner.media):
+    kinds = [note for note in notes if isinstance(note, Kind)]
+    if inner is None or (len(words) + len(kinds) < len(notes) and not inner.media):
         return None
-    return inner._replace(schema=tidy({**inner.schema, "description": " ".join(words)})) if words else inner
+    said: JsonObject = {"description": " ".join(words)} if words else {}
+    for kind in kinds:
+        said |= kind.schema()
+    return inner._replace(schema=tidy({**inner.schema, **said})) if said else inner
 
 
 def _literal(values: Sequence[Json]) -> Shape | None:

@@ -13,9 +13,11 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
+from ...core.canonical import Unclear, plain_path
 from ...core.errors import ToolError
+from ...core.kinds import Kind
 
 FOUND_MAX = 50
 LOOKED_AT_MAX = 50_000
@@ -57,7 +59,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def find_files(self, pattern: str, folder: str = "") -> FoundFiles:
+    def find_files(self, pattern: str, folder: Annotated[str, Kind("path", relative=True)] = "") -> FoundFiles:
         """Find files by name: where is a file, which files are there.
 
         Args:
@@ -100,13 +102,14 @@ class Folder:
 
     def _below(self, folder: str) -> Path:
         root = self._root.resolve()
-        asked = folder.strip().strip("/\\").replace("\\", "/")
-        parts = [part for part in asked.split("/") if part not in ("", ".")]
-        place = root.joinpath(*parts)
-        outside = ".." in parts or Path(folder).is_absolute() or "\0" in folder
-        if outside or not place.resolve().is_relative_to(root):
+        try:
+            asked = plain_path(folder.strip() or ".")
+        except Unclear:
+            asked = "/"
+        place = root / asked
+        if asked.startswith("/") or not place.resolve().is_relative_to(root):
             raise ToolError("Only folders below the root can be searched.")
-        if any(part.startswith(".") for part in parts):
+        if any(part.startswith(".") for part in Path(asked).parts):
             raise ToolError("Hidden folders are not searched.")
         if not place.is_dir():
             raise ToolError(f"There is no folder {folder[:80]!r}.")
