@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec import UNSET, Struct
 
+from ..core.budget import NOTHING, Budget
 from ..core.call import Effect, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import (
     ApprovalDenied,
@@ -34,6 +35,7 @@ from ..core.errors import (
     CallTimeout,
     InDoubt,
     InvalidResult,
+    RateLimited,
     ResourceLimit,
     ToolBug,
     Unavailable,
@@ -48,7 +50,9 @@ from ..core.record import Asked, Intended, Refused, Settled, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from .breaker import Breakers
+from .excerpt import ResultReader, other_bytes, text_bytes
 from .limit import Limits
+from .meter import Gate, Meters, through
 from .origin import OriginIndex
 from .plan import Plan, Terms, decide, same_arguments
 from .recording import Place, Recording
@@ -82,6 +86,7 @@ class Scope(Struct, kw_only=True):
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
+        budget: what it has used.
     """
 
     run_id: str
@@ -96,6 +101,7 @@ class Scope(Struct, kw_only=True):
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
     heard: Sequence[Message] = ()
+    budget: Budget = msgspec.field(default_factory=Budget)
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""
@@ -111,13 +117,21 @@ class CallPath:
         terms: by what calls are judged.
         limits: how many run at a time, how long, how often.
         breakers: of the agent's tools, shared by its runs.
+        meters: of its tools and users, likewise.
     """
 
     def __init__(
-        self, scope: Scope, catalog: Catalog, terms: Terms, limits: Limits, breakers: Breakers | None = None
+        self,
+        scope: Scope,
+        catalog: Catalog,
+        terms: Terms,
+        limits: Limits,
+        breakers: Breakers | None = None,
+        meters: Meters | None = None,
     ) -> None:
         self.catalog = catalog
         self._breakers = breakers or Breakers(limits.failures, limits.rest_seconds)
+        self._meters = meters or Meters(limits)
         self._scope = scope
         self._terms = terms
         self._limits = limits
@@ -177,8 +191,16 @@ class CallPath:
         async with self._slots:
             return await self.perform(call, place, refusal)
 
-    async def perform(self, call: ToolCall, place: Place, refusal: CallError | None = None) -> ToolResult | Pending:
+    async def perform(
+        self, call: ToolCall, place: Place, refusal: CallError | None = None, *, admitted: bool = False
+    ) -> ToolResult | Pending:
         """Take one call from request to record.
+
+        Args:
+            call: what the model said.
+            place: where it stands.
+            refusal: why the loop turns it away, if it does.
+            admitted: it has waited for its turn, and is judged again.
 
         Returns:
             The result, which may be a failure; or what the call waits for.
@@ -191,13 +213,16 @@ class CallPath:
         try:
             if refusal is not None:
                 raise refusal
+            if not admitted and not recording.was_made(place):
+                self._scope.budget.count_call()
             plan = self._plan(call, place)
             if doubtful and not plan.bound.tool.repeatable:
                 cleared = await self._clear_up(call, place, plan)
                 if cleared is not None:
                     return cleared
             asked = self._standing_question(plan, place)
-            if asked is None:
+            gates = self._gates(plan) if asked is None and not admitted else ()
+            if asked is None and not gates:
                 self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
         except CallError as error:
             cleared = await self._clear_up(call, place, None) if doubtful else None
@@ -206,7 +231,23 @@ class CallPath:
             return _pending(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
+        if gates:
+            return await self._in_turn(call, place, gates)
         return await self._execute(plan, plan.bound.toolset, place)
+
+    def _gates(self, plan: Plan) -> Sequence[Gate]:
+        """What the limits of its tool and its user have the call go through."""
+        if plan.bound.toolset is None:
+            return ()
+        return self._meters.gates(plan.bound.tool.name, self._terms.principal, self._scope.clock.now())
+
+    async def _in_turn(self, call: ToolCall, place: Place, gates: Sequence[Gate]) -> ToolResult | Pending:
+        """Wait until the call may begin, and judge it again: what allowed it may be over by then."""
+        try:
+            async with through(gates, self._scope.clock):
+                return await self.perform(call, place, admitted=True)
+        except RateLimited as error:
+            return self._refuse(call, place, error)
 
     def _plan(self, call: ToolCall, place: Place) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -355,6 +396,8 @@ class CallPath:
         """Run the tool, an intent on record before each attempt and an outcome after it."""
         scope, tool = self._scope, plan.bound.tool
         attempt = scope.recording.attempts(place)
+        if attempt:
+            scope.budget.know(plan.key, scope.recording.used_by(place))
         if scope.emit is not None:
             scope.emit(CallStarted(plan.call, plan.repairs))
         began = scope.clock.now()
@@ -372,7 +415,7 @@ class CallPath:
                 result = _with_note(result, plan.call)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.now() - began
-            result = self._settle(plan.said, place, result, seconds, detail, final=wait is None)
+            result = self._settle(plan.said, place, result, seconds, detail, final=wait is None, plan=plan)
             if wait is None:
                 return result
             try:
@@ -488,34 +531,72 @@ class CallPath:
             progress=self._progress,
             secrets=self._scope.secrets,
             told=self._scope.told,
+            budget=self._scope.budget,
         )
 
     def _seconds(self, tool: Tool) -> float | None:
         """How long one attempt may take."""
-        return tool.timeout_s if tool.timeout_s is not None else self._limits.call_seconds
+        return self._limits.seconds_of(tool.name, tool.timeout_s)
 
     def _settle_cancelled(self, plan: Plan, place: Place, effect: Effect) -> None:
         """The attempt is over and the call is not: what may have changed something is in doubt if the run goes on."""
         error = CallCancelled("The run was cancelled during this call.", effect=effect)
-        result = self._settle(plan.said, place, ToolResult(plan.said.id, error=error.failure()), 0.0, final=False)
+        failed = ToolResult(plan.said.id, error=error.failure())
+        result = self._settle(plan.said, place, failed, 0.0, final=False, plan=plan)
         self._tell_finished(plan.call, result, 0.0)
 
     def _settle(
-        self, call: ToolCall, place: Place, result: ToolResult, seconds: float, detail: str = "", *, final: bool = True
+        self,
+        call: ToolCall,
+        place: Place,
+        result: ToolResult,
+        seconds: float,
+        detail: str = "",
+        *,
+        final: bool = True,
+        plan: Plan | None = None,
     ) -> ToolResult:
         """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
-        result = self._scope.redaction.clean(result, self._scope.told)
-        settled = Settled(place.reply, place.index, result, seconds, self._scope.elapsed(), detail, final)
+        scope = self._scope
+        result = scope.redaction.clean(result, scope.told)
+        used = scope.budget.used_by(plan.key) if plan is not None else NOTHING
+        elapsed = scope.elapsed()
         try:
-            self._scope.journal.append(self._scope.run_id, settled)
-        except (TypeError, ValueError, RecursionError):
-            error = InvalidResult("The tool returned something that is no value.").failure()
-            settled = msgspec.structs.replace(settled, result=ToolResult(call.id, error=error))
-            self._scope.journal.append(self._scope.run_id, settled)
-        self._scope.recording.note_outcome(place, settled)
+            shown = self._shown(call, result)
+            settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
+            scope.journal.append(scope.run_id, settled)
+        except (TypeError, ValueError, RecursionError, ResourceLimit) as bad:
+            error = (
+                bad
+                if isinstance(bad, ResourceLimit)
+                else InvalidResult("The tool returned something that is no value.")
+            )
+            result = ToolResult(call.id, error=error.failure())
+            settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, 0, used)
+            scope.journal.append(scope.run_id, settled)
+        scope.recording.note_outcome(place, settled)
         if final:
-            self._tell_finished(call, settled.result, seconds)
-        return settled.result
+            self._tell_finished(call, result, seconds)
+        return result
+
+    def _shown(self, call: ToolCall, result: ToolResult) -> int:
+        """How many bytes of a result's text the model is shown; 0 for all.
+
+        Raises:
+            ResourceLimit: it is larger than a result may be.
+        """
+        most, most_whole = self._limits.bytes_of(call.name), self._limits.result_bytes_max
+        size = text_bytes(result)
+        bound = self.catalog.get(call.name)
+        if most_whole is not None and size + other_bytes(result) > most_whole:
+            raise ResourceLimit(
+                f"The result is larger than the {most_whole} bytes that a result may have. Ask for less.",
+                effect="none" if bound is not None and bound.tool.reads_only else "done",
+                limit="result_bytes",
+            )
+        if most is None or size <= most or (bound is not None and isinstance(bound.toolset, ResultReader)):
+            return 0
+        return most
 
     def _tell_finished(self, call: ToolCall, result: ToolResult, seconds: float) -> None:
         if self._scope.emit is not None:
