@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from .agents.agent import Agent
 from .call.authorize import Rule, Rules
-from .call.limit import Limits
+from .call.limit import Limits, ToolLimits, UserLimits
 from .core.attachment import Audio, File, Image, Video
+from .core.budget import Price
 from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
@@ -37,14 +38,17 @@ __all__ = [
     "File",
     "Image",
     "Limits",
+    "Price",
     "Rule",
     "Rules",
     "Tool",
     "ToolCall",
     "ToolError",
+    "ToolLimits",
     "ToolResult",
     "Toolset",
     "Transcoder",
+    "UserLimits",
     "Video",
     "tool",
     "transcode",

@@ -525,16 +525,16 @@ class Agent:
         """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
         known: dict[Catalog, Catalog] = {}
 
-        async def listed() -> Catalog:
+        async def with_reader() -> Catalog:
             catalog = await self._listed()
-            if not recording.cut or catalog.get(READ_RESULT) is not None:
+            if catalog.get(READ_RESULT) is not None:
                 return catalog
             if catalog not in known:
                 reader = ResultReader(recording, self.limits.result_bytes or min(recording.cut.values()))
                 known[catalog] = await catalog.with_toolset(reader)
             return known[catalog]
 
-        return listed
+        return lambda: with_reader() if recording.cut else self._listed()
 
     def _render_instructions(self, question: str) -> str:
         instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()

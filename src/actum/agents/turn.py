@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 from msgspec import Struct
@@ -141,13 +141,14 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
         waiting = tuple({each.id: each for each in outcome.results if isinstance(each, Pending)}.values())
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
-        results = [result for result in outcome.results if isinstance(result, ToolResult)]
+        results = cast(Sequence[ToolResult], outcome.results)
         for index, (call, result) in enumerate(zip(calls, results, strict=True)):
             transcript.append(ToolMessage(call.name, result))
+            turned_away.note(call, result)
             if index not in refusals:
                 repeats.note(call, result)
         repeats.tell(calls[index] for index in refusals)
-        stop_reason = stop_reason or turned_away.note(calls, results)
+        stop_reason = stop_reason or turned_away.too_often()
         if stop_reason:
             return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
 
@@ -254,22 +255,25 @@ class _TurnedAway:
 
     def __init__(self, allowed: int) -> None:
         self._allowed = allowed
-        self._turns: dict[str, dict[str, int]] = {}
+        self._turns: dict[tuple[str, str], int] = {}
+        self._now: set[tuple[str, str]] = set()
 
-    def note(self, calls: Sequence[ToolCall], results: Sequence[ToolResult]) -> str:
-        """What came of a turn. Returns the limit that a tool has run into too often; empty when there is none."""
-        hit: dict[tuple[str, str], None] = {}
-        for call, result in zip(calls, results, strict=True):
-            if result.error is None:
-                self._turns.pop(call.name, None)
-            elif result.error.limit:
-                hit[call.name, result.error.limit] = None
-        for name, limit in hit:
-            turns = self._turns.setdefault(name, {})
-            turns[limit] = turns.get(limit, 0) + 1
-            if turns[limit] >= self._allowed:
-                return limit
-        return ""
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        if result.error is not None:
+            if result.error.limit:
+                self._now.add((call.name, result.error.limit))
+        elif self._turns:
+            self._turns = {key: turns for key, turns in self._turns.items() if key[0] != call.name}
+
+    def too_often(self) -> str:
+        """After a turn: the limit that a tool has run into as often as it may; empty when there is none."""
+        if not self._now:
+            return ""
+        for key in self._now:
+            self._turns[key] = self._turns.get(key, 0) + 1
+        reached = sorted(limit for name, limit in self._now if self._turns[name, limit] >= self._allowed)
+        self._now.clear()
+        return next(iter(reached), "")
 
 
 def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> tuple[dict[int, CallError], str]:

@@ -5,12 +5,10 @@ Everything else is said by models and tools.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from ..core.error_words import language_of
 from ..core.event import Pending
-
-_HAN = re.compile(r"[\u3400-\u9fff]")
 
 _STOPPED = {
     "en": {
@@ -95,7 +93,7 @@ class Wording:
     @classmethod
     def for_text(cls, text: str) -> Wording:
         """In the language of what the user wrote: Chinese when it holds Han characters."""
-        return cls("zh" if _HAN.search(text) else "en")
+        return cls(language_of(text))
 
     def stopped(self, reason: str) -> str:
         """Why the run was stopped."""

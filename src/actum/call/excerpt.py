@@ -24,8 +24,6 @@ _NOTE_BYTES = 160
 
 def text_bytes(result: ToolResult) -> int:
     """How many bytes of text a model would be shown."""
-    if result.error is None and not result.content and not isinstance(result.structured, str | list | dict):
-        return 0 if result.structured is UNSET else 32  # a number, or less
     text = result.text
     return len(text) if text.isascii() else len(text.encode())
 

@@ -222,6 +222,9 @@ class Meters:
 
     Args:
         limits: of its tools and users.
+
+    Attributes:
+        gated: some calls may have to wait, or be turned away.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -234,6 +237,7 @@ class Meters:
         self._users: dict[str, Account] = {}
         self._user_gated = limits.users.parallel is not None or limits.users.per_minute is not None
         self._users_counted = limits.users != UserLimits()
+        self.gated = bool(self._tools) or self._user_gated
 
     def account(self, principal: str, now: float) -> Account | None:
         """Of this user; None where users have no limits."""
@@ -245,8 +249,6 @@ class Meters:
 
     def gates(self, tool: str, principal: str, now: float) -> Sequence[Gate]:
         """What a call of this tool goes through, in the order in which it must."""
-        if not self._tools and not self._user_gated:
-            return ()
         found = [self._tools[name] for name, _ in self._limits.of_tool(tool) if name in self._tools]
         if self._user_gated and (account := self.account(principal, now)) is not None:
             found.append(account.gate)

@@ -61,6 +61,8 @@ from .retry import delay
 
 log = logging.getLogger("actum.call")
 
+_NESTED = (list, dict)
+_SMALL = frozenset({bool, int, float, type(None)})
 _DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
@@ -221,7 +223,7 @@ class CallPath:
                 if cleared is not None:
                     return cleared
             asked = self._standing_question(plan, place)
-            gates = self._gates(plan) if asked is None and not admitted else ()
+            gates = self._gates(plan) if self._meters.gated and asked is None and not admitted else ()
             if asked is None and not gates:
                 self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
         except CallError as error:
@@ -585,6 +587,8 @@ class CallPath:
         Raises:
             ResourceLimit: it is larger than a result may be.
         """
+        if type(result.structured) in _SMALL and not result.content and result.error is None:
+            return 0
         most, most_whole = self._limits.bytes_of(call.name), self._limits.result_bytes_max
         size = text_bytes(result)
         bound = self.catalog.get(call.name)
@@ -623,8 +627,9 @@ def _is_being_cancelled() -> bool:
 
 def _own(arguments: JsonObject) -> JsonObject:
     """A copy for the tool to do with as it likes: what is on record and what another attempt gets stays as it is."""
-    if any(isinstance(value, list | dict) for value in arguments.values()):
-        return copy.deepcopy(arguments)
+    for value in arguments.values():
+        if isinstance(value, _NESTED):
+            return copy.deepcopy(arguments)
     return dict(arguments)
 
 

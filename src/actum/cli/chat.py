@@ -22,6 +22,7 @@ from .options import (
     InstructionsFlag,
     JournalFlag,
     JsonFlag,
+    LimitFlag,
     ModelFlag,
     ToolsFlag,
     VerboseFlag,
@@ -43,10 +44,13 @@ def chat(
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
     yes: YesFlag = False,
+    limit: LimitFlag = None,
     journal: JournalFlag = "",
 ) -> int:
     """Talk: each line is a turn, and what was said is kept in mind."""
-    settings = options.read(model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal)
+    settings = options.read(
+        model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal, limits=limit
+    )
     terminal = Terminal()
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:

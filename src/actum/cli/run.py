@@ -26,6 +26,7 @@ from .options import (
     InstructionsFlag,
     JournalFlag,
     JsonFlag,
+    LimitFlag,
     ModelFlag,
     ToolsFlag,
     VerboseFlag,
@@ -52,13 +53,16 @@ def run(
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
     yes: YesFlag = False,
+    limit: LimitFlag = None,
     journal: JournalFlag = "",
 ) -> int:
     """Answer a question with the help of tools."""
     text = (sys.stdin.read() if question == "-" else said(question)).strip()
     if not text:
         raise UsageError('there is no question: actum run "What is 17 * 23?"')
-    settings = options.read(model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal)
+    settings = options.read(
+        model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal, limits=limit
+    )
     terminal = Terminal()
     if not settings.model and terminal.err.is_terminal and not as_json:
         terminal.note(NO_LANGUAGE_MODEL)
@@ -94,6 +98,7 @@ def resume(
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
     yes: YesFlag = False,
+    limit: LimitFlag = None,
     journal: JournalFlag = "",
 ) -> int:
     """Go on with a run that waits for a person.
@@ -101,7 +106,7 @@ def resume(
     Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
     it was started with.
     """
-    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal)
+    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal, limits=limit)
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 

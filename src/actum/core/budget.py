@@ -171,7 +171,9 @@ class Budget:
 
     def exhausted_above(self) -> str:
         """The limit of a run above that is used up; empty when there is none."""
-        above = [*self._line()][1:]
+        if self.above is None:
+            return ""
+        above = self.above._line()
         return next((name for run in above for name, most in run._allowed.items() if getattr(run, name) >= most), "")
 
     def count_call(self) -> None:
@@ -180,9 +182,11 @@ class Budget:
         Raises:
             BudgetExceeded: a run above has made all the calls that it may.
         """
-        if self.above is not None and any(
-            run.calls >= run._allowed["calls"] for run in self._line() if run is not self and "calls" in run._allowed
-        ):
+        above = self.above
+        if above is None:
+            self.calls += 1
+            return
+        if any(run.calls >= run._allowed["calls"] for run in above._line() if "calls" in run._allowed):
             raise BudgetExceeded("The run that you work for has made all the tool calls that it may.", limit="calls")
         self.add(calls=1)
 
