@@ -439,6 +439,13 @@ async def test_an_agent_never_uses_more_than_the_one_above_has_left(
 
 
 @pytest.mark.row("T6")
+async def test_an_agent_has_no_longer_than_the_one_above() -> None:
+    child, ran = child_of(Calls())
+    result = await asyncio.wait_for(boss(child, Limits(seconds=100)).run("go", run_id="r"), 5)
+    assert (result.status, result.stop_reason, len(ran)) == ("stopped", "seconds", 100)
+
+
+@pytest.mark.row("T6")
 async def test_what_an_agent_used_counts_after_the_run_above_was_resumed() -> None:
     child, ran = child_of(Calls(calls=10))
     fails = [ModelUnavailable("gone")]

@@ -468,6 +468,8 @@ class Agent:
             heard=transcript,
             budget=budget,
         )
+        if (seconds := self.limits.seconds) is not None:
+            budget.left_s = lambda: seconds - scope.elapsed()
         terms = Terms(
             policy=self._policy,
             principal=started.principal,

@@ -5,7 +5,7 @@ Pure but for the counts of a `Budget`. Knows nothing of models: prices are the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 
 from msgspec import Struct
@@ -92,12 +92,27 @@ class Budget:
         above: the run whose call started this one.
         call: the idempotency key of that call.
 
+    Attributes:
+        left_s: tells how many seconds this run may still take; None where it has no end.
+
     Raises:
         LoopDetected: this agent works on a call above already.
         BudgetExceeded: agents would stand too deep one under another.
     """
 
-    __slots__ = ("_allowed", "_by_call", "above", "agent", "call", "calls", "cost", "depth", "prices", "tokens")
+    __slots__ = (
+        "_allowed",
+        "_by_call",
+        "above",
+        "agent",
+        "call",
+        "calls",
+        "cost",
+        "depth",
+        "left_s",
+        "prices",
+        "tokens",
+    )
 
     def __init__(
         self,
@@ -115,6 +130,7 @@ class Budget:
         self.above = above
         self.call = call
         self.depth = depth
+        self.left_s: Callable[[], float] | None = None
         self.prices = prices or {}
         self.calls = 0
         self.tokens = 0
@@ -173,8 +189,13 @@ class Budget:
         """The limit of a run above that is used up; empty when there is none."""
         if self.above is None:
             return ""
-        above = self.above._line()
-        return next((name for run in above for name, most in run._allowed.items() if getattr(run, name) >= most), "")
+        for run in self.above._line():
+            for name, most in run._allowed.items():
+                if getattr(run, name) >= most:
+                    return name
+            if run.left_s is not None and run.left_s() <= 0:
+                return "seconds"
+        return ""
 
     def count_call(self) -> None:
         """One more call is made.
