@@ -8,16 +8,16 @@ from decimal import Decimal
 
 import pytest
 
-from actum import Agent, Context, Limits, Price, Tool, ToolCall, ToolLimits, ToolResult, UserLimits, tool
+from actum import Agent, Answer, Context, Limits, Price, Tool, ToolCall, ToolLimits, ToolResult, UserLimits, tool
 from actum.call.authorize import Rule, Rules
 from actum.call.journal import MemoryJournal
 from actum.core.call import MediaPart
-from actum.core.errors import ModelUnavailable, UsageError
+from actum.core.errors import BudgetExceeded, ModelUnavailable, UsageError
 from actum.core.interfaces import Decision, Request
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Usage
 from actum.core.record import Ended, Replied, Settled, ToolsChanged
-from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel
+from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
 
 pytestmark = pytest.mark.row("C5")
 
@@ -133,6 +133,35 @@ async def test_a_rate_is_waited_for_where_that_is_short_and_the_call_judged_agai
     assert judged[-1] - judged[-2] == 2.0
     assert [each.error.code if each.error else "" for _, each in result.calls] == ["", "", "permission_denied"]
     assert len(home.executed) == 2
+
+
+@pytest.mark.row("C4")
+async def test_an_approval_that_runs_out_while_the_call_waits_for_its_turn_is_none() -> None:
+    clock = FakeClock(auto=True)
+
+    def tick(call: ToolCall) -> str:
+        clock.advance(29)
+        return "ok"
+
+    home = RecordingToolset([Tool(name="tick", approval=True)], tick)
+    calls = [[ToolCall("1", "tick", {})] for _ in range(3)]
+    limits = Limits(tools={"tick": ToolLimits(per_minute=2)}, approval_seconds=1)
+    approver = ScriptedApprover(*[Answer("approve")] * 3)
+    agent = Agent(ScriptedModel([*calls, "done"]), [home], approver=approver, limits=limits, clock=clock)
+    result = await agent.run("go")
+    assert [each.error.code if each.error else "" for _, each in result.calls] == ["", "", "approval_expired"]
+    assert len(home.executed) == 2
+
+
+async def test_a_limit_that_only_a_tool_knows_stops_the_run_in_general_words() -> None:
+    home = RecordingToolset([Tool(name="tick")], lambda call: BudgetExceeded("No more today.", limit="of_the_bank"))
+    calls = [[ToolCall("1", "tick", {"n": n})] for n in range(1000)]
+    result = await Agent(ScriptedModel(calls), [home], policy=Rules(Rule("allow"))).run("go")
+    assert (result.status, result.stop_reason, result.text) == (
+        "stopped",
+        "of_the_bank",
+        "I stopped: a limit was reached.",
+    )
 
 
 async def test_what_is_turned_away_by_a_rate_tells_the_model_when_to_come_back() -> None:
@@ -436,6 +465,16 @@ async def test_an_agent_never_uses_more_than_the_one_above_has_left(
     result = await boss(child, limits, tasks=4, together=together).run("go", run_id="r")
     assert (result.status, result.stop_reason) == ("stopped", reason)
     assert most - 3 <= len(ran) <= most + 2 * together  # a reply that is under way is not cut short
+
+
+@pytest.mark.row("T6")
+async def test_what_an_agent_used_counts_for_the_user() -> None:
+    child, _ = child_of(Calls(calls=10))
+    agent = boss(child, Limits(users=UserLimits(tokens_per_day=80)), tasks=3)
+    result = await agent.run("go", principal="ada")
+    assert (result.stop_reason, len(result.calls)) == ("user_tokens", 1)
+    assert (await agent.run("go", principal="bob")).calls
+    assert (await agent.run("go", principal="ada")).calls == ()
 
 
 @pytest.mark.row("T6")

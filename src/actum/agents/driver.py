@@ -193,7 +193,9 @@ class Driver(Struct, kw_only=True, dict=True):
         self.scope.journal.append(self.scope.run_id, ToolsChanged(catalog.digest))
 
     async def _call_tools(self, intention: CallTools) -> Called:
-        performing = self.path.perform_all(intention.calls, self._reply_number, intention.refusals)
+        recording, number = self.scope.recording, self._reply_number
+        before = recording.used_in(number, len(intention.calls))
+        performing = self.path.perform_all(intention.calls, number, intention.refusals)
         try:
             results = await self._in_time(performing)
         except _Stopped:
@@ -201,23 +203,25 @@ class Driver(Struct, kw_only=True, dict=True):
             raise
         for index, result in enumerate(results):
             if isinstance(result, Pending):
-                if result.id not in self.scope.recording.answers:
+                if result.id not in recording.answers:
                     await self._answer(result)
-                if result.id in self.scope.recording.answers:
-                    place = Place(self._reply_number, index)
+                if result.id in recording.answers:
+                    place = Place(number, index)
                     results[index] = await self._in_time(self.path.perform(intention.calls[index], place))
         self._calls += [
             (call, result)
             for call, result in zip(intention.calls, results, strict=True)
             if isinstance(result, ToolResult)
         ]
-        recording, number = self.scope.recording, self._reply_number
         if recording.cut:
             results = [
                 recording.told(Place(number, index), result) if isinstance(result, ToolResult) else result
                 for index, result in enumerate(results)
             ]
         used = recording.used_in(number, len(results))
+        if self.account is not None:
+            fresh = used.beyond(before)
+            self.account.add(fresh.tokens, fresh.cost, self.scope.clock.now())
         return Called(results, self._elapsed_after(len(results)), used)
 
     def _take_what_there_is(self, calls: Sequence[ToolCall]) -> None:

@@ -27,6 +27,7 @@ _STOPPED = {
         "user_cost": "I stopped: you have used up your budget of these 24 hours.",
         "loop_detected": "I stopped: I was making the same call again and again without getting further.",
         "cancelled": "I stopped: the run was cancelled.",
+        "": "I stopped: a limit was reached.",
     },
     "zh": {
         "steps": "我停下了：步骤数超过了上限。",
@@ -44,6 +45,7 @@ _STOPPED = {
         "user_cost": "我停下了：你 24 小时内的费用已达上限。",
         "loop_detected": "我停下了：我一直在重复同一个调用，没有进展。",
         "cancelled": "我停下了：运行被取消了。",
+        "": "我停下了：已达到某个上限。",
     },
 }
 
@@ -96,8 +98,8 @@ class Wording:
         return cls(language_of(text))
 
     def stopped(self, reason: str) -> str:
-        """Why the run was stopped."""
-        return self._stopped[reason]
+        """Why the run was stopped. Tools may have limits of their own, which have no sentence here."""
+        return self._stopped.get(reason, self._stopped[""])
 
     def ask_for(self, missing: Sequence[tuple[str, str]]) -> str:
         """Ask the user for values: pairs of tool and parameter."""

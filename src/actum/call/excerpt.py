@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import UNSET, structs
 
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
-from ..core.errors import ToolError
+from ..core.errors import ResourceLimit, ToolError
 from ..core.interfaces import Context
 from ..core.json import JsonObject, dumps
 from ..core.tool import Tool
@@ -34,6 +34,25 @@ def other_bytes(result: ToolResult) -> int:
         return 0
     media = sum(len(part.data) + len(part.url) for part in result.content if isinstance(part, MediaPart))
     return media if result.structured is UNSET else media + len(dumps(result.structured))
+
+
+def to_show(result: ToolResult, most: int | None, most_whole: int | None) -> int:
+    """How many bytes of a result's text a model is shown; 0 for all.
+
+    Args:
+        most: so many at most.
+        most_whole: how large the whole may be.
+
+    Raises:
+        ResourceLimit: it is larger.
+    """
+    size = text_bytes(result)
+    if most_whole is not None and size + other_bytes(result) > most_whole:
+        raise ResourceLimit(
+            f"The result is larger than the {most_whole} bytes that a result may have. Ask for less.",
+            limit="result_bytes",
+        )
+    return most if most is not None and size > most else 0
 
 
 def excerpt(result: ToolResult, shown: int, name: str) -> ToolResult:

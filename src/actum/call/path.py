@@ -50,7 +50,7 @@ from ..core.record import Asked, Intended, Refused, Settled, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from .breaker import Breakers
-from .excerpt import ResultReader, other_bytes, text_bytes
+from .excerpt import ResultReader, to_show
 from .limit import Limits
 from .meter import Gate, Meters, through
 from .origin import OriginIndex
@@ -589,18 +589,13 @@ class CallPath:
         """
         if type(result.structured) in _SMALL and not result.content and result.error is None:
             return 0
-        most, most_whole = self._limits.bytes_of(call.name), self._limits.result_bytes_max
-        size = text_bytes(result)
         bound = self.catalog.get(call.name)
-        if most_whole is not None and size + other_bytes(result) > most_whole:
-            raise ResourceLimit(
-                f"The result is larger than the {most_whole} bytes that a result may have. Ask for less.",
-                effect="none" if bound is not None and bound.tool.reads_only else "done",
-                limit="result_bytes",
-            )
-        if most is None or size <= most or (bound is not None and isinstance(bound.toolset, ResultReader)):
-            return 0
-        return most
+        reading = bound is not None and isinstance(bound.toolset, ResultReader)
+        try:
+            return to_show(result, None if reading else self._limits.bytes_of(call.name), self._limits.result_bytes_max)
+        except ResourceLimit as large:
+            effect: Effect = "none" if bound is not None and bound.tool.reads_only else "done"
+            raise ResourceLimit(large.message, effect=effect, limit=large.limit) from None
 
     def _tell_finished(self, call: ToolCall, result: ToolResult, seconds: float) -> None:
         if self._scope.emit is not None:
