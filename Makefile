@@ -7,6 +7,7 @@ UV := $(BIN)/uv
 PLACE := .venv/.place
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
+LOCAL_READY := .venv/.local-ready
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
 PYTEST := $(BIN)/pytest -n 2 --cov --cov-report=term
 
@@ -15,10 +16,10 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test check format bench lock clean
+.PHONY: help setup demo test test-local check format bench lock clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## make .venv with everything that the other commands need
 	@echo "ready: make demo"
@@ -28,6 +29,9 @@ demo: $(READY) ## watch questions become calls and answers: no key, no network
 
 test: $(READY) ## run the tests and show what they cover; make test ARGS='-k journal' runs some
 	$(PYTEST) $(ARGS)
+
+test-local: $(LOCAL_READY) ## test local models on transformers and torch, which it installs (gigabytes)
+	$(BIN)/pytest -n 0 tests_local $(ARGS)
 
 check: $(READY) ## format, lint, types and tests: what has to hold before a commit
 	$(BIN)/ruff format --check
@@ -74,6 +78,10 @@ $(UV): $(PLACE) constraints.txt
 
 $(READY): $(UV) pyproject.toml constraints.txt
 	$(UV_INSTALL) --group dev --editable .
+	@touch $@
+
+$(LOCAL_READY): $(READY)
+	$(UV_INSTALL) --editable '.[local]'
 	@touch $@
 
 $(BENCH_READY): $(READY)

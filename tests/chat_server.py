@@ -31,11 +31,17 @@ from actum.core.json import JsonObject
 from actum.core.message import Reply
 from actum.dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
 from actum.dialects.gemini_content import GEMINI_CONTENT, GeminiContent
+from actum.dialects.ollama_generate import OLLAMA_GENERATE, OllamaGenerate
 from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.openai_completions import OPENAI_COMPLETIONS, OpenAiCompletions
 from actum.dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
 
-APIS: dict[str, OpenAiChat | OpenAiResponses | AnthropicMessages | GeminiContent] = {
+APIS: dict[
+    str, OpenAiChat | OpenAiCompletions | OllamaGenerate | OpenAiResponses | AnthropicMessages | GeminiContent
+] = {
+    "/api/generate": OLLAMA_GENERATE,
     "/chat/completions": OPENAI_CHAT,
+    "/completions": OPENAI_COMPLETIONS,
     "/messages": ANTHROPIC_MESSAGES,
     "/responses": OPENAI_RESPONSES,
     ":generateContent": GEMINI_CONTENT,

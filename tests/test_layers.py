@@ -43,7 +43,7 @@ DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess",
 HEAVY = {
     *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
     *("a2a", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
-    *("numpy", "pydantic", "rich", "torch", "transformers", "typer"),
+    *("llguidance", "numpy", "pydantic", "rich", "torch", "transformers", "typer"),
 }
 
 

@@ -41,8 +41,9 @@ from .core.json import JsonObject
 from .core.message import Reply, ToolMessage
 from .core.tool import Tool
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
-from .storage.postgres import SCHEMES, PostgresJournal, address
-from .storage.sqlite import SQLiteJournal
+from .storage.place import SCHEMES
+from .storage.place import open_journal as open_at
+from .storage.postgres import address
 from .toolsets.everyday import everyday_tools
 from .toolsets.function import FunctionTool
 
@@ -177,19 +178,19 @@ def open_journal(settings: Settings, environment: Mapping[str, str]) -> Journal:
         JournalError: it can not be opened or is no journal.
         UsageError: there is no key in the file that was named for it, or psycopg is missing.
     """
-    key = _journal_key(settings.journal_key) if settings.journal_key else None
+    key = read_journal_key(settings.journal_key) if settings.journal_key else None
     if settings.journal == MEMORY:
         return MemoryJournal(key=key)
     if settings.journal.startswith(SCHEMES):
-        return PostgresJournal(settings.journal, key=key)
+        return open_at(settings.journal, key=key)
     path = journal_path(settings, environment)
     if not settings.journal:
         with contextlib.suppress(OSError):  # the journal says better what is wrong
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return SQLiteJournal(path, key=key)
+    return open_at(path, key=key)
 
 
-def _journal_key(file: str) -> bytes:
+def read_journal_key(file: str) -> bytes:
     """The key in a file; a line end behind it is none of it, since editors and `echo` put one there."""
     try:
         key = Path(file).expanduser().read_bytes().rstrip(b"\r\n")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 import msgspec
 import pytest
 
@@ -167,3 +170,11 @@ async def test_a_finished_run_that_is_resumed_tells_its_result_again_and_does_no
     assert (again.text, again.usage, again.steps) == (result.text, result.usage, result.steps)
     assert (world.paid, world.looked) == (0, 0)
     assert len(await world.agent.journal.read("r")) == len(entries)
+
+
+async def test_a_journal_may_be_named_by_its_file(tmp_path: Path) -> None:
+    first = Agent(ScriptedModel(["Hello."]), journal=tmp_path / "runs.db")
+    await first.run("Hi", run_id="r")
+    second = Agent(ScriptedModel([]), journal=str(tmp_path / "runs.db"))
+    assert (await second.resume("r")).text == "Hello."
+    await asyncio.gather(first.journal.close(), second.journal.close())

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from typer.testing import Result
+
+from actum import ToolCall
+from actum.core.message import Reply
+from actum.core.record import Intended, Replied, Started
+from actum.storage.sqlite import SQLiteJournal
+
+from .person import Person
 
 Run = Callable[..., Result]
 MINE = ("--tools", "tools.py", "--model")
@@ -72,3 +82,75 @@ def test_a_call_that_needs_approval_waits_and_the_chat_goes_on(run: Run) -> None
 def test_with_json_every_turn_is_one_object(run: Run) -> None:
     result = run("chat", "--json", *MINE, "models.py:add", input="one\ntwo\n")
     assert [json.loads(line)["text"] for line in result.stdout.splitlines()] == ["add: 5", "add: 5"]
+
+
+@pytest.mark.row("A3")
+def test_what_was_said_is_summed_up(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:counting", input="one\ntwo\nthree\n/compact 0\nfour\n/compact x\n")
+    assert result.stdout == "1\n2\n3\n4\n2\n"
+    assert "/compact x: say how many turns" in result.stderr
+
+
+@pytest.mark.row("A3")
+def test_nothing_can_be_summed_up_before_anything_was_said(run: Run) -> None:
+    result = run("chat", *MINE, "models.py:counting", input="/compact\none\n")
+    assert (result.exit_code, result.stdout) == (1, "1\n")
+    assert "there is no conversation" in result.stderr
+
+
+@pytest.mark.row("A3")
+def test_a_turn_in_a_conversation_that_somebody_else_is_using_is_not_sent(
+    run: Run, person: Callable[..., Person], home: Path
+) -> None:
+    other = person("chat", "-c", "tea", *MINE, "models.py:wait", "--journal", "runs.db")
+    other.sees("> ")
+    other.types("wait\n")
+    for _ in range(1000):
+        if run("runs", "list", "--journal", "runs.db").stdout:
+            break
+    result = run("chat", "-c", "tea", *MINE, "models.py:nothing", "--journal", "runs.db", input="hello\n")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "somebody else is in the middle of a turn" in result.stderr
+
+
+@pytest.mark.row("C7")
+def test_whoever_comes_back_to_a_turn_that_was_killed_is_told(run: Run, home: Path) -> None:
+    async def killed() -> None:
+        journal = SQLiteJournal(home / "runs.db")
+        journal.append("run_1", Started(agent="agent", model="m", said=(), conversation="tea"))
+        journal.append("run_1", Replied("", Reply.of(calls=[ToolCall("1", "keep", {"text": "milk"})])))
+        journal.append("run_1", Intended(1, 0, 1, "keep", "v", {"text": "milk"}, "key"))
+        await journal.close()
+
+    asyncio.run(killed())
+    result = run("chat", "-c", "tea", *MINE, "models.py:nothing", "--journal", "runs.db", input="hello\n")
+    assert result.stdout == "You said: hello\n"
+    assert "Nobody knows whether this happened in the last turn: keep." in result.stderr
+    assert "actum resume run_1" in result.stderr
+
+
+@pytest.mark.row("C7")
+def test_whoever_breaks_off_a_side_effect_is_told_that_nobody_knows(person: Callable[..., Person], home: Path) -> None:
+    (home / "slow.py").write_text(SLOW, "utf-8")
+    models = (home / "models.py").read_text("utf-8")
+    (home / "models.py").write_text(models + "send = calling('send')\n", "utf-8")
+    somebody = person("chat", "--tools", "slow.py", "--model", "models.py:send", "--journal", "runs.db", "--yes")
+    somebody.sees("> ")
+    somebody.types("send it\n").sees("sending")
+    somebody.insists("\x03", "Nobody knows whether this happened in the last turn: send.")
+    somebody.sees("actum resume run_")
+    somebody.sees("> ")
+    assert somebody.types("\x04").ends()[0] == 0
+
+
+SLOW = '''
+import asyncio
+from actum import tool
+
+@tool(effects={"send"})
+async def send() -> str:
+    """Send."""
+    print("sending", flush=True)
+    await asyncio.Event().wait()
+    return "sent"
+'''

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from typer.testing import Result
+
+from actum import ToolCall
+from actum.core.message import Reply, UserMessage
+from actum.core.record import Intended, Replied, Started
+from actum.storage.sqlite import SQLiteJournal
 
 Run = Callable[..., Result]
 MINE = ("--tools", "tools.py", "--journal", "runs.db", "--model")
@@ -101,3 +108,47 @@ def test_a_record_of_which_a_payload_was_deleted_is_still_shown(run: Run, home: 
     result = run("runs", "show", *RECORD)
     assert (result.exit_code, "record 1 was deleted" in result.stdout) == (0, True)
     assert run("runs", "show", "--json", *RECORD).exit_code == 0
+
+
+@pytest.mark.row("C7")
+def test_a_run_that_nobody_drives_is_interrupted(run: Run, home: Path) -> None:
+    async def killed() -> None:
+        journal = SQLiteJournal(home / "runs.db")
+        journal.append("run_1", Started(agent="agent", model="m", said=(UserMessage.of("Hi"),)))
+        journal.append("run_1", Replied("", Reply.of(calls=[ToolCall("1", "keep", {"text": "milk"})])))
+        journal.append("run_1", Intended(1, 0, 1, "keep", "v", {"text": "milk"}, "key"))
+        await journal.close()
+
+    asyncio.run(killed())
+    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)[0]["status"] == "interrupted"
+    tree = run("runs", "show", *RECORD).stdout
+    assert tree.startswith("run_1  interrupted")
+    assert "── in doubt: nobody knows whether it happened" in tree
+
+
+@pytest.mark.row("C7")
+def test_attempts_and_the_waits_between_them_stand_in_the_tree(run: Run, home: Path) -> None:
+    (home / "flaky.py").write_text(FLAKY, "utf-8")
+    (home / "models.py").write_text((home / "models.py").read_text("utf-8") + "flaky = calling('flaky')\n", "utf-8")
+    run("run", "try", "--tools", "flaky.py", *RECORD, "--model", "models.py:flaky")
+    tree = run("runs", "show", *RECORD).stdout
+    assert "── flaky  · " in tree
+    assert "another attempt follows" in tree
+    assert "── waited " in tree
+    assert "── attempt 2  default: only reads" in tree
+    assert "1 call" in tree.splitlines()[0]
+
+
+FLAKY = '''
+from actum import tool
+from actum.core.errors import RateLimited
+tries = []
+
+@tool(effects={"read"})
+def flaky() -> str:
+    """Flaky."""
+    tries.append(1)
+    if len(tries) < 2:
+        raise RateLimited("Slow down.", retry_after=0.01)
+    return "there"
+'''

@@ -17,8 +17,9 @@ from msgspec import Struct
 from actum.core.call import ToolCall
 from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from actum.core.json import Json, JsonObject
-from actum.core.message import Reply
+from actum.core.message import ReasoningPart, Reply
 from actum.dialects.base import ApiDialect
+from actum.protocols.sse import SseReader
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
@@ -51,6 +52,13 @@ def case_of(path: Path) -> Case:
     return msgspec.json.decode(path.with_suffix(".json").read_bytes(), type=Case)
 
 
+def events_of(path: Path) -> list[bytes]:
+    """The data of its events that are JSON; none of an answer that came whole."""
+    reader = SseReader()
+    events = [event.data for event in (*reader.feed(path.read_bytes()), *reader.close())]
+    return [data.replace(b"\n", b" ") for data in events if data.startswith(b"{") and data.endswith(b"}")]
+
+
 def read(dialect: ApiDialect, chunks: Sequence[bytes | str]) -> tuple[list[Delta], Reply, bool]:
     """The deltas, the reply, and whether it came to its end."""
     decoder = dialect.decoder()
@@ -81,11 +89,14 @@ def check_events(dialect: ApiDialect, path: Path) -> None:
     said = {delta.index: delta.call for delta in deltas if isinstance(delta, CallSaid)}
     assert tuple([said[index] for index in sorted(said)]) == reply.calls
     assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == reply.text
-    assert "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)) == reply.reasoning
+    thoughts = [delta for delta in deltas if isinstance(delta, ReasoningDelta)]
+    assert "".join(delta.text for delta in thoughts) == reply.reasoning
+    signatures = [part.signature for part in reply.content if isinstance(part, ReasoningPart) and part.signature]
+    assert [delta.signature for delta in thoughts if delta.signature] == signatures
     for index, call in said.items():
         pieces = [delta for delta in deltas if isinstance(delta, CallDelta) and delta.index == index]
         assert "".join(piece.name for piece in pieces) == call.name
-        assert "".join(piece.arguments for piece in pieces) == call.raw
+        assert "".join(piece.arguments for piece in pieces) in (call.raw, call.arguments_text())
         assert pieces[0].id == call.id
 
 

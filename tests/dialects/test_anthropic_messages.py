@@ -10,11 +10,11 @@ import pytest
 from anthropic import AsyncAnthropic
 from anthropic.types import Message as SdkMessage
 from anthropic.types.message_create_params import MessageCreateParamsBase
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
-from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
+from actum.core.errors import ModelError, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
@@ -34,7 +34,7 @@ from actum.core.tool import Tool
 from actum.dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
 from tests.chat_server import ChatServer
 from tests.dialects import api_corpus
-from tests.dialects.api_corpus import case_of, check_events, check_every_cut, cut, paths_of, read
+from tests.dialects.api_corpus import paths_of
 
 CASES = paths_of("anthropic_messages")
 WEATHER = Tool(
@@ -50,73 +50,12 @@ BEIJING = ToolCall("toolu_1", "get_weather", {"city": "北京"}, raw='{"city": "
 # Reading an answer.
 
 
-@pytest.mark.row("S5")
-@api_corpus.cases("anthropic_messages")
-def test_an_answer_reads_as_it_should_whole_and_in_any_pieces(path: Path) -> None:
-    check_every_cut(ANTHROPIC_MESSAGES, path)
-
-
-@settings(max_examples=200)
-@given(st.sampled_from(CASES), st.lists(st.integers(0, 5000), max_size=9))
-def test_an_answer_reads_the_same_in_any_number_of_pieces(path: Path, places: list[int]) -> None:
-    wire = path.read_bytes()
-    pieces = cut(wire, [place % (len(wire) + 1) for place in places])
-    assert read(ANTHROPIC_MESSAGES, pieces) == read(ANTHROPIC_MESSAGES, [wire])
-
-
-@api_corpus.cases("anthropic_messages")
-def test_the_events_tell_what_the_reply_holds(path: Path) -> None:
-    check_events(ANTHROPIC_MESSAGES, path)
-
-
-@api_corpus.cases("anthropic_messages")
-def test_whether_an_answer_broke_off_is_known(path: Path) -> None:
-    assert read(ANTHROPIC_MESSAGES, [path.read_bytes()])[2] == ("cut" not in path.stem)
-    assert case_of(path).source
-
-
 def test_a_call_is_told_at_the_end_of_its_block() -> None:
     (path,) = paths_of("anthropic_messages", "stream_text_then_call")
     decoder = ANTHROPIC_MESSAGES.decoder()
     for event in path.read_bytes().split(b"\n\n"):
         told = decoder.feed(event + b"\n\n")
         assert any(isinstance(delta, CallSaid) for delta in told) == (b'"content_block_stop","index":1' in event)
-
-
-@pytest.mark.parametrize(
-    ("wire", "kind", "message"),
-    [
-        (b"", ModelGarbled, "empty"),
-        (b"<html>Bad gateway</html>", ModelGarbled, "neither"),
-        (b"{}", ModelGarbled, "neither"),
-        (b'{"content": [5]}', ModelGarbled, "form of its API"),
-        (b"[1]", ModelGarbled, "form of its API"),
-        (b'{"content": [{"type": "text", "text": "Hel', ModelGarbled, "broke off"),
-        (b"data: [1]\n\n", ModelGarbled, "none of this API"),
-        (b"data: oops\n\n", ModelGarbled, "no JSON"),
-        (
-            b'data: {"type":"content_block_delta","index":3,"delta":{"type":"signature_delta","signature":"s"}}\n\n',
-            ModelGarbled,
-            "never began",
-        ),
-        (b'{"type":"error","error":{"type":"invalid_request_error","message":"no"}}', ModelRejected, "no"),
-        (
-            b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n',
-            ModelUnavailable,
-            "529.*Overloaded",
-        ),
-        (
-            b'event: error\ndata: {"type":"error","error":{"type":"rate_limit_error","message":"slow"}}\n\n',
-            ModelUnavailable,
-            "slow",
-        ),
-        (b'data: {"type":"error","error":{"type":"authentication_error","message":"k"}}\n\n', ModelRejected, "key"),
-        (b'data: {"type":"error","error":"odd"}\n\n', ModelUnavailable, "odd"),
-    ],
-)
-def test_what_is_no_answer_is_an_error_of_its_kind(wire: bytes, kind: type[ModelError], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        ANTHROPIC_MESSAGES.decode(wire)
 
 
 def test_an_error_in_the_stream_is_raised_as_it_comes() -> None:
@@ -151,50 +90,6 @@ def test_an_answer_of_any_shape_reads_or_is_a_model_error(value: Json) -> None:
     for wire in wires:
         with contextlib.suppress(ModelError):
             ANTHROPIC_MESSAGES.decode(wire)
-
-
-def test_a_long_argument_in_single_characters_is_read() -> None:
-    said = "0123456789abcde}" * 4_000
-    piece = 'data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"%s"}}\n\n'
-    begin = 'data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f"}}\n\n'
-    _, reply, _ = read(
-        ANTHROPIC_MESSAGES, [begin, piece % '{\\"a\\":\\"', *[piece % letter for letter in said], piece % '\\"}']
-    )
-    assert reply.calls[0].arguments == {"a": said}
-
-
-@pytest.mark.parametrize(
-    ("status", "wire", "kind", "message"),
-    [
-        (
-            400,
-            b'{"type":"error","error":{"type":"invalid_request_error","message":"too many"}}',
-            ModelRejected,
-            "too many",
-        ),
-        (401, b'{"type":"error","error":{"message":"invalid x-api-key sk-ant-api03-abcdefgh"}}', ModelRejected, "key"),
-        (403, b'{"type":"error","error":{"type":"permission_error","message":"no"}}', ModelRejected, "allow"),
-        (404, b'{"type":"error","error":{"type":"not_found_error","message":"model: x"}}', ModelRejected, "model: x"),
-        (413, b'{"type":"error","error":{"type":"request_too_large","message":"32 MB"}}', ModelRejected, "too long"),
-        (429, b'{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}', ModelUnavailable, "slow"),
-        (500, b"<html>oops</html>", ModelUnavailable, "500"),
-        (503, b"", ModelUnavailable, "503"),
-        (
-            529,
-            b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}',
-            ModelUnavailable,
-            "overl",
-        ),
-    ],
-)
-def test_a_failing_status_is_an_error_of_its_kind(
-    status: int, wire: bytes, kind: type[ModelError], message: str
-) -> None:
-    error = ANTHROPIC_MESSAGES.decode_error(status, 7.0, wire)
-    assert type(error) is kind
-    assert message in str(error)
-    assert (error.status, error.retry_after) == (status, 7.0)
-    assert "sk-ant" not in str(error)
 
 
 # Writing a request.

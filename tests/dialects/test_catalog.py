@@ -14,6 +14,12 @@ def test_each_dialect_is_found_under_its_own_name(name: str) -> None:
     assert dialect(name).name == name
 
 
+@pytest.mark.parametrize("name", ["ollama_generate", "openai_completions"])
+def test_an_api_that_says_no_calls_is_found_but_not_listed(name: str) -> None:
+    assert dialect(name).name == name
+    assert name not in names()
+
+
 def test_an_unknown_name_is_told_what_there_is() -> None:
     with pytest.raises(UnknownName, match=r"anthropic_messages, .*hermes, .*react"):
         dialect("telepathy")
@@ -68,6 +74,31 @@ def test_listing_the_dialects_imports_none_of_them() -> None:
         ("deepseek-ai/DeepSeek-V3.2", "deepseek_v3_2"),
         ("CohereForAI/c4ai-command-r7b-12-2024", "command_r"),
         ("MiniMaxAI/MiniMax-M2", "minimax_m2"),
+        ("swiss-ai/Apertus-8B-Instruct-2509", "apertus"),
+        ("baidu/ERNIE-4.5-21B-A3B-Thinking", "ernie4_5"),
+        ("google/functiongemma-270m-it", "functiongemma"),
+        ("google/gemma-4-31B-it", "gemma4"),
+        ("gemma3:12b", "llama_pythonic"),
+        ("meetkai/functionary-small-v2.4", "functionary_v2"),
+        ("meetkai/functionary-small-v3.1", "functionary"),
+        ("meetkai/functionary-medium-v3.2", "functionary_v3_2"),
+        ("tencent/Hunyuan-A13B-Instruct", "hunyuan"),
+        ("CohereForAI/c4ai-command-r-plus-08-2024", "command_r_plus"),
+        ("CohereLabs/c4ai-command-a-03-2025", "command_r"),
+        ("moonshotai/Kimi-K2-Thinking", "kimi_k2"),
+        ("zai-org/GLM-4.7-Flash", "glm4_5"),
+        ("deepseek-ai/DeepSeek-R1-0528", "deepseek_v3"),
+        ("ibm-granite/granite-20b-functioncalling", "granite"),
+        ("microsoft/Phi-4-mini-instruct", "phi4_mini"),
+        ("ai21labs/AI21-Jamba-1.5-Mini", "jamba"),
+        ("internlm/internlm2_5-7b-chat", "internlm"),
+        ("Salesforce/Llama-xLAM-2-8b-fc-r", "xlam"),
+        ("ByteDance-Seed/Seed-OSS-36B-Instruct", "seed_oss"),
+        ("stepfun-ai/step3", "step3"),
+        ("stepfun-ai/Step-3.5-Flash", "qwen3_coder"),
+        ("allenai/Olmo-3-32B-Think", "olmo3"),
+        ("LiquidAI/LFM2-8B-A1B", "lfm2"),
+        ("nvidia/NVIDIA-Nemotron-Nano-9B-v2", "nemotron"),
         ("gpt-2", None),
         ("", None),
     ],
@@ -94,6 +125,13 @@ def test_a_model_s_name_tells_its_dialect(model: str, name: str | None) -> None:
         ("{{ '<|start|>assistant<|channel|>analysis<|message|>' }}", "harmony"),
         ("{{ '<|python_tag|>' + name + '.call(' }}", "llama3_json"),
         ("{{ '<|python_start|>[' }}", "llama_pythonic"),
+        ("{{ '<|tool_call>call:' + name + '{' }}{{ '}<tool_call|>' }}", "gemma4"),
+        ("{{ '<start_function_call>call:' + name }}", "functiongemma"),
+        ("{%- set tool_calls_token = '<|tools_prefix|>' -%}", "apertus"),
+        ("{{ 'Respond in this format:\\n>>>${recipient}\\n${content}' }}", "functionary_v3_2"),
+        ("{{- 'Action:' }} ```json [{ \"tool_name\": title }]```", "command_r_plus"),
+        ("{{ '<tool_calls>[' }}{{ '<|extra_0|>' }}</tool_calls>", "hunyuan"),
+        ("{{ ']<]minimax[>[' ~ '<tool_call>' }}</tool_call>", None),
         ("{% for message in messages %}{{ message.content }}{% endfor %}", None),
     ],
 )

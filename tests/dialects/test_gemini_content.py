@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from google import genai
 from google.genai import types
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
-from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
+from actum.core.errors import ModelError, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
@@ -33,7 +33,7 @@ from actum.core.tool import Tool
 from actum.dialects.gemini_content import GEMINI_CONTENT, GeminiContent
 from tests.chat_server import ChatServer
 from tests.dialects import api_corpus
-from tests.dialects.api_corpus import case_of, check_events, check_every_cut, cut, paths_of, read
+from tests.dialects.api_corpus import paths_of
 
 CASES = paths_of("gemini_content")
 WEATHER = Tool(
@@ -49,59 +49,11 @@ BEIJING = ToolCall("call_0", "get_weather", {"city": "北京"}, raw='{"city":"�
 # Reading an answer.
 
 
-@pytest.mark.row("S5")
-@api_corpus.cases("gemini_content")
-def test_an_answer_reads_as_it_should_whole_and_in_any_pieces(path: Path) -> None:
-    check_every_cut(GEMINI_CONTENT, path)
-
-
-@settings(max_examples=200)
-@given(st.sampled_from(CASES), st.lists(st.integers(0, 5000), max_size=9))
-def test_an_answer_reads_the_same_in_any_number_of_pieces(path: Path, places: list[int]) -> None:
-    wire = path.read_bytes()
-    pieces = cut(wire, [place % (len(wire) + 1) for place in places])
-    assert read(GEMINI_CONTENT, pieces) == read(GEMINI_CONTENT, [wire])
-
-
-@api_corpus.cases("gemini_content")
-def test_the_events_tell_what_the_reply_holds(path: Path) -> None:
-    check_events(GEMINI_CONTENT, path)
-
-
-@api_corpus.cases("gemini_content")
-def test_whether_an_answer_broke_off_is_known(path: Path) -> None:
-    assert read(GEMINI_CONTENT, [path.read_bytes()])[2] == ("_cut" not in path.stem)
-    assert case_of(path).source
-
-
 def test_a_call_is_told_with_the_event_that_it_stands_in() -> None:
     (path,) = paths_of("gemini_content", "stream_calls_in_two_events")
     decoder = GEMINI_CONTENT.decoder()
     told = [decoder.feed(event + b"\r\n\r\n") for event in path.read_bytes().split(b"\r\n\r\n") if event]
     assert [[type(delta) for delta in deltas] for deltas in told] == [[CallDelta, CallSaid], [CallDelta, CallSaid], []]
-
-
-@pytest.mark.parametrize(
-    ("wire", "kind", "message"),
-    [
-        (b"", ModelGarbled, "empty"),
-        (b"<html>Bad gateway</html>", ModelGarbled, "neither"),
-        (b"{}", ModelGarbled, "neither"),
-        (b"[]", ModelGarbled, "neither"),
-        (b"[1]", ModelGarbled, "form of its API"),
-        (b'{"candidates": [5]}', ModelGarbled, "form of its API"),
-        (b'{"candidates": [{"content": {"parts": [{"text": "Hel', ModelGarbled, "broke off"),
-        (b"data: [1]\n\n", ModelGarbled, "form of its API"),
-        (b"data: oops\n\n", ModelGarbled, "no JSON"),
-        (b'{"error":{"code":400,"message":"bad schema","status":"INVALID_ARGUMENT"}}', ModelRejected, "bad schema"),
-        (b'[{"error":{"code":503,"message":"overloaded","status":"UNAVAILABLE"}}]', ModelUnavailable, "overloaded"),
-        (b'data: {"error":{"code":429,"message":"quota"}}\n\n', ModelUnavailable, "quota"),
-        (b'data: {"error":"odd"}\n\n', ModelUnavailable, "odd"),
-    ],
-)
-def test_what_is_no_answer_is_an_error_of_its_kind(wire: bytes, kind: type[ModelError], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        GEMINI_CONTENT.decode(wire)
 
 
 FIELDS = (
@@ -139,28 +91,6 @@ RETRY_INFO = (
     b'{"error":{"code":429,"message":"slow down","status":"RESOURCE_EXHAUSTED","details":['
     b'{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}'
 )
-
-
-@pytest.mark.parametrize(
-    ("status", "wire", "kind", "message"),
-    [
-        (400, b'{"error":{"code":400,"message":"API key not valid: AIzaSyA1234567890bcd"}}', ModelRejected, "[key]"),
-        (403, b'{"error":{"message":"PERMISSION_DENIED"}}', ModelRejected, "PERMISSION_DENIED"),
-        (404, b'{"error":{"message":"models/x is not found"}}', ModelRejected, "models/x"),
-        (413, b"", ModelRejected, "too long"),
-        (429, RETRY_INFO, ModelUnavailable, "slow down"),
-        (500, b"<html>oops</html>", ModelUnavailable, "500"),
-        (503, b'[{"error":{"message":"overloaded"}}]', ModelUnavailable, "overloaded"),
-    ],
-)
-def test_a_failing_status_is_an_error_of_its_kind(
-    status: int, wire: bytes, kind: type[ModelError], message: str
-) -> None:
-    error = GEMINI_CONTENT.decode_error(status, 7.0, wire)
-    assert type(error) is kind
-    assert message in str(error)
-    assert (error.status, error.retry_after) == (status, 7.0)
-    assert "AIza" not in str(error)
 
 
 def test_the_body_of_an_error_says_when_to_come_back() -> None:

@@ -82,3 +82,15 @@ def test_places_that_contradict_each_other_do_no_harm(pieces: list[dict[str, Jso
 def test_a_piece_of_any_shape_does_no_harm(value: Json) -> None:
     if isinstance(value, dict):
         PartialArgs().take(value)
+
+
+def test_a_text_in_pieces_reads_the_same_by_the_short_way() -> None:
+    long, short = PartialArgs(), PartialArgs()
+    said = [("$.a", "x"), ("$['a']", "y"), ("nonsense[", "lost"), ("$.b[0]", "z"), ("$.a", "!")]
+    for number, (path, text) in enumerate(said):
+        long.take({"jsonPath": path, "stringValue": text})
+        if number % 2:
+            short.take({"jsonPath": path, "stringValue": text})
+        else:
+            short.add_text(path, text)
+    assert short.whole() == long.whole() == {"a": "xy!", "b": ["z"]}

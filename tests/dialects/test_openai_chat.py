@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai import AsyncOpenAI, AsyncStream
 from openai.lib.streaming.chat import ChatCompletionStreamState
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
-from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
-from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from actum.core.errors import ModelError, ModelUnavailable, UsageError
+from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
 from actum.core.message import (
@@ -35,6 +34,8 @@ from actum.core.message import (
 from actum.core.tool import Tool
 from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from tests.chat_server import ChatServer
+from tests.dialects import api_corpus
+from tests.dialects.api_corpus import cut
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "openai_chat"
 CASES = sorted(path.stem for path in CORPUS.glob("*.wire"))
@@ -53,30 +54,10 @@ def case(name: str) -> bytes:
 
 
 def read(chunks: Sequence[bytes | str]) -> tuple[list[Delta], Reply, bool]:
-    decoder = OPENAI_CHAT.decoder()
-    deltas = [delta for chunk in chunks for delta in decoder.feed(chunk)] + decoder.close()
-    return deltas, decoder.reply, decoder.ended
-
-
-def cut(wire: bytes, places: Sequence[int]) -> list[bytes]:
-    edges = [0, *sorted(places), len(wire)]
-    return [wire[begin:end] for begin, end in pairwise(edges)]
+    return api_corpus.read(OPENAI_CHAT, chunks)
 
 
 # Reading an answer.
-
-
-@pytest.mark.row("S3")
-@pytest.mark.parametrize("name", CASES)
-def test_an_answer_reads_as_it_should_whole_and_in_any_two_pieces(name: str) -> None:
-    wire = case(name)
-    reply = msgspec.json.decode((CORPUS / f"{name}.json").read_bytes(), type=Reply)
-    whole = read([wire])
-    assert OPENAI_CHAT.decode(wire) == OPENAI_FUNCTIONS.decode(wire) == whole[1] == reply
-    for place in range(len(wire) + 1):
-        assert read(cut(wire, [place])) == whole
-    assert read([wire[n : n + 1] for n in range(len(wire))]) == whole
-    assert read([wire.decode("utf-8", "ignore")])[1] == reply
 
 
 @pytest.mark.parametrize("name", ["stream_crlf_bom_comments", "stream_cr", "stream_data_over_lines"])
@@ -89,28 +70,10 @@ def test_an_answer_reads_the_same_in_any_three_pieces_around_its_line_ends(name:
             assert read(cut(wire, [first, second])) == whole
 
 
-@settings(max_examples=300)
-@given(
-    st.sampled_from(CASES).flatmap(lambda name: st.tuples(st.just(name), st.lists(st.integers(0, 2000), max_size=9)))
-)
-def test_an_answer_reads_the_same_in_any_pieces(drawn: tuple[str, list[int]]) -> None:
-    name, places = drawn
-    wire = case(name)
-    assert read(cut(wire, [place % (len(wire) + 1) for place in places])) == read([wire])
-
-
+@pytest.mark.row("S4")
 @pytest.mark.parametrize("name", CASES)
-def test_the_events_tell_what_the_reply_holds(name: str) -> None:
-    deltas, reply, _ = read([case(name)])
-    said = {delta.index: delta.call for delta in deltas if isinstance(delta, CallSaid)}
-    assert tuple([said[index] for index in sorted(said)]) == reply.calls
-    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == reply.text
-    assert "".join(delta.text for delta in deltas if isinstance(delta, ReasoningDelta)) == reply.reasoning
-    for index, call in said.items():
-        pieces = [delta for delta in deltas if isinstance(delta, CallDelta) and delta.index == index]
-        assert "".join(piece.name for piece in pieces) == call.name
-        assert "".join(piece.arguments for piece in pieces) in (call.raw, call.arguments_text())
-        assert pieces[0].id == call.id
+def test_an_answer_reads_the_same_in_the_form_of_2023(name: str) -> None:
+    assert OPENAI_FUNCTIONS.decode(case(name)) == OPENAI_CHAT.decode(case(name))
 
 
 @pytest.mark.parametrize("name", [name for name in CASES if "cut" in name])
@@ -118,11 +81,6 @@ def test_an_answer_that_broke_off_is_known_to_have(name: str) -> None:
     _, reply, ended = read([case(name)])
     assert not ended
     assert all(call.complete == bool(call.arguments) for call in reply.calls)
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if "cut" not in name])
-def test_an_answer_that_came_to_its_end_is_known_to_have(name: str) -> None:
-    assert read([case(name)])[2]
 
 
 def test_a_call_is_told_as_soon_as_the_next_one_begins() -> None:
@@ -142,36 +100,6 @@ def test_arguments_that_go_on_after_a_call_was_told_are_told_again() -> None:
     assert not reply.calls[0].complete
 
 
-@pytest.mark.parametrize(
-    ("wire", "kind", "message"),
-    [
-        (b"", ModelGarbled, "empty"),
-        (b" \n", ModelGarbled, "empty"),
-        (b"<html>Bad gateway</html>", ModelGarbled, "neither"),
-        (b"{}", ModelGarbled, "neither"),
-        (b'{"choices": []}', ModelGarbled, "neither"),
-        (b'{"choices": 5}', ModelGarbled, "no chat completion"),
-        (b'{"choices": [5]}', ModelGarbled, "no chat completion"),
-        (b'{"choices": [{"message": {"content": "Hel', ModelGarbled, "broke off"),
-        (b"data: [1]\n\n", ModelGarbled, "no chat completion"),
-        (b"data: oops\n\n", ModelGarbled, "no JSON"),
-        (b'{"error": {"message": "no", "code": 400}}', ModelRejected, "no"),
-        (b'{"object": "error", "message": "too long", "code": 400}', ModelRejected, "too long"),
-        (b'data: {"error": {"message": "Overloaded", "type": "server_error"}}\n\n', ModelUnavailable, "Overloaded"),
-        (b'data: {"error": {"message": "slow", "type": "rate_limit_error"}}\n\n', ModelUnavailable, "slow"),
-        (
-            b'data: {"error": {"message": "bad", "type": "invalid_request_error"}, "choices": []}\n\n',
-            ModelRejected,
-            "bad",
-        ),
-        (b'data: {"error": "worker died"}\n\n', ModelUnavailable, "worker died"),
-    ],
-)
-def test_what_is_no_answer_is_an_error_of_its_kind(wire: bytes, kind: type[ModelError], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        OPENAI_CHAT.decode(wire)
-
-
 def test_an_error_in_the_stream_is_raised_as_it_comes() -> None:
     decoder = OPENAI_CHAT.decoder()
     assert decoder.feed('data: {"choices":[{"delta":{"content":"a"}}]}\n\n') == [TextDelta("a")]
@@ -183,10 +111,7 @@ FIELDS = (
     *("choices", "delta", "message", "finish_reason", "usage", "error"),
     *("tool_calls", "function", "name", "arguments", "id", "index", "content", "type", "text"),
 )
-ANY_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 2) | st.floats(allow_nan=False) | st.text(max_size=3),
-    lambda child: st.lists(child, max_size=3) | st.dictionaries(st.sampled_from(FIELDS), child, max_size=4),
-)
+ANY_JSON = api_corpus.any_json(FIELDS)
 
 
 @given(ANY_JSON)
@@ -196,45 +121,7 @@ def test_an_answer_of_any_shape_reads_or_is_a_model_error(value: Json) -> None:
             OPENAI_CHAT.decode(wire)
 
 
-def test_a_long_argument_in_pieces_that_each_look_like_its_end_is_read() -> None:
-    piece = b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"%s"}}]}}]}\n\n'
-    pieces = [piece % b'{\\"a\\":\\"', *[piece % b"0123456789abcde}"] * 5_000, piece % b'\\"}']
-    _, reply, _ = read([*pieces, b"data: [DONE]\n\n"])
-    assert reply.calls[0].arguments == {"a": "0123456789abcde}" * 5_000}
-
-
 # What an error means.
-
-
-@pytest.mark.parametrize(
-    ("status", "wire", "kind", "message"),
-    [
-        (
-            401,
-            b'{"error":{"message":"Incorrect API key provided: sk-abcdefgh12345678.","code":"x"}}',
-            ModelRejected,
-            "key",
-        ),
-        (403, b'{"error":"country"}', ModelRejected, "country"),
-        (404, b'{"error":{"message":"The model does not exist"}}', ModelRejected, "does not exist"),
-        (400, b'{"object":"error","message":"tools need a flag","code":400}', ModelRejected, "tools need a flag"),
-        (422, b'{"detail":[{"loc":["body","tools"],"msg":"extra"}]}', ModelRejected, "extra"),
-        (429, b'{"error":{"message":"slow down"}}', ModelUnavailable, "slow down"),
-        (408, b"", ModelUnavailable, "408"),
-        (500, b"<html>oops</html>", ModelUnavailable, "500"),
-        (503, b"null", ModelUnavailable, "503"),
-        (302, b"", ModelGarbled, "302"),
-        (204, b"", ModelGarbled, "address"),
-    ],
-)
-def test_a_failing_status_is_an_error_of_its_kind(
-    status: int, wire: bytes, kind: type[ModelError], message: str
-) -> None:
-    error = OPENAI_CHAT.decode_error(status, 7.0, wire)
-    assert type(error) is kind
-    assert message in str(error)
-    assert (error.status, error.retry_after) == (status, 7.0)
-    assert "sk-abc" not in str(error)
 
 
 def test_an_endpoints_own_words_are_shortened() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
 import msgspec
 import pydantic
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from openai import AsyncOpenAI
 from openai.types.responses import Response, ResponseStreamEvent
@@ -21,7 +20,7 @@ from openai.types.responses.response_error import ResponseError
 
 from actum import Agent, tool
 from actum.core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
-from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
+from actum.core.errors import ModelError, ModelRejected, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.json import Json, JsonObject
@@ -43,6 +42,7 @@ from actum.dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
 from actum.dialects.tool_names import OPENAI_NAME, stand_in
 from actum.models import open_model
 from tests.chat_server import ChatServer, Raw
+from tests.dialects import api_corpus
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "openai_responses"
 CASES = sorted(path.stem for path in CORPUS.glob("*.wire"))
@@ -62,14 +62,7 @@ def case(name: str) -> bytes:
 
 
 def read(chunks: Sequence[bytes | str]) -> tuple[list[Delta], Reply, bool]:
-    decoder = OPENAI_RESPONSES.decoder()
-    deltas = [delta for chunk in chunks for delta in decoder.feed(chunk)] + decoder.close()
-    return deltas, decoder.reply, decoder.ended
-
-
-def cut(wire: bytes, places: Sequence[int]) -> list[bytes]:
-    edges = [0, *sorted(places), len(wire)]
-    return [wire[begin:end] for begin, end in pairwise(edges)]
+    return api_corpus.read(OPENAI_RESPONSES, chunks)
 
 
 def events_of(wire: bytes) -> list[JsonObject]:
@@ -78,58 +71,6 @@ def events_of(wire: bytes) -> list[JsonObject]:
 
 
 # Reading an answer.
-
-
-@pytest.mark.row("S3")
-@pytest.mark.parametrize("name", CASES)
-def test_an_answer_reads_as_it_should_whole_and_in_any_two_pieces(name: str) -> None:
-    wire = case(name)
-    expected = msgspec.json.decode((CORPUS / f"{name}.json").read_bytes())
-    assert expected["source"]
-    reply = msgspec.convert(expected["reply"], Reply)
-    whole = read([wire])
-    assert OPENAI_RESPONSES.decode(wire) == whole[1] == reply
-    for place in range(len(wire) + 1):
-        assert read(cut(wire, [place])) == whole
-    assert read([wire.decode("utf-8", "ignore")])[1] == reply
-
-
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_an_answer_reads_the_same_in_pieces_of_a_size(name: str, size: int) -> None:
-    wire = case(name)
-    assert read([wire[n : n + size] for n in range(0, len(wire), size)]) == read([wire])
-
-
-@settings(max_examples=200)
-@given(
-    st.sampled_from(CASES).flatmap(lambda name: st.tuples(st.just(name), st.lists(st.integers(0, 9000), max_size=9)))
-)
-def test_an_answer_reads_the_same_in_any_pieces(drawn: tuple[str, list[int]]) -> None:
-    name, places = drawn
-    wire = case(name)
-    assert read(cut(wire, [place % (len(wire) + 1) for place in places])) == read([wire])
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_events_tell_what_the_reply_holds(name: str) -> None:
-    deltas, reply, _ = read([case(name)])
-    said = {delta.index: delta.call for delta in deltas if isinstance(delta, CallSaid)}
-    assert tuple([said[index] for index in sorted(said)]) == reply.calls
-    assert "".join(delta.text for delta in deltas if isinstance(delta, TextDelta)) == reply.text
-    thoughts = [delta for delta in deltas if isinstance(delta, ReasoningDelta)]
-    assert "".join(delta.text for delta in thoughts) == reply.reasoning
-    signatures = [part.signature for part in reply.content if isinstance(part, ReasoningPart) and part.signature]
-    assert [delta.signature for delta in thoughts if delta.signature] == signatures
-    for index, call in said.items():
-        pieces = [delta for delta in deltas if isinstance(delta, CallDelta) and delta.index == index]
-        assert (pieces[0].id, pieces[0].name) == (call.id, call.name)
-        assert "".join(piece.arguments for piece in pieces) == call.raw
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_it_is_known_whether_an_answer_came_to_its_end(name: str) -> None:
-    assert read([case(name)])[2] is (name not in ENDED_EARLY)
 
 
 def test_a_call_is_told_as_soon_as_its_arguments_are_done() -> None:
@@ -149,46 +90,6 @@ def test_a_stand_in_for_a_name_comes_back_as_the_name() -> None:
         deltas = [*decoder.feed(renamed), *decoder.close()]
         assert decoder.reply.calls[0].name == "查天气"
         assert next(delta.name for delta in deltas if isinstance(delta, CallDelta)) == "查天气"
-
-
-@pytest.mark.parametrize(
-    ("wire", "kind", "message"),
-    [
-        (b"", ModelGarbled, "empty"),
-        (b"<html>Bad gateway</html>", ModelGarbled, "neither"),
-        (b"{}", ModelGarbled, "neither"),
-        (b'{"object": "chat.completion", "choices": []}', ModelGarbled, "neither"),
-        (b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n', ModelGarbled, "neither"),
-        (b'{"output": [{"type": "mess', ModelGarbled, "broke off"),
-        (b"data: [1]\n\n", ModelGarbled, "no object"),
-        (b"data: oops\n\n", ModelGarbled, "no JSON"),
-        (b'data: {"type": "response.completed"}\n\n', ModelGarbled, "no response"),
-        (b'{"object": "response", "status": "queued", "output": []}', ModelGarbled, "background"),
-        (b'{"object": "response", "status": "cancelled", "output": []}', ModelUnavailable, "cancelled"),
-        (b'{"error": {"message": "no", "code": 400}}', ModelRejected, "no"),
-        (
-            b'{"object":"response","status":"failed","error":{"code":"server_error","message":"oh"},"output":[]}',
-            ModelUnavailable,
-            "oh",
-        ),
-        (
-            b'data: {"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"bad"}}}\n\n',
-            ModelRejected,
-            "bad",
-        ),
-        (b'data: {"type":"response.failed","response":{"status":"failed"}}\n\n', ModelUnavailable, "why"),
-        (
-            b'data: {"type":"error","code":"rate_limit_exceeded","message":"slow","param":null}\n\n',
-            ModelUnavailable,
-            "slow",
-        ),
-        (b'data: {"type":"error","error":{"type":"invalid_request_error","message":"bad"}}\n\n', ModelRejected, "bad"),
-        (b'data: {"error": "worker died"}\n\n', ModelUnavailable, "worker died"),
-    ],
-)
-def test_what_is_no_answer_is_an_error_of_its_kind(wire: bytes, kind: type[ModelError], message: str) -> None:
-    with pytest.raises(kind, match=message):
-        OPENAI_RESPONSES.decode(wire)
 
 
 def test_each_code_of_a_failed_response_says_whether_another_try_may_work() -> None:
@@ -248,16 +149,6 @@ def test_a_call_that_begins_with_its_arguments_is_told_with_its_own_id() -> None
 def test_the_last_word_on_arguments_counts_where_the_pieces_are_no_json() -> None:
     wire = case("stream_call").replace('"delta":"北"'.encode(), b'"delta":"\\"\\""')
     assert OPENAI_RESPONSES.decode(wire).calls[0].arguments == {"location": "北京"}
-
-
-def test_long_arguments_in_pieces_that_each_look_like_their_end_are_read() -> None:
-    piece = b'data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":"%s"}\n\n'
-    begin = (
-        b'data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","name":"f"}}\n\n'
-    )
-    pieces = [begin, piece % b'{\\"a\\":\\"', *[piece % b"0123456789abcde}"] * 5_000, piece % b'\\"}']
-    _, reply, _ = read(pieces)
-    assert reply.calls[0].arguments == {"a": "0123456789abcde}" * 5_000}
 
 
 # Writing a request.

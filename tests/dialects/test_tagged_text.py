@@ -29,6 +29,7 @@ from tests.dialects.text_corpus import (
     pieces_of,
     read_in,
     summary,
+    thinks,
     tools_of,
 )
 
@@ -39,6 +40,10 @@ each_case = pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.pare
 each_dialect = pytest.mark.parametrize("name", sorted(FORMATS))
 
 
+def dialect_of(path: Path) -> TaggedText:
+    return structs.replace(DIALECTS[path.parent.name], thinking=thinks(path))
+
+
 def chunks(text: str, size: int) -> Iterable[str]:
     return (text[start : start + size] for start in range(0, len(text), size))
 
@@ -47,7 +52,7 @@ def chunks(text: str, size: int) -> Iterable[str]:
 @each_case
 def test_each_output_is_read_as_its_source_says(path: Path) -> None:
     name = path.parent.name
-    reply = DIALECTS[name].decode(output_of(path), tools=TOOLS[name])
+    reply = dialect_of(path).decode(output_of(path), tools=TOOLS[name])
     assert summary(reply) == expected_of(path)
     for known, call in zip(ids_of(path), reply.calls, strict=True):
         assert known in (None, call.id)
@@ -56,7 +61,7 @@ def test_each_output_is_read_as_its_source_says(path: Path) -> None:
 @pytest.mark.row("S6")
 @each_case
 def test_a_streamed_output_is_the_same_in_every_cut(path: Path) -> None:
-    text, dialect, tools = output_of(path), DIALECTS[path.parent.name], TOOLS[path.parent.name]
+    text, dialect, tools = output_of(path), dialect_of(path), TOOLS[path.parent.name]
     whole = read_in([text], dialect, tools)
     assert whole[0] == dialect.decode(text, tools=tools)
     for cut in range(len(text) + 1):
@@ -67,7 +72,7 @@ def test_a_streamed_output_is_the_same_in_every_cut(path: Path) -> None:
 
 @each_case
 def test_the_fragments_of_a_call_are_its_arguments(path: Path) -> None:
-    dialect, tools = DIALECTS[path.parent.name], TOOLS[path.parent.name]
+    dialect, tools = dialect_of(path), TOOLS[path.parent.name]
     decoder = dialect.decoder(tools=tools)
     deltas = [delta for piece in chunks(output_of(path), 5) for delta in decoder.feed(piece)] + decoder.close()
     for said in [delta for delta in deltas if isinstance(delta, CallSaid)]:
@@ -159,6 +164,17 @@ FRAGMENTS = {
                     "</arg_key>",
                 ),
                 *("<arg_value>", "</arg_value>", "city", "<|tool_call_argument_begin|>", "[get_time(", "city='a", "))"),
+                *(
+                    "call:get_weather{",
+                    "city:",
+                    '<|"|>',
+                    "<escape>",
+                    "get_time\n",
+                    "all\n",
+                    "Action:",
+                    '{"get_time": {',
+                ),
+                *("<co>", "<co: 0>", "</co: 0:[1]>", "<co", "directly_answer"),
                 *("{", "}", "[", "]", '"', "'", ",", "=", ":", "(", ")", " ", "\n", "\\", "<", "a", "1", "文", "'''"),
             ]
         ),
@@ -273,6 +289,54 @@ def test_no_mark_of_a_row_is_the_beginning_of_another(name: str) -> None:
     assert not [(a, b) for a in marks for b in marks if a != b and b.startswith(a)]
 
 
+# What stands behind a call, and around a passage.
+
+
+@pytest.mark.parametrize(
+    ("behind", "repairs"),
+    [
+        ("\n</tool_call>\nOk.", ()),
+        ("\nOk.", ("closing mark missing",)),
+        ("", ("closing mark missing",)),
+        ("<|im_end|>", ("closing mark missing",)),
+        ("}}\n</tool_call>", ("ignored '}}' behind the call",)),
+    ],
+)
+def test_what_is_wrong_behind_a_call_is_on_record(behind: str, repairs: tuple[str, ...]) -> None:
+    text = '<tool_call>\n{"name": "get_time", "arguments": {}}' + behind
+    whole = read_in([text], DIALECTS["hermes"], TOOLS["hermes"])
+    assert whole[0].calls[0].repairs == repairs
+    assert read_in(text, DIALECTS["hermes"], TOOLS["hermes"]) == whole
+
+
+def test_a_call_is_told_when_its_closing_mark_was_seen() -> None:
+    decoder = DIALECTS["hermes"].decoder(tools=TOOLS["hermes"])
+    assert not any(
+        isinstance(delta, CallSaid)
+        for delta in decoder.feed('<tool_call>\n{"name": "get_time", "arguments": {}}\n</tool_call')
+    )
+    assert [type(delta) for delta in decoder.feed(">")] == [CallSaid]
+
+
+def test_a_call_that_broke_off_is_not_said_to_be_mended() -> None:
+    (call,) = DIALECTS["hermes"].decode('<tool_call>\n{"name": "get_time", "arguments": {"a').calls
+    assert (call.complete, call.repairs) == (False, ())
+
+
+@pytest.mark.parametrize("name", ["command_r", "command_r_plus"])
+def test_citations_are_taken_out_of_the_text_and_kept_beside_it(name: str) -> None:
+    text = "The capital is <co>Paris</co: 0:[1,2],1:[3]>, with <co: 0>many people</co: 0>. a<com"
+    (reply, told), letters = (read_in(pieces, DIALECTS[name], ()) for pieces in ([text], text))
+    assert reply.text == "The capital is Paris, with many people. a<com"
+    assert reply.extras == {
+        "citations": [
+            {"text": "Paris", "start": 15, "end": 20, "sources": "0:[1,2],1:[3]"},
+            {"text": "many people", "start": 27, "end": 38, "sources": "0"},
+        ]
+    }
+    assert letters == (reply, told)
+
+
 # Requests.
 
 
@@ -317,7 +381,7 @@ def test_a_result_can_not_say_a_call_nor_leave_its_marks(name: str) -> None:
     ]
     *_, results = dialect.encode_request(Request(messages=messages, tools=tools)).messages
     assert isinstance(results, UserMessage)
-    assert not any(mark in results.text for mark in (*form.opens, *form.closes, *form.drops))
+    assert all(results.text.count(m) == form.result.count(m) for m in (*form.opens, *form.closes, *form.drops))
     assert results.text.count("</tool_response>") <= 1
 
 
@@ -357,6 +421,14 @@ def test_endless_noise_behind_a_call_is_read_in_time(name: str, junk: str) -> No
     call = ToolCall(id="", name="get_time", arguments={})
     text = DIALECTS[name].encode_reply(Reply.of(calls=[call])) + junk * (10_000 // len(junk))
     assert timed(DIALECTS[name], text) < 1
+
+
+@pytest.mark.parametrize("junk", [":", ",", '"', "{", "[", "a:", "<|", "<escape", '<|"|>', " "])
+def test_endless_noise_inside_a_call_with_bare_keys_is_read_in_time(junk: str) -> None:
+    for name in ("gemma4", "functiongemma"):
+        opening = FORMATS[name].opens[0]
+        for beginning in ("{", "{x:", "{x:[", '{x:<|"|>', "{x:<escape>"):
+            assert timed(DIALECTS[name], f"{opening}call:f{beginning}" + junk * (10_000 // len(junk))) < 1
 
 
 def timed(dialect: TaggedText, text: str) -> float:

@@ -39,12 +39,20 @@ def expected_of(path: Path) -> JsonObject:
     """What is to be read out of it, with all that the file leaves to defaults.
 
     An expectation also has a `source`, which says who says so, and `made` where the output was made up by hand; they
-    are for readers. An `id` is of interest only where the model gave one.
+    are for readers. An `id` is of interest only where the model gave one; for `thinking`, see `thinks`.
     """
     found = json.loads(path.with_suffix(".json").read_text("utf-8"))
     calls = [{key: value for key, value in call.items() if key != "id"} for call in found["calls"]]
     found["calls"] = [{"complete": True, "repaired": False, **call} for call in calls]
-    return {"reasoning": "", **{key: value for key, value in found.items() if key not in ("source", "made")}}
+    return {
+        "reasoning": "",
+        **{key: value for key, value in found.items() if key not in ("source", "made", "thinking")},
+    }
+
+
+def thinks(path: Path) -> bool:
+    """The prompt ended with the mark that opens reasoning, so that the output begins behind it."""
+    return bool(json.loads(path.with_suffix(".json").read_text("utf-8")).get("thinking"))
 
 
 def ids_of(path: Path) -> list[str | None]:

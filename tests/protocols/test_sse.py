@@ -36,10 +36,14 @@ def test_events_do_not_depend_on_the_cuts(wire: bytes, events: list[SseEvent]) -
             assert read([wire[:first], wire[first:second], wire[second:]]) == events
 
 
-@given(st.lists(st.sampled_from([b"data: a", b"data:", b"event: x", b": c", b"\n", b"\r", b"\r\n", b"\xef\xbb\xbf"])))
+LINES = [b"data: a", b"data:", b"event: x", b": c", b"\n", b"\r", b"\r\n", b"\xef\xbb\xbf"]
+EVENTS = [b"data: a\n\n", b"event: x\ndata: b\n\n", b"event:  y\ndata: c\n\n", b"id: 1\ndata: d\n\n"]
+
+
+@given(st.lists(st.sampled_from(LINES + EVENTS)))
 def test_any_sequence_of_lines_reads_the_same_byte_by_byte(pieces: list[bytes]) -> None:
     wire = b"".join(pieces)
-    assert read([wire[n : n + 1] for n in range(len(wire))]) == read([wire])
+    assert read([wire[n : n + 1] for n in range(len(wire))]) == read([wire]) == read(pieces)
 
 
 @given(

@@ -78,18 +78,45 @@ async def test_a_payment_whose_outcome_found_no_server_is_not_repeated(server: P
     assert paid == [1]
 
 
-async def test_a_session_that_was_ended_between_two_runs_is_not_noticed(database: Store) -> None:
+async def test_a_session_that_was_ended_between_two_runs_is_not_missed(database: Store) -> None:
     journal = database.open()
     journal.append("r", started())
     await journal.sync("r")
     async with journal.claim("r"):
         end_sessions(database)
         assert len(await journal.read("r")) == 1
-        journal.append("r", REPLIED)
         end_sessions(database)
         assert await journal.driven(["r"]) == {"r"}
+        journal.append("r", REPLIED)
         await journal.sync("r")
     assert len(await journal.read("r")) == 2
+
+
+async def test_what_the_server_may_have_lost_is_not_taken_for_synced(database: Store) -> None:
+    journal = database.open()
+    async with journal.claim("r"):
+        journal.append("r", started())
+        await journal.read("r")  # it is committed by now, and the disk was not waited for
+        end_sessions(database)
+        with pytest.raises(JournalError, match="the connection was lost before run r was on the disk"):
+            await journal.sync("r")
+    async with journal.claim("r"):
+        assert len(await journal.read("r")) == 1
+        journal.append("r", DONE)
+        await journal.sync("r")
+
+
+async def test_a_record_that_was_lost_leaves_no_gap(database: Store) -> None:
+    journal = database.open()
+    journal.append("r", started())
+    journal.append("r", REPLIED)
+    await journal.sync("r")
+    with psycopg.connect(database.place) as connection:  # as a standby that took over would have it
+        connection.execute("DELETE FROM actum.entries WHERE number = 1")
+    journal.append("r", DONE)
+    with pytest.raises(JournalError, match="or its last records were lost"):
+        await journal.sync("r")
+    assert verify(await journal.read("r")) == []
 
 
 def end_sessions(store: Store) -> None:
@@ -116,6 +143,21 @@ async def test_the_tables_of_others_are_left_alone(database: Store) -> None:
     await journal.sync("r")
     with psycopg.connect(database.place) as connection:
         assert connection.execute("SELECT * FROM public.runs").fetchall() == []
+
+
+async def test_an_ordinary_user_may_have_a_journal(database: Store) -> None:
+    with psycopg.connect(database.place) as connection:
+        connection.execute("CREATE ROLE plain LOGIN")
+        connection.execute(f"GRANT CREATE ON DATABASE {connection.info.dbname} TO plain")
+    journal = PostgresJournal(database.place.replace("actum@", "plain@"), key=b"a key")
+    async with journal.claim("r"):
+        journal.append("r", started())
+        await journal.read("r")  # it is committed by now, and not flushed
+        await journal.sync("r")
+        journal.append("r", DONE)
+        assert await database.open().driven(["r"]) == {"r"}
+    assert await journal.forget("r") == 2
+    await journal.close()
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password(server: PostgresServer) -> None:

@@ -22,6 +22,7 @@ class Told:
     Attributes:
         gate: it does not begin before this is set.
         away: whether nothing works.
+        is_new: whether it has just connected again.
     """
 
     name = "told"
@@ -33,13 +34,16 @@ class Told:
         self.gate.set()
         self.begun = threading.Event()
         self.away = False
+        self.is_new = False
 
-    def begin(self, *, writes: bool, durable: bool) -> None:
+    def begin(self, *, writes: bool, durable: bool) -> bool:
         self.begun.set()
         self.gate.wait()
         self.said.append(" ".join(["begin", *(["writes"] * writes), *(["durable"] * durable)]))
         if self.away:
             raise OSError("it is away")
+        is_new, self.is_new = self.is_new, False
+        return is_new
 
     def commit(self) -> None:
         self.said.append("commit")
@@ -128,6 +132,22 @@ async def test_a_sync_takes_to_the_disk_what_was_committed_before_without_waitin
     await held.writer.sync("r")
     assert held.database.said[-1] == "commit"
     assert held.database.said.count("flush") == 1
+    await held.writer.close()
+
+
+async def test_what_had_not_reached_the_disk_when_the_connection_was_lost_fails_its_run() -> None:
+    async with Held() as held:
+        pass
+    await held.writer.ask(lambda database: database.execute("look"))
+    held.database.is_new = True
+    held.put("b", "s")
+    with pytest.raises(JournalError, match="the connection was lost before run r was on the disk"):
+        await held.writer.sync("r")
+    await held.writer.sync("s")
+    assert "b" in held.database.said
+    held.writer.pardon("r")
+    held.database.is_new = True  # nothing is loose: nobody need know
+    await held.writer.ask(lambda database: database.execute("look"))
     await held.writer.close()
 
 

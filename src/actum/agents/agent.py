@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
@@ -42,6 +43,7 @@ from ..core.record import Answered, Compacted, Ended, Replied, Started, ToolsCha
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..models.catalog import open_model
+from ..storage.place import open_journal
 from ..toolsets.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
 from .branch import branch, done_after
@@ -89,7 +91,7 @@ class Agent:
         policy: who may call what; by default what you pass runs, and foreign tools with side effects ask.
         limits: steps, calls, seconds, tokens, money and more.
         prices: of models by name, in a currency of your own; `result.cost` is reckoned by them.
-        journal: where runs are written down; in memory by default.
+        journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
@@ -118,7 +120,7 @@ class Agent:
         policy: Policy = DEFAULT,
         limits: Limits | None = None,
         prices: Mapping[str, Price] | None = None,
-        journal: Journal | None = None,
+        journal: Journal | str | Path | None = None,
         approver: Approver | None = None,
         dialect: str = "auto",
         coerce: bool = True,
@@ -139,7 +141,7 @@ class Agent:
                 f"Agent(prices={{{self.model.name!r}: Price(input=..., output=...)}})"
             )
         self.clock: Clock = clock or SystemClock()
-        self.journal: Journal = journal or MemoryJournal(self.clock)
+        self.journal: Journal = _opened(journal) or MemoryJournal(self.clock)
         self._instructions = instructions
         self._policy = policy
         self._approver = approver
@@ -543,6 +545,10 @@ class Agent:
         if not self._output_schema:
             return instructions
         return "\n\n".join(filter(None, [instructions, Wording.for_text(question).output(self._output_schema)]))
+
+
+def _opened(journal: Journal | str | Path | None) -> Journal | None:
+    return open_journal(journal) if isinstance(journal, str | Path) else journal
 
 
 def _inside_a_loop() -> bool:

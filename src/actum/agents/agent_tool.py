@@ -14,6 +14,7 @@ from ..core.errors import ToolError
 from ..core.event import RunResult
 from ..core.interfaces import Context, Waiting
 from ..core.json import JsonObject
+from ..core.record import child_id
 from ..core.tool import Tool
 
 
@@ -60,7 +61,7 @@ class AgentTool:
             Waiting: it waits for a person.
             ToolError: it did not come to an end; the message says why.
         """
-        run_id = f"run_{context.key[:20]}"
+        run_id = child_id(context.key)
         result = await self._agent.run_child(str(call.arguments["task"]), run_id, context)
         if result.status == "paused":
             raise Waiting(result.pending[0], run_id)

@@ -32,7 +32,7 @@ class Waiting(Struct, frozen=True):
         run: the run that waits.
         asked: what it asks.
         at: when, in seconds since 1970.
-        agreed: who has said yes so far, where several have to.
+        agreed: who has said yes so far to the call as it is, where several have to.
     """
 
     run: RunSummary
@@ -91,7 +91,7 @@ def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> lis
             raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
         answer = _as_answer(waiting[ask_id], given)
         fit(waiting[ask_id], answer)
-        if answer.by in recording.agreed(ask_id) and answer.verdict == "approve":
+        if answer.verdict == "approve" and answer.by in recording.agreed(ask_id, answer.arguments):
             raise UsageError(f"{answer.by} has agreed to {ask_id} already: {waiting[ask_id].needs} persons are needed")
         records.append(answered(ask_id, answer, recording.elapsed))
     return records
@@ -101,6 +101,14 @@ def answered(ask_id: str, answer: Answer, elapsed: float) -> Answered:
     """The record of an answer."""
     return Answered(
         ask_id, answer.verdict, whole_text(answer.text), answer.by, elapsed, answer.arguments, answer.for_run
+    )
+
+
+def pending_of(asked: Asked) -> Pending:
+    """What was asked, as a run tells it."""
+    return Pending(
+        *(asked.id, asked.kind, asked.message, asked.call, asked.origins),
+        *(asked.approvers, asked.needs, asked.expires),
     )
 
 

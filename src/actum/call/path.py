@@ -49,6 +49,7 @@ from ..core.provenance import Origins
 from ..core.record import Asked, Intended, Refused, Settled, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
+from .approve import pending_of
 from .breaker import Breakers
 from .excerpt import ResultReader, to_show
 from .limit import Limits
@@ -230,7 +231,7 @@ class CallPath:
             cleared = await self._clear_up(call, place, None) if doubtful else None
             return cleared or self._refuse(call, place, error)
         if asked is not None:
-            return _pending(asked)
+            return pending_of(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
         if gates:
@@ -255,12 +256,11 @@ class CallPath:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
         recording, said = self._scope.recording, call
         asked = recording.asked(place)
-        answer = recording.answers.get(asked.id) if asked is not None else None
-        edited = answer is not None and answer.verdict == "approve" and answer.arguments is not None
-        if edited and answer is not None and answer.arguments is not None:
-            call = msgspec.structs.replace(call, arguments=answer.arguments, raw="", complete=True, repairs=())
+        arguments = recording.edited(asked)
+        if arguments is not None:
+            call = msgspec.structs.replace(call, arguments=arguments, raw="", complete=True, repairs=())
         plan = decide(call, place, self.catalog, self._terms)
-        if edited:
+        if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
             grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
@@ -292,7 +292,7 @@ class CallPath:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
-        if plan.edited:
+        if answer.arguments is not None:
             return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
         if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
@@ -313,6 +313,7 @@ class CallPath:
             approvers=plan.decision.approvers,
             needs=plan.decision.quorum,
             expires=self._expiry(plan.decision),
+            edited=plan.edited,
         )
         self._write_question(asked)
         return asked
@@ -354,7 +355,7 @@ class CallPath:
             if found.status == "not_done":
                 return None
         if answer is None:
-            return _pending(asked or self._ask_doubt(plan.call if plan is not None else call, place))
+            return pending_of(asked or self._ask_doubt(plan.call if plan is not None else call, place))
         if answer.verdict == "retry":
             return None
         if answer.verdict == "done":
@@ -653,13 +654,6 @@ def _with_note(result: ToolResult, call: ToolCall) -> ToolResult:
     note = TextPart(f"A person changed the arguments of this call before it was made: {dumps(call.arguments)}")
     content = result.content or (TextPart(result.text),)
     return msgspec.structs.replace(result, content=(note, *content))
-
-
-def _pending(asked: Asked) -> Pending:
-    return Pending(
-        *(asked.id, asked.kind, asked.message, asked.call, asked.origins),
-        *(asked.approvers, asked.needs, asked.expires),
-    )
 
 
 def _translate(bug: BaseException) -> CallError:

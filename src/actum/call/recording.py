@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
 from msgspec import Struct
 
 from ..core.budget import NOTHING, Used
@@ -31,6 +32,8 @@ from ..core.tool import Tool
 from .excerpt import excerpt
 
 _TURNED_AWAY = frozenset({"budget_exceeded", "loop_detected"})
+
+_sorted = msgspec.json.Encoder(order="sorted")
 
 
 class Place(Struct, frozen=True):
@@ -80,7 +83,7 @@ class Recording:
         self._asked: dict[Place, Asked] = {}
         self._doubts: dict[Place, Asked] = {}
         self._by_id: dict[str, Asked] = {}
-        self._agreed: dict[str, set[str]] = {}
+        self._agreed: dict[tuple[str, bytes], set[str]] = {}
         self._grants: list[tuple[Asked, JsonObject]] = []
         self._children: list[Asked] = []
         for entry in entries:
@@ -227,10 +230,10 @@ class Recording:
         return None
 
     def note_answer(self, answer: Answered) -> None:
-        """A person answers. It counts at once, but a yes where several are needed, until there are as many."""
+        """A person answers. It counts at once, but a yes where several are needed: they have to agree to the same."""
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
-            agreed = self._agreed.setdefault(answer.id, set())
+            agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), set())
             agreed.add(answer.by)
             if len(agreed) < asked.needs and not answer.met:
                 return
@@ -238,9 +241,18 @@ class Recording:
                 self._grants.append((asked, answer.arguments or asked.call.arguments))
         self.answers[answer.id] = answer
 
-    def agreed(self, ask_id: str) -> frozenset[str]:
-        """Who has said yes so far."""
-        return frozenset(self._agreed.get(ask_id, ()))
+    def agreed(self, ask_id: str, arguments: JsonObject | None = None) -> frozenset[str]:
+        """Who has said yes so far: to these arguments in the place of the call's own, where they are given."""
+        return frozenset(self._agreed.get((ask_id, _sorted.encode(arguments)), ()))
+
+    def edited(self, asked: Asked | None) -> JsonObject | None:
+        """The arguments that a person put in the place of the model's; None where nobody did."""
+        if asked is None:
+            return None
+        answer = self.answers.get(asked.id)
+        if answer is not None and answer.verdict == "approve" and answer.arguments is not None:
+            return answer.arguments
+        return asked.call.arguments if asked.edited and asked.call is not None else None
 
     def note_question(self, asked: Asked) -> None:
         """A person is asked."""

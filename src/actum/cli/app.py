@@ -20,13 +20,16 @@ import typer
 from typer.core import TyperGroup
 
 from ..core.errors import ActumError, JournalError, UsageError
-from . import call, chat, demo, dialects, doctor, run, runs, tools, transcode
+from . import approvals, audit, call, chat, conversations, demo, dialects, doctor, journal, run, runs, tools, transcode
 from .terminal import Terminal, plain_characters
 
 CANCELLED = 130
 
 
-ORDER = ("demo", "run", "chat", "call", "tools", "runs", "resume", "dialects", "transcode", "doctor")
+ORDER = (
+    *("demo", "run", "chat", "call", "tools", "runs", "resume", "approvals"),
+    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
+)
 """In which the commands are listed: as somebody comes to need them."""
 
 
@@ -72,7 +75,11 @@ app.command()(chat.chat)
 app.command()(call.call)
 app.command()(run.resume)
 app.add_typer(runs.app, name="runs")
+app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
+app.add_typer(conversations.app, name="conversations")
+app.command("audit")(audit.show_audit)
+app.add_typer(journal.app, name="journal")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(doctor.doctor)

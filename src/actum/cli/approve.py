@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
+from ..core.errors import UsageError
 from ..core.event import Pending
 from ..core.interfaces import Answer
-from .terminal import GUTTER, Terminal, clean, styled, who
+from ..core.json import JsonObject, JsonProblem, parse
+from .terminal import GUTTER, Terminal, clean, said, styled, who
 from .trace import value_text
 
 SHOWN_MAX = 2_000
@@ -51,10 +53,17 @@ class AtTerminal:
         arguments = pending.call.arguments if pending.call is not None else {}
         long = any(len(value_text(value)) > SHOWN_MAX for value in arguments.values())
         while True:
-            typed = self._terminal.ask(f"{INDENT}run it?  [y]es  [n]o  [l]ater{'  [a]ll of it' if long else ''}: ")
+            ways = f"[y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater{'  [a]ll of it' if long else ''}"
+            typed = self._terminal.ask(f"{INDENT}run it?  {ways}: ")
             match "later" if typed is None else typed.strip().lower():
                 case "y" | "yes":
                     return Answer("approve", by=who())
+                case "r" | "run":
+                    return Answer("approve", by=who(), for_run=True)
+                case "e" | "edit":
+                    edited = self._edit(arguments)
+                    if edited is not None:
+                        return Answer("approve", by=who(), arguments=edited)
                 case "n" | "no":
                     reason = self._terminal.ask(f"{INDENT}why not? (Enter for no reason): ")
                     return Answer("deny", (reason or "").strip(), who())
@@ -64,6 +73,15 @@ class AtTerminal:
                     show_pending(self._terminal, pending, None)
                 case _:
                     pass  # asked again: nothing is taken for a yes or a no that is neither
+
+    def _edit(self, arguments: JsonObject) -> JsonObject | None:
+        """The arguments with what the person changes; None when they change their mind."""
+        typed = self._terminal.ask(f"{INDENT}NAME=VALUE, or Enter to leave it: ")
+        try:
+            return {**arguments, **read_pairs([typed])} if typed and typed.strip() else None
+        except UsageError as error:
+            self._terminal.error(str(error))
+            return None
 
     def _clear_up(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, None)
@@ -118,6 +136,24 @@ def show_pending(
         whence = f"  ← {origin}" if origin else ""
         line = styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red"), (whence, "dim cyan"))
         terminal.line("", line, console=console)
+
+
+def read_pairs(pairs: Sequence[str]) -> JsonObject:
+    """Arguments as a person types them: `NAME=VALUE`, the value JSON or else a text.
+
+    Raises:
+        UsageError: one is no such pair.
+    """
+    found: JsonObject = {}
+    for pair in pairs:
+        name, sign, text = said(pair).partition("=")
+        if not sign or not name.strip():
+            raise UsageError(f"{pair!r}: write NAME=VALUE")
+        try:
+            found[name.strip()], _ = parse(text)
+        except JsonProblem:
+            found[name.strip()] = text
+    return found
 
 
 def _origins(pending: Pending, name: str) -> Iterator[str]:

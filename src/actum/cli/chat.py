@@ -9,14 +9,17 @@ from collections.abc import Callable
 
 from .. import compose
 from ..agents.agent import Agent
+from ..call.overview import as_they_stand
+from ..call.timeline import Timeline
 from ..compose import Settings
-from ..core.errors import ActumError
+from ..core.errors import ActumError, Busy
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.record import new_id
 from . import options
 from .approve import AtTerminal
 from .options import (
+    AfterFlag,
     ConversationFlag,
     DialectFlag,
     InstructionsFlag,
@@ -34,12 +37,16 @@ from .terminal import Terminal, interruptible, said, who
 from .tools import show_tools
 from .trace import Trace, run_as_json
 
+COMPACT_KEEP = 2
+"""So many of the latest turns `/compact` leaves as they are."""
+
 
 def chat(
     model: ModelFlag = "",
     tools: ToolsFlag = None,
     dialect: DialectFlag = "",
     conversation: ConversationFlag = "",
+    after: AfterFlag = "",
     instructions: InstructionsFlag = "",
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
@@ -57,7 +64,7 @@ def chat(
         try:
             agent = options.make_agent(settings, compose.make_model(settings), opened, AtTerminal(terminal, yes=yes))
             talk = Chat(terminal, runner, agent, opened, settings, verbose=verbose, as_json=as_json)
-            return talk.go_on(conversation or new_id("conv"))
+            return talk.go_on(conversation or new_id("conv"), after)
         finally:
             runner.run(opened.close())
 
@@ -85,7 +92,7 @@ class Chat:
         self._agent = agent
         self._journal = journal
         self._settings = settings
-        self._conversation = ""
+        self._conversation = self._after = ""
         self._as_json = as_json
         self._trace = Trace(
             terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=as_json, model=agent.model
@@ -96,14 +103,24 @@ class Chat:
             "/tools": (self._tools, "list the tools"),
             "/trace": (self._switch_trace, "the last turn as a tree; /trace on, /trace off: every step as it comes"),
             "/new": (self._new, "begin a new conversation"),
+            "/compact": (
+                self._compact,
+                "have the model sum up what was said before; /compact 5 leaves 5 turns as they are",
+            ),
             "/help": (self._help, "this list"),
         }
 
-    def go_on(self, conversation: str) -> int:
-        """Turn after turn, until the input ends. The exit code: of a pipe, whether every turn was answered."""
-        self._conversation = conversation
+    def go_on(self, conversation: str, after: str = "") -> int:
+        """Turn after turn, until the input ends. The exit code: of a pipe, whether every turn was answered.
+
+        Args:
+            conversation: its id.
+            after: the run after which the first turn goes on, where that is not the latest.
+        """
+        self._conversation, self._after = conversation, after
         if self._terminal.person:
             self._welcome()
+        self._runner.run(self._look_back())
         while True:
             try:
                 line = self._next_line()
@@ -114,6 +131,7 @@ class Chat:
             except (KeyboardInterrupt, asyncio.CancelledError):
                 self._trace.close()
                 self._terminal.note("cancelled")
+                self._runner.run(self._look_back())
         if self._terminal.person and self._trace.run_id:
             self._terminal.note(f"To go on with this conversation: actum chat --conversation {self._conversation}")
         return DONE if self._terminal.person else self._code
@@ -132,19 +150,30 @@ class Chat:
         return None if line is None else said(line)
 
     def _take(self, line: str) -> None:
-        """One line: a command, or a turn. What goes wrong in it does not end the conversation."""
+        """One line: a command, or a turn."""
         word, _, rest = line.partition(" ")
         if word in self._commands:
             self._commands[word][0](rest.strip())
         elif word.startswith("/") and word[1:].isalpha():
             self._terminal.error(f"there is no command {word}; /help lists them")
         else:
-            try:
-                self._code = max(self._code, self._turn(line))
-            except ActumError as error:
-                self._trace.close()
-                self._terminal.error(str(error))
-                self._code = FAILED
+            self._tried(lambda: self._turn(line))
+
+    def _tried(self, turn: Callable[[], int]) -> None:
+        """Take a turn. What goes wrong in it does not end the conversation."""
+        try:
+            self._code = max(self._code, turn())
+        except Busy:
+            self._trace.close()
+            self._terminal.error(
+                "somebody else is in the middle of a turn of this conversation. Nothing was sent: say it again in a "
+                "moment, or /new begins a conversation of your own"
+            )
+            self._code = FAILED
+        except ActumError as error:
+            self._trace.close()
+            self._terminal.error(str(error))
+            self._code = FAILED
 
     def _turn(self, text: str) -> int:
         result = self._runner.run(self._answer(text))
@@ -164,7 +193,22 @@ class Chat:
         question_id, self._question_id = self._question_id, ""
         if question_id:
             return await self._agent.resume(self._trace.run_id, {question_id: text}, emit=self._trace.show)
-        return await self._agent.run(text, conversation=self._conversation, principal=who(), emit=self._trace.show)
+        result = await self._agent.run(
+            text, conversation=self._conversation, after=self._after, principal=who(), emit=self._trace.show
+        )
+        self._after = ""
+        return result
+
+    async def _look_back(self) -> None:
+        """Say so if the latest turn did not come to its end, or nobody knows whether one of its calls happened."""
+        latest = await as_they_stand(self._journal, await self._journal.runs(conversation=self._conversation, limit=1))
+        for run in latest:
+            timeline = Timeline(await self._journal.read(run.run_id))
+            doubtful = [call.call.name for call in timeline.calls() if call.in_doubt and run.status != "running"]
+            if doubtful:
+                self._terminal.note(f"Nobody knows whether this happened in the last turn: {', '.join(doubtful)}.")
+            if doubtful or run.status in ("interrupted", "waiting", "paused"):
+                self._terminal.note(f"To go on with that turn first: actum resume {run.run_id}")
 
     def _welcome(self) -> None:
         tools = self._runner.run(self._agent.list_tools())
@@ -186,8 +230,24 @@ class Chat:
             self._runner.run(show_recorded(self._terminal, self._journal, self._trace.run_id))
 
     def _new(self, _: str) -> None:
-        self._conversation, self._question_id = new_id("conv"), ""
+        self._conversation, self._after, self._question_id = new_id("conv"), "", ""
         self._terminal.note(f"a new conversation: {self._conversation}")
+
+    def _compact(self, word: str) -> None:
+        if word and not word.isdecimal():
+            self._terminal.error(f"/compact {word}: say how many turns stay as they are, as in /compact 5")
+            return
+        keep = int(word) if word else COMPACT_KEEP
+
+        def turn() -> int:
+            summary = self._runner.run(self._agent.compact(self._conversation, keep=keep, principal=who()))
+            if self._as_json:
+                self._terminal.json({"conversation": self._conversation, "summary": summary})
+            else:
+                self._terminal.text((summary, "dim"))
+            return DONE
+
+        self._tried(turn)
 
     def _help(self, _: str) -> None:
         rows = [(word, line) for word, (_, line) in self._commands.items()]

@@ -22,7 +22,7 @@ from ..core.interfaces import Answer
 from ..core.record import new_id
 from .approve import show_pending
 from .run import DONE, FAILED
-from .runs import show_tree
+from .runs import show_recorded
 from .terminal import Terminal, duration, styled
 from .trace import Trace
 
@@ -137,7 +137,7 @@ async def _evening(terminal: Terminal, folder: Path) -> list[str]:
     failed = await play(terminal, agent, SCENES)
     (shown,) = [run for run in await agent.journal.runs() if run.question == ON_RECORD]
     terminal.text(("\nEverything is on record; this is the parcel's:", "bold"))
-    show_tree(terminal, shown, await agent.journal.read(shown.run_id))
+    await show_recorded(terminal, agent.journal, shown.run_id)
     return failed
 
 

@@ -47,6 +47,14 @@ LINES = {
     "seed_oss": "as Seed-OSS writes it",
     "olmo3": "as OLMo 3 writes it",
     "lfm2": "as LFM2 writes it",
+    "apertus": 'as Apertus writes it: [{"name": {arguments}}]',
+    "command_r_plus": "as Command R and R+ of 2024 write it: Action: and a fenced list",
+    "ernie4_5": "as Ernie 4.5 writes it",
+    "functionary_v2": "as Functionary v2 writes it: a recipient, and what is said to it",
+    "functionary_v3_2": "as Functionary v3.2 writes it: >>>name and {JSON}",
+    "functiongemma": "as FunctionGemma writes it: call:name{key:<escape>value<escape>}",
+    "gemma4": "as Gemma 4 writes it: call:name{key:value}",
+    "hunyuan": "as Hunyuan-A13B writes it",
 }
 """Each in a line. `auto` is no dialect but the choice of one."""
 

@@ -132,8 +132,7 @@ def _settings(take: Callable[[Finding], None], read: Callable[[], Settings]) -> 
 
 async def _journal(settings: Settings) -> Finding:
     try:
-        async with options.journal(settings) as opened:
-            await opened.sync("")
+        async with options.journal(settings) as opened, opened.claim("doctor"):
             count = len(await opened.runs(limit=10_000))
     except ActumError as error:
         return Finding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")

@@ -44,6 +44,13 @@ InstructionsFlag = Annotated[str, typer.Option("--instructions", "-i", metavar="
 ConversationFlag = Annotated[
     str, typer.Option("--conversation", "-c", metavar="ID", help="Go on with the conversation of this id.")
 ]
+AfterFlag = Annotated[
+    str,
+    typer.Option(
+        metavar="RUN[@N]",
+        help="Go on after this run, or after its record N; with a new --conversation, in a branch of its own.",
+    ),
+]
 JournalFlag = Annotated[
     str,
     typer.Option(
@@ -60,6 +67,7 @@ LimitFlag = Annotated[
         help="How much the run may use: steps=20, calls=50, seconds=60, tokens=100000, ...; `none` for no limit.",
     ),
 ]
+RunArgument = Annotated[str, typer.Argument(help="The run: its id, the beginning of it, or `last`.")]
 VerboseFlag = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs, and nothing else.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Approve every call that asks. Think first.")]

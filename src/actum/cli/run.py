@@ -21,6 +21,7 @@ from ..core.interfaces import Answer, Model
 from . import options
 from .approve import AtTerminal, show_pending
 from .options import (
+    AfterFlag,
     ConversationFlag,
     DialectFlag,
     InstructionsFlag,
@@ -49,6 +50,7 @@ def run(
     tools: ToolsFlag = None,
     dialect: DialectFlag = "",
     conversation: ConversationFlag = "",
+    after: AfterFlag = "",
     instructions: InstructionsFlag = "",
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
@@ -70,12 +72,12 @@ def run(
     async def command() -> int:
         async with options.journal(settings) as opened:
             agent = options.make_agent(settings, compose.make_model(settings), opened, AtTerminal(terminal, yes=yes))
-            view = _view(terminal, agent.model, verbose=verbose, as_json=as_json)
+            view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
             if isinstance(view, Trace):
                 view.question(text)
 
             async def go(emit: Emit) -> RunResult:
-                return await agent.run(text, conversation=conversation, principal=who(), emit=emit)
+                return await agent.run(text, conversation=conversation, after=after, principal=who(), emit=emit)
 
             return await carry_out(terminal, agent, settings, view, go, as_json=as_json)
 
@@ -113,9 +115,9 @@ def resume(
     async def command() -> int:
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
-            chosen = settings if model else _as_recorded(settings, found.model)
+            chosen = settings if model else as_recorded(settings, found.model)
             agent = options.make_agent(chosen, compose.make_model(chosen), opened, AtTerminal(terminal, yes=yes))
-            view = _view(terminal, agent.model, verbose=verbose, as_json=as_json)
+            view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
             if isinstance(view, Trace):
                 view.question(found.question)
 
@@ -179,7 +181,7 @@ def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     return shlex.join(words)
 
 
-def _as_recorded(settings: Settings, recorded: str) -> Settings:
+def as_recorded(settings: Settings, recorded: str) -> Settings:
     """The settings with the model that the run was started with: the one that is set, where it is that one."""
     if recorded != DICTATED and settings.model:
         with contextlib.suppress(UsageError):
@@ -205,7 +207,8 @@ def _answers(approve: list[str], deny: list[str], reason: str, answer: list[str]
     return found
 
 
-def _view(terminal: Terminal, model: Model, *, verbose: bool, as_json: bool) -> Trace | JsonTrace:
+def view_of(terminal: Terminal, model: Model, *, verbose: bool, as_json: bool) -> Trace | JsonTrace:
+    """How a run is shown while it happens."""
     if as_json and verbose:
         return JsonTrace(terminal)
     streaming = terminal.live and not (verbose or as_json)

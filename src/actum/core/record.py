@@ -183,6 +183,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         approvers: who may answer; anybody when empty.
         needs: so many of them have to agree.
         expires: seconds since 1970 after which no answer counts; 0 for never.
+        edited: the call's arguments are a person's, who changed the model's.
     """
 
     id: str
@@ -198,6 +199,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     approvers: tuple[str, ...] = ()
     needs: int = 1
     expires: float = 0.0
+    edited: bool = False
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
@@ -434,6 +436,11 @@ def verify(entries: Iterable[Entry]) -> list[str]:
             problems.append(f"entry {entry.number}: it does not follow the entry before it")
         previous, expected = entry.head, entry.number + 1
     return problems
+
+
+def child_id(key: str) -> str:
+    """The id of the run that a call starts, made of the call's idempotency key: who resumes the one finds the other."""
+    return f"run_{key[:20]}"
 
 
 def new_id(prefix: str) -> str:

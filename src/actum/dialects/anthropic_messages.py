@@ -20,18 +20,20 @@ from itertools import takewhile
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ActumError, ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
-from .anthropic_messages_decoder import MessagesDecoder
+from .answer_reader import AnswerReader, read_whole
+from .anthropic_messages_decoder import MessagesAnswer
 from .anthropic_messages_encoder import DEFAULT_ID, MessagesEncoder, encode_reply
 from .anthropic_messages_messages import MessageWriter
 from .anthropic_messages_request import decode_request
 from .error_answer import ErrorAnswer, anthropic_error, error_answer
+from .loose import Loose
 from .openai_chat_error import error_of_status
 from .request_extras import put_in
-from .schema_subset import ANTHROPIC_STRICT, narrowed
+from .schema_subset import ANTHROPIC_STRICT, loosened, narrowed, strictly
 from .tool_names import ToolNames, names_of
 from .tools_once import OncePerTools
 from .turns import joined
@@ -52,8 +54,8 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         max_tokens: the limit of an answer's length where the request has none.
         sampling: a temperature is sent. Anthropic itself refuses any since API version 2026-10-21; servers that
             speak its API take it.
-        strict: the API holds the model to the schemas of all tools, narrowed to what it can hold it to; else to those
-            of tools that are strict.
+        strict: the API holds the model to the schemas of all tools, narrowed to what it can hold it to (see `loose`);
+            else to those of tools that are strict.
         system_in_place: later instructions stand where they were said, which Claude Opus 4.8 and later take.
     """
 
@@ -98,16 +100,15 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        if not wire.strip():
-            raise ModelGarbled("the endpoint's answer is empty")
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> MessagesDecoder:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> AnswerReader:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return MessagesDecoder(names_of(tools, self.name_pattern))
+        return AnswerReader(MessagesAnswer(names_of(tools, self.name_pattern)))
+
+    def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
+        """The tools that go out without `strict`, because the API can not be told what they take."""
+        return loosened(tools, ANTHROPIC_STRICT) if self.strict else ()
 
     def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
         """The error that an answer with a failing HTTP status means."""
@@ -170,9 +171,11 @@ def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msg
         name = names.wire(tool.name)
         words = tool.description if name == tool.name else f"{tool.name}: {tool.description}"
         item: dict[str, object] = {"name": name, "description": words} if words else {"name": name}
-        is_strict = strict or tool.strict
-        schema = narrowed(tool.parameters, ANTHROPIC_STRICT) if is_strict else {"type": "object", **tool.parameters}
-        items.append(item | {"input_schema": schema} | ({"strict": True} if is_strict else {}))
+        held = strictly(tool, ANTHROPIC_STRICT) if strict else None
+        if held is None and tool.strict:
+            held = narrowed(tool.parameters, ANTHROPIC_STRICT)
+        schema = {"type": "object", **tool.parameters} if held is None else held
+        items.append(item | {"input_schema": schema} | ({} if held is None else {"strict": True}))
     return msgspec.Raw(_encode(items))
 
 

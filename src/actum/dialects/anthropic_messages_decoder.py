@@ -1,4 +1,4 @@
-"""Reads an answer of the Anthropic Messages API: whole or as an event stream, in any cut, in linear time. Pure.
+"""Reads an answer of the Anthropic Messages API, a whole one or the events of a stream. Pure.
 
 A block of the wire is a part of the reply. What has no noun of ours (blocks of Anthropic's own tools, citations) is
 kept by its position, see `block_extras`. The arguments of a call are taken as source text in both forms, so that they
@@ -8,19 +8,31 @@ one that broke off before them looks alike.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field, structs
 
 from ..core.call import TextPart, ToolCall
 from ..core.errors import ModelError, ModelGarbled
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.json import Json, JsonObject, dumps
-from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, Usage
-from .answer_reader import AnswerReader
-from .block_extras import gather
-from .call_wire import read_arguments, unique_id
+from ..core.message import ReasoningPart, Reply, Usage
+from .call_wire import read_arguments
+from .draft import INSIDE_ARGUMENTS, Draft, OpenCall, OpenText, OpenWhole
 from .openai_chat_error import error_of
-from .raw_json import NOT_DECODED, Fields, Source, as_text, fields_of, items_of, mended, source_of, text_of, value_of
+from .raw_json import (
+    NOT_DECODED,
+    Fields,
+    Source,
+    as_text,
+    decode_fields,
+    fields_of,
+    items_of,
+    read_as,
+    source_of,
+    text_of,
+    value_of,
+)
 from .signatures import ANTHROPIC
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
@@ -68,307 +80,238 @@ class _Event(Struct, gc=False):
     error: Json = None
 
 
+class _TextDelta(Struct, gc=False, tag="text_delta"):
+    text: str
+
+
+class _ThinkingDelta(Struct, gc=False, tag="thinking_delta"):
+    text: str = field(name="thinking")
+
+
+class _ArgumentsDelta(Struct, gc=False, tag="input_json_delta"):
+    text: str = field(name="partial_json")
+
+
+class _Piece(Struct, gc=False):
+    """By far the most common event: more of a block. All others are an `_Event`."""
+
+    type: Literal["content_block_delta"]
+    index: int
+    delta: _TextDelta | _ThinkingDelta | _ArgumentsDelta
+
+
+_decode_piece = msgspec.json.Decoder(_Piece).decode
 _decode_event = msgspec.json.Decoder(_Event).decode
 
 
-class _Block:
-    """A block, as it grows.
+class _Call(OpenCall):
+    """A call; of broken-off arguments the text lies in a field."""
 
-    Attributes:
-        kind: its type on the wire.
-        rest: its fields that have no place in a noun.
-        pieces: of its text, its thought or its arguments.
-        signature: of a thought; of a redacted one all there is.
-        number, id, name: of a call.
-        said: the call, once it is whole.
-    """
-
-    __slots__ = ("id", "kind", "name", "number", "pieces", "rest", "said", "signature")
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.rest: JsonObject = {}
-        self.pieces: list[str] = []
-        self.signature = ""
-        self.number = -1
-        self.id = ""
-        self.name = ""
-        self.said: ToolCall | None = None
+    __slots__ = ()
 
     def settle(self, *, broke_off: bool) -> ToolCall:
         """The call out of all that came of it."""
-        raw = "".join(self.pieces)
-        arguments, repairs, complete = read_arguments(raw)
-        if arguments.keys() == {INVALID}:
-            raw, arguments, complete = as_text(arguments[INVALID]), {}, False
-            repairs = read_arguments(raw)[1] or ("the answer broke off inside the arguments",)
-        if broke_off and not raw.strip():
-            complete, repairs = False, ("the answer broke off before the arguments",)
-        return ToolCall(self.id, self.name, arguments, raw, complete, repairs)
-
-    def part(self) -> tuple[ReplyPart | None, JsonObject]:
-        """The block as a noun, and what is left of it."""
-        match self.kind:
-            case "text":
-                return TextPart("".join(self.pieces)), self.rest
-            case "thinking":
-                return ReasoningPart("".join(self.pieces), self.signature, by=self.by), self.rest
-            case "redacted_thinking":
-                return ReasoningPart("", self.signature, redacted=True, by=self.by), self.rest
-            case "tool_use":
-                return self.said or self.settle(broke_off=True), self.rest
-            case _ if self.pieces:
-                return None, {**self.rest, "type": self.kind, "input": read_arguments("".join(self.pieces))[0]}
-            case _:
-                return None, {**self.rest, "type": self.kind}
-
-    @property
-    def by(self) -> str:
-        return ANTHROPIC if self.signature else ""
-
-    @property
-    def is_nothing(self) -> bool:
-        return self.kind == "text" and not any(self.pieces) and not self.rest
+        call = super().settle(broke_off=broke_off)
+        if call.arguments.keys() != {INVALID}:
+            return call
+        raw = as_text(call.arguments[INVALID])
+        repairs = read_arguments(raw)[1] or (INSIDE_ARGUMENTS,)
+        return structs.replace(call, arguments={}, raw=raw, complete=False, repairs=repairs)
 
 
-class MessagesDecoder:
-    """Reads one answer; see `base.ApiDecoder`.
+class _OwnBlock(OpenWhole):
+    """A block of one of Anthropic's own tools; its input may come in pieces."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(None, {"type": kind})
+        self.pieces: list[str] = []
+
+    def part(self) -> None:
+        """None: we have no noun for it. What of its input came by now goes to its fields."""
+        if self.pieces:
+            self.fields["input"] = read_arguments("".join(self.pieces))[0]
+
+
+_Block = OpenText | _Call | _OwnBlock
+
+
+class MessagesAnswer:
+    """One answer; see `Answer`.
 
     Args:
         names: how tools are called on the wire.
     """
 
+    KIND = "a message"
+
     def __init__(self, names: ToolNames = ANY_NAMES) -> None:
-        self.ended = False
-        self._names = names
-        self._answer = AnswerReader()
-        self._understood = False
-        self._blocks: list[_Block] = []
-        self._by_index: dict[int, _Block] = {}
-        self._calls: list[_Block] = []
-        self._ids: set[str] = set()
-        self._finish_reason = ""
-        self._usage: JsonObject = {}
-        self._model = ""
-        self._id = ""
-        self._refusal = ""
-        self._extras: JsonObject = {}
-
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece.
-
-        Raises:
-            ModelError: the stream tells of an error.
-            ModelGarbled: an event that is not of this API.
-        """
-        deltas: list[Delta] = []
-        for data in self._answer.feed(chunk):
-            self._read_event(data, deltas)
-        return deltas
-
-    def close(self) -> list[Delta]:
-        """The input is at its end.
-
-        Raises:
-            ModelGarbled: what came is not an answer of this API.
-        """
-        deltas: list[Delta] = []
-        body, events = self._answer.close()
-        if body is not None:
-            self._read_body(body, deltas)
-        for data in events:
-            self._read_event(data, deltas, may_be_torn=True)
-        if self._answer.began and not self._understood:
-            raise ModelGarbled("the endpoint's answer is neither a message nor a stream of one")
-        self.finish(deltas)
-        return deltas
+        self.draft = Draft(names)
+        self._blocks: dict[int, _Block] = {}
 
     @property
     def reply(self) -> Reply:
         """All that was said so far."""
-        parts, rest = gather([block.part() for block in self._blocks if not block.is_nothing])
-        extras = dict(self._extras)
-        if rest:
-            extras[BLOCKS] = rest
-        if more := {name: value for name, value in self._usage.items() if name not in _USAGE and value}:
-            extras["usage"] = dict(more)
-        if self._refusal:
-            parts = (*parts, RefusalPart(self._refusal))
-        return Reply(parts, self._finish_reason, read_usage(self._usage), self._model, self._id, extras)
+        return self.draft.reply(read_usage(self.draft.usage), BLOCKS, "usage", _USAGE)
 
-    def read_blocks(self, content: Source, deltas: list[Delta]) -> None:
+    def read_blocks(self, content: Source) -> None:
         """Take blocks that are whole, as the JSON text of a list of them, or of a text."""
         said = text_of(content)
         blocks = [msgspec.Raw(dumps({"type": "text", "text": said}).encode())] if said else items_of(content)
         for number, block in enumerate(blocks, 1):
-            cut = number == len(blocks) and self._finish_reason in CUT_SHORT
-            self._begin(None, block, deltas, cut=cut)
+            self._begin(None, block, cut=number == len(blocks) and self.draft.finish_reason in CUT_SHORT)
 
-    def finish(self, deltas: list[Delta]) -> None:
-        """Nothing more will come: tell the calls that were not told."""
-        cut_short = self._finish_reason in CUT_SHORT
-        for block in self._calls:
-            if block.said is None:
-                block.said = block.settle(broke_off=cut_short or not self.ended)
-                deltas.append(CallSaid(block.number, block.said))
+    def finish(self) -> None:
+        """Nothing more will come."""
+        self.draft.say_calls(broke_off=not self.draft.ended or self.draft.finish_reason in CUT_SHORT)
 
-    def _read_body(self, body: bytes, deltas: list[Delta]) -> None:
-        fields = fields_of(body)
-        kind = text_of(fields.get("type"))
-        if kind == "error" or ("error" in fields and "content" not in fields):
+    def read_body(self, body: bytes) -> None:
+        """Take a whole answer."""
+        fields = read_as(decode_fields, body)
+        if text_of(fields.get("type")) == "error" or ("error" in fields and "content" not in fields):
             raise _error(value_of(fields.get("error")))
-        if "content" not in fields:
-            return
-        self._understood = self.ended = True
-        self._read_head(fields, deltas)
-        self.finish(deltas)
+        if "content" in fields:
+            self.draft.understood = self.draft.ended = True
+            self._read_head(fields)
 
-    def _read_event(self, data: bytes, deltas: list[Delta], *, may_be_torn: bool = False) -> None:
-        event = _event_of(data, may_be_torn=may_be_torn)
-        if event is None:
-            return
-        self._understood = True
+    def read_event(self, data: bytes) -> None:
+        """Take an event."""
+        try:
+            piece = _decode_piece(data)
+        except NOT_DECODED:
+            piece = None
+        if piece is not None and (block := self._blocks.get(piece.index)) is not None:
+            self._grow(block, piece.delta.text)
+        else:
+            self._read_event(read_as(_decode_event, data))
+
+    def _read_event(self, event: _Event) -> None:
+        self.draft.understood = True
         match event.type:
-            case "content_block_delta":
-                if isinstance(event.delta, dict):
-                    self._grow(event.index, event.delta, deltas)
+            case "content_block_delta" if isinstance(event.delta, dict):
+                self._read_delta(event.index, event.delta)
             case "content_block_start" if event.content_block:
-                self._begin(event.index, event.content_block, deltas)
+                self._begin(event.index, event.content_block)
             case "content_block_stop":
-                self._end(event.index, deltas)
+                self._end(self._block_at(event.index))
             case "message_start" if event.message:
-                self._read_head(fields_of(event.message), deltas)
+                self._read_head(fields_of(event.message))
             case "message_delta":
-                self._take_usage(event.usage)
+                self.draft.count(event.usage)
                 if isinstance(event.delta, dict):
-                    self._take_outcome(event.delta, deltas)
-                if self._finish_reason:
-                    self.ended = True
-                    self.finish(deltas)
+                    self._take_outcome(event.delta)
+                if self.draft.finish_reason:
+                    self.draft.ended = True
+                    self.finish()
             case "message_stop":
-                self.ended = True
-                self.finish(deltas)
+                self.draft.ended = True
+                self.finish()
             case _:  # a ping, or what later versions add
                 if event.error:
                     raise _error(event.error)
 
-    def _read_head(self, fields: Fields, deltas: list[Delta]) -> None:
+    def _read_head(self, fields: Fields) -> None:
         """Take the message around the blocks, and those that it holds."""
         content = fields.pop("content", None)
         values = {name: value_of(raw) for name, raw in fields.items()}
-        self._id = as_text(values.get("id"))
-        self._model = as_text(values.get("model"))
-        self._take_usage(values.get("usage"))
-        self._finish_reason = as_text(values.get("stop_reason"))
+        self.draft.learn(values.get("id"), values.get("model"))
+        self.draft.count(values.get("usage"))
+        self.draft.finish_reason = as_text(values.get("stop_reason"))
         if content is not None:
-            self.read_blocks(content, deltas)
-        self._take_outcome(values, deltas)
+            self.read_blocks(content)
+        self._take_outcome(values)
 
-    def _take_outcome(self, values: JsonObject, deltas: list[Delta]) -> None:
+    def _take_outcome(self, values: JsonObject) -> None:
         """Take what is said of a message as a whole."""
-        self._finish_reason = as_text(values.get("stop_reason")) or self._finish_reason
+        self.draft.finish_reason = as_text(values.get("stop_reason")) or self.draft.finish_reason
         details = values.get("stop_details")
         if isinstance(details, dict):
-            if words := as_text(details.get("explanation")):
-                self._refusal += words
-                deltas.append(TextDelta(words, refusal=True))
+            self.draft.refuse(as_text(details.get("explanation")))
             rest: JsonObject = {n: value for n, value in details.items() if n != "explanation" and value is not None}
             if rest.keys() - {"type"}:
-                self._extras["stop_details"] = rest
-        self._extras |= {name: value for name, value in values.items() if name not in _HEAD and value is not None}
+                self.draft.extras["stop_details"] = rest
+        self.draft.extras |= {name: value for name, value in values.items() if name not in _HEAD and value is not None}
 
-    def _take_usage(self, usage: Json) -> None:
-        """The counts of later events are totals, and leave out what did not change."""
-        if isinstance(usage, dict):
-            self._usage |= {name: value for name, value in usage.items() if value is not None}
+    # Blocks.
 
-    def _begin(self, index: Json, source: Source, deltas: list[Delta], *, cut: bool = False) -> None:
+    def _block_at(self, index: Json) -> _Block | None:
+        return self._blocks.get(index) if isinstance(index, int) else None
+
+    def _begin(self, index: Json, source: Source, *, cut: bool = False) -> _Block:
         """A block begins; outside of a stream it is whole by that.
 
         Args:
             cut: the answer ended at its limit, maybe inside this block, which the JSON around it hides.
         """
         fields = fields_of(source)
-        block = _Block(text_of(fields.pop("type", None)))
-        self._blocks.append(block)
-        if isinstance(index, int):
-            self._by_index[index] = block
-        match block.kind:
-            case "text" | "thinking":
-                self._say(block, text_of(fields.pop(block.kind, None)), deltas)
-                if block.kind == "thinking":
-                    self._sign(block, text_of(fields.pop("signature", None)), deltas)
+        kind = text_of(fields.pop("type", None))
+        block: _Block
+        match kind:
+            case "text":
+                block = self.draft.begin_text(TextPart)
+                self.draft.say(block, text_of(fields.pop("text", None)))
+            case "thinking":
+                block = self.draft.begin_text(ReasoningPart)
+                self.draft.say(block, text_of(fields.pop("thinking", None)))
+                self.draft.sign(block, text_of(fields.pop("signature", None)), ANTHROPIC)
             case "redacted_thinking":
-                self._sign(block, text_of(fields.pop("data", None)), deltas)
+                block = self.draft.begin_text(ReasoningPart, redacted=True)
+                self.draft.sign(block, text_of(fields.pop("data", None)), ANTHROPIC)
             case "tool_use":
                 source_text = source_of(fields.pop("input", None))
                 if index is not None and source_text.strip() in ("{}", "null"):
                     source_text = ""  # in a stream it comes in pieces
                 elif cut:
                     source_text = source_text.rstrip()[:-1]
-                self._begin_call(block, fields, source_text, deltas)
-            case _:  # a block of one of Anthropic's own tools
-                pass
-        block.rest = {name: value for name, raw in fields.items() if (value := value_of(raw)) is not None}
+                block = self.draft.begin_call(_Call, text_of(fields.pop("id", None)))
+                block.pieces += [source_text] if source_text else []
+                self.draft.name_call(block, text_of(fields.pop("name", None)), source_text)
+            case _:
+                block = _OwnBlock(kind)
+                self.draft.parts.append(block)
+        block.fields |= {name: value for name, raw in fields.items() if (value := value_of(raw)) is not None}
+        if isinstance(index, int):
+            self._blocks[index] = block
+        return block
 
-    def _begin_call(self, block: _Block, fields: Fields, source: str, deltas: list[Delta]) -> None:
-        name = text_of(fields.pop("name", None))
-        block.number = len(self._calls)
-        block.name = self._names.back(name)
-        block.id = unique_id(text_of(fields.pop("id", None)), block.number, self._ids)
-        self._ids.add(block.id)
-        block.pieces = [source] if source else []
-        self._calls.append(block)
-        deltas.append(CallDelta(block.number, block.name, source, block.id))
+    def _grow(self, block: _Block, piece: str) -> None:
+        if isinstance(block, OpenText):
+            self.draft.say(block, piece)
+        elif not piece:
+            pass
+        elif isinstance(block, _Call):
+            self.draft.argue(block, piece)
+        else:
+            block.pieces.append(piece)
 
-    def _grow(self, index: Json, delta: JsonObject, deltas: list[Delta]) -> None:
-        block = self._by_index.get(index) if isinstance(index, int) else None
+    def _read_delta(self, index: Json, delta: JsonObject) -> None:
+        """A piece of another kind, or of a block that was never begun, which is borne where its kind is plain."""
         kind = as_text(delta.get("type"))
         field, begins = _PIECES.get(kind, ("", ""))
+        block = self._block_at(index)
         if block is None:
             if not begins:
                 raise ModelGarbled("the endpoint's stream goes on with a block that it never began")
-            self._begin(index, dumps({"type": begins}).encode(), deltas)
-            block = self._blocks[-1]
+            block = self._begin(index, dumps({"type": begins}).encode())
         if field:
-            self._say(block, as_text(delta.get(field)), deltas)
-        elif kind == "signature_delta":
-            self._sign(block, as_text(delta.get("signature")), deltas)
+            self._grow(block, as_text(delta.get(field)))
+        elif kind == "signature_delta" and isinstance(block, OpenText):
+            self.draft.sign(block, as_text(delta.get("signature")), ANTHROPIC)
         elif kind == "citations_delta":
-            said = block.rest.setdefault("citations", [])
+            said = block.fields.setdefault("citations", [])
             if isinstance(said, list):
                 said.append(delta.get("citation"))
         else:  # of a block that is newer than this: texts grow, of anything else the last counts
             for name, value in delta.items():
-                known = block.rest.get(name)
-                together = isinstance(known, str) and isinstance(value, str) and name != "type"
+                known = block.fields.get(name)
+                together = isinstance(known, str) and isinstance(value, str)
                 if name != "type":
-                    block.rest[name] = f"{known}{value}" if together else value
+                    block.fields[name] = f"{known}{value}" if together else value
 
-    def _say(self, block: _Block, piece: str, deltas: list[Delta]) -> None:
-        if not piece:
-            return
-        block.pieces.append(piece)
-        match block.kind:
-            case "text":
-                deltas.append(TextDelta(piece))
-            case "thinking":
-                deltas.append(ReasoningDelta(piece))
-            case "tool_use":
-                deltas.append(CallDelta(block.number, arguments=piece))
-            case _:
-                pass
-
-    def _sign(self, block: _Block, signature: str, deltas: list[Delta]) -> None:
-        if signature:
-            block.signature += signature
-            deltas.append(ReasoningDelta("", signature, block.kind == "redacted_thinking", ANTHROPIC))
-
-    def _end(self, index: Json, deltas: list[Delta]) -> None:
-        block = self._by_index.get(index) if isinstance(index, int) else None
-        if block is not None and block.number >= 0 and block.said is None and any(map(str.strip, block.pieces)):
-            block.said = block.settle(broke_off=False)
-            deltas.append(CallSaid(block.number, block.said))
+    def _end(self, block: _Block | None) -> None:
+        if isinstance(block, _Call) and block.said is None and any(map(str.strip, block.pieces)):
+            self.draft.say_call(block, block.settle(broke_off=False))
 
 
 def read_usage(usage: JsonObject) -> Usage:
@@ -381,21 +324,6 @@ def read_usage(usage: JsonObject) -> Usage:
         cached,
         count(details.get("thinking_tokens")) if isinstance(details, dict) else 0,
     )
-
-
-def _event_of(data: bytes, *, may_be_torn: bool) -> _Event | None:
-    """The event; None for one that may have broken off and has."""
-    try:
-        return _decode_event(data)
-    except NOT_DECODED:
-        try:
-            return _decode_event(mended(data))
-        except NOT_DECODED:
-            raise ModelGarbled("an event of the endpoint's stream is none of this API") from None
-        except ModelGarbled:
-            if may_be_torn:
-                return None
-            raise
 
 
 def _error(error: Json) -> ModelError:

@@ -18,7 +18,7 @@ from ..core.interfaces import NamedTool, Request, ToolChoice
 from ..core.json import Json, JsonObject, kind_of
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.tool import Tool
-from .anthropic_messages_decoder import MessagesDecoder
+from .anthropic_messages_decoder import MessagesAnswer
 from .data_url import base64_bytes, media_of_url
 from .openai_fields import as_, declared, known_tool, maybe, read_body, temperature
 from .signatures import claimed
@@ -155,14 +155,14 @@ def _reply(content: Json, place: str) -> Reply:
     """A reply that the client hands back: read like one that an endpoint gives."""
     for number, block in enumerate(content if isinstance(content, list) else []):
         as_(dict, block, f"{place}[{number}]")
-    decoder = MessagesDecoder()
+    answer = MessagesAnswer()
     try:
-        decoder.read_blocks(msgspec.json.encode(content), [])
+        answer.read_blocks(msgspec.json.encode(content))
     except ModelGarbled:
         raise UsageError(f"{place}: text or blocks were expected") from None
-    decoder.ended = True
-    decoder.finish([])
-    return claimed(decoder.reply)
+    answer.draft.ended = True
+    answer.finish()
+    return claimed(answer.reply)
 
 
 def _said(content: str | list[Json], names: dict[str, str], place: str) -> list[Message]:

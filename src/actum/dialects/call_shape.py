@@ -47,9 +47,13 @@ THOUGHT_KEYS = ("thought", "thoughts", "thinking", "reasoning", "rationale", "�
 TEXT_KEYS = ("answer", "final_answer", "response", "reply", "text", "content", "message", "output", "回答", "答案")
 ID_KEYS = ("id", "call_id", "tool_call_id")
 SILENT_KEYS = (*ID_KEYS, "type", "index", "role", "description")
+DIRECTLY = ("directly_answer", "directly-answer")
+"""The tool by which Command R says that it uses none; never a call, unless there is a tool of that name."""
+
 NO_TOOL = (
     *("none", "null", "no_tool", "final answer", "final_answer", "answer", "finish", "respond"),
     *("无", "回答", "最终答案"),
+    *DIRECTLY,
 )
 """Names by which a model says that it answers and uses no tool."""
 
@@ -177,7 +181,7 @@ class Frame:
             if found is not None:
                 return found[0], (*found[1], *repairs)
         for key, name, repairs in named:
-            if _says_no_tool(name) and not self.tagged:
+            if name in DIRECTLY or (_says_no_tool(name) and not self.tagged):
                 return None
             fitting = arguments_key in NAME_KEYS[key] or (self.tagged and (arguments_key in ("", *ARGUMENT_KEYS)))
             if self.trusted and fitting and NAME.fullmatch(name):
@@ -209,6 +213,12 @@ class Frame:
                 del self._fields[key]
                 return value
         return ""
+
+    @property
+    def says_nothing(self) -> bool:
+        """It stands where calls do, and is the mark-up of an answer that stands elsewhere."""
+        fields = [Field(self._fields[key]) for key in NAME_KEYS if key in self._fields and self.tagged]
+        return any(field.value in DIRECTLY for field in fields if isinstance(field.value, str))
 
     @property
     def call_id(self) -> str:

@@ -10,7 +10,15 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from .base import ApiDialect, TextDialect
 
-ApiName = Literal["anthropic_messages", "gemini_content", "openai_chat", "openai_functions", "openai_responses"]
+ApiName = Literal[
+    "anthropic_messages",
+    "gemini_content",
+    "ollama_generate",
+    "openai_chat",
+    "openai_completions",
+    "openai_functions",
+    "openai_responses",
+]
 TextName = Literal[
     "prompt_json",
     "react",
@@ -39,12 +47,22 @@ TextName = Literal[
     "seed_oss",
     "olmo3",
     "lfm2",
+    "apertus",
+    "command_r_plus",
+    "ernie4_5",
+    "functionary_v2",
+    "functionary_v3_2",
+    "functiongemma",
+    "gemma4",
+    "hunyuan",
 ]
 
 _PLACES = {
     "anthropic_messages": "anthropic_messages:ANTHROPIC_MESSAGES",
     "gemini_content": "gemini_content:GEMINI_CONTENT",
+    "ollama_generate": "ollama_generate:OLLAMA_GENERATE",
     "openai_chat": "openai_chat:OPENAI_CHAT",
+    "openai_completions": "openai_completions:OPENAI_COMPLETIONS",
     "openai_functions": "openai_chat:OPENAI_FUNCTIONS",
     "openai_responses": "openai_responses:OPENAI_RESPONSES",
     "prompt_json": "prompt_json:PromptJson",
@@ -74,10 +92,30 @@ _PLACES = {
     "seed_oss": "tagged_formats:seed_oss",
     "olmo3": "tagged_formats:olmo3",
     "lfm2": "tagged_formats:lfm2",
+    "apertus": "tagged_formats:apertus",
+    "command_r_plus": "tagged_formats:command_r_plus",
+    "ernie4_5": "tagged_formats:ernie4_5",
+    "functionary_v2": "tagged_formats:functionary_v2",
+    "functionary_v3_2": "tagged_formats:functionary_v3_2",
+    "functiongemma": "tagged_formats:functiongemma",
+    "gemma4": "tagged_formats:gemma4",
+    "hunyuan": "tagged_formats:hunyuan",
 }
 """Module and attribute: a dialect as it is, or the class of one that takes options."""
 
+_CARRIERS = {"ollama_generate", "openai_completions"}
+"""APIs that say no calls by themselves: they carry the text of a dialect that does."""
+
 _TEMPLATES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("", ("]<]minimax[>[",)),  # MiniMax-M3: its values are tags in tags
+    ("gemma4", ("<|tool_call>", "<tool_call|>")),
+    ("functiongemma", ("<start_function_call>",)),
+    ("apertus", ("<|tools_prefix|>",)),
+    ("functionary_v3_2", (">>>${recipient}",)),
+    ("functionary_v2", ("<|recipient|>", "<|from|>")),
+    ("command_r", ("<|START_ACTION|>",)),
+    ("command_r_plus", ("Action:", "tool_name")),
+    ("hunyuan", ("<tool_calls>", "<|extra_0|>")),
     ("harmony", ("<|channel|>", "<|message|>")),
     ("qwen3_coder", ("<function=", "<parameter=", "<tool_call>")),
     ("seed_oss", ("<seed:tool_call>",)),
@@ -86,10 +124,12 @@ _TEMPLATES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("deepseek_v3_2", ("｜DSML｜",)),
     ("nemotron", ("<TOOLCALL>",)),
     ("lfm2", ("<|tool_call_start|>",)),
+    ("lfm2", ("<|tool_list_start|>",)),
+    ("lfm2", ("<|im_start|>", "List of tools: [")),
     ("internlm", ("<|action_start|>", "<|plugin|>")),
-    ("command_r", ("<|START_ACTION|>",)),
     ("phi4_mini", ("<|tool_call|>", "<|/tool_call|>")),
     ("phi4_mini", ("<|tool|>", "<|/tool|>")),
+    ("phi4_mini", ("functools[",)),
     ("granite", ("<|start_of_role|>", "<|tool_call|>")),
     ("jamba", ("<tool_calls>", "</tool_calls>")),
     ("olmo3", ("<function_calls>", "</function_calls>")),
@@ -104,6 +144,9 @@ _TEMPLATES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("functionary", ("<function=", "</function>")),
     ("llama_pythonic", ("<|python_start|>",)),
     ("llama_pythonic", ("<|eot|>", "<|header_start|>")),
+    ("llama_pythonic", ("func_name1(params_name1=",)),
+    ("granite", ("<function_call>",)),
+    ("xlam", ("single JSON array", "tool_call_name")),
     ("llama3_json", ("<|python_tag|>",)),
     ("llama3_json", ("<|eot_id|>", '"parameters"')),
 )
@@ -111,33 +154,47 @@ _TEMPLATES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 _MODELS: dict[str, tuple[str, ...]] = {
     "harmony": ("gpt-oss", "gpt_oss"),
-    "hermes": ("hermes", "qwen", "qwq", "granite-4", "xlam-2"),
-    "qwen3_coder": ("qwen3-coder", "qwen3coder", "qwen3_coder", "qwen3.5", "qwen3.6"),
+    "hermes": ("hermes", "qwen", "qwq", "granite-4", "longcat", "mimo-vl", "reka-edge", "bielik"),
+    "qwen3_coder": (
+        *("qwen3-coder", "qwen3coder", "qwen3_coder", "qwen3.5", "qwen3.6"),
+        *("nemotron-3", "step-3.5", "step-3.7", "step3.5", "step3p5"),
+    ),
     "llama3_json": ("llama-3", "llama3", "llama_3"),
-    "llama_pythonic": ("llama-4", "llama4", "llama-3.2-1b", "llama-3.2-3b", "toolace"),
+    "llama_pythonic": ("llama-4", "llama4", "llama-3.2-1b", "llama-3.2-3b", "toolace", "gemma-3", "gemma3"),
     "mistral": ("mistral", "mixtral", "ministral"),
     "mistral_v11": (
         *("mistral-small-3.2", "mistral-small-2506", "mistral-small-4", "magistral", "devstral", "ministral-3"),
         *("mistral-large-3", "mistral-large-2512", "mistral-medium"),
     ),
-    "deepseek_v3": ("deepseek-v3", "deepseek-r1", "deepseek-chat-v3"),
+    "deepseek_v3": ("deepseek-v3", "deepseek-r1", "deepseek-chat-v3", "deepseek_r1", "deepseek_v3"),
     "deepseek_v3_1": ("deepseek-v3.1", "deepseek-v3_1"),
-    "glm4_5": ("glm-4.5", "glm-4.6", "glm-4.7", "glm4.5", "glm4_5", "glm-4p5"),
+    "glm4_5": (
+        *("glm-4.5", "glm-4.6", "glm-4.7", "glm4.5", "glm4_5", "glm-4p5"),
+        *("laguna", "ling-3.0", "spark2.5"),
+    ),
     "kimi_k2": ("kimi-k2", "kimi_k2"),
-    "granite": ("granite-3",),
-    "phi4_mini": ("phi-4-mini", "phi4-mini"),
-    "jamba": ("jamba", "hunyuan-a13b"),
+    "granite": ("granite-3", "granite-20b-functioncalling"),
+    "phi4_mini": ("phi-4-mini", "phi4-mini", "firefunction", "llama-3-firefunction"),
+    "jamba": ("jamba", "minimax-m1", "apriel"),
     "nemotron": ("nvidia-nemotron-nano", "nemotron-nano", "llama-3_3-nemotron-super-49b-v1_5"),
-    "xlam": ("xlam-1b", "xlam-7b", "xlam-8x"),
+    "xlam": ("xlam", "llama-xlam"),
     "internlm": ("internlm2", "internlm3"),
     "command_r": ("command-r7b", "c4ai-command-r7b", "command-a", "c4ai-command-a"),
+    "command_r_plus": ("command-r", "c4ai-command-r"),
     "functionary": ("functionary",),
+    "functionary_v2": ("functionary-small-v2", "functionary-medium-v2"),
+    "functionary_v3_2": ("functionary-small-v3.2", "functionary-medium-v3.2"),
     "minimax_m2": ("minimax-m2",),
     "deepseek_v3_2": ("deepseek-v3.2", "deepseek-v4"),
     "step3": ("step3", "step-3"),
-    "seed_oss": ("seed-oss",),
+    "seed_oss": ("seed-oss", "seed_oss"),
     "olmo3": ("olmo-3",),
     "lfm2": ("lfm2",),
+    "apertus": ("apertus",),
+    "ernie4_5": ("ernie-4.5", "ernie4.5", "ernie-4_5", "ernie4_5"),
+    "functiongemma": ("functiongemma",),
+    "gemma4": ("gemma-4", "gemma4"),
+    "hunyuan": ("hunyuan-a13b", "hunyuan_a13b"),
 }
 """Pieces of the names of models that write so. The one that stands first counts, of two the longer: a model that was
 made of another is called by its own name first."""
@@ -197,12 +254,17 @@ def for_model(name_or_template: str) -> str | None:
     """
     if any(sign in name_or_template for sign in _TEMPLATE_SIGNS):
         told = (name for name, pieces in _TEMPLATES if all(piece in name_or_template for piece in pieces))
-        return next(told, None)
+        return next(told, None) or None
     model = name_or_template.lower().rsplit("/", 1)[-1]
     pieces = [(model.find(piece), -len(piece), name) for name, known in _MODELS.items() for piece in known]
     return min([found for found in pieces if found[0] >= 0], default=(0, 0, None))[2]
 
 
+def models_of(name: str) -> tuple[str, ...]:
+    """Pieces of the names of the models that write so, as `for_model` looks for them; none for APIs and prompts."""
+    return _MODELS.get(name, ())
+
+
 def names() -> tuple[str, ...]:
-    """The names of all dialects, sorted."""
-    return tuple(sorted(_PLACES))
+    """The names of all dialects that say calls, sorted."""
+    return tuple(sorted(_PLACES.keys() - _CARRIERS))

@@ -21,13 +21,14 @@ from itertools import takewhile
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ActumError, ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import JsonProblem
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
+from .answer_reader import AnswerReader, read_whole
 from .error_answer import ErrorAnswer, error_answer, gemini_error
-from .gemini_content_decoder import ContentDecoder, retry_delay
+from .gemini_content_decoder import ContentAnswer, retry_delay
 from .gemini_content_encoder import ContentEncoder, encode_reply
 from .gemini_content_messages import ContentWriter
 from .gemini_content_request import decode_request
@@ -84,16 +85,11 @@ class GeminiContent(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        if not wire.strip():
-            raise ModelGarbled("the endpoint's answer is empty")
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> ContentDecoder:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> AnswerReader:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return ContentDecoder(names_of(tools, self.name_pattern))
+        return AnswerReader(ContentAnswer(names_of(tools, self.name_pattern)))
 
     def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
         """The error that an answer with a failing HTTP status means. This API says in the body when to come back."""

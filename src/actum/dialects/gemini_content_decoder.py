@@ -1,5 +1,5 @@
-"""Reads an answer of the Gemini API: whole, as an event stream, or as the JSON array that its stream is without
-`alt=sse`; in any cut, in linear time. Pure.
+"""Reads an answer of the Gemini API: a whole one, the events of a stream, or the JSON array that its stream is without
+`alt=sse`. Pure.
 
 Text goes on over the pieces of a stream; a piece with a signature is a part of its own, since it must go back as it
 came. A call comes whole, often without an id, which is then made. What has no noun of ours (code that Gemini ran, the
@@ -14,20 +14,31 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Collection
+from typing import Literal
 
 import msgspec
+from msgspec import Struct
 
 from ..core.call import MediaPart, TextPart, ToolCall
-from ..core.errors import ModelError, ModelGarbled
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from ..core.errors import ModelError
 from ..core.json import Json, JsonObject, dumps
-from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, Usage
-from .answer_reader import AnswerReader
-from .block_extras import gather
-from .call_wire import read_arguments, unique_id
+from ..core.message import ReasoningPart, Reply, Usage
+from .draft import INSIDE_ARGUMENTS, Draft, OpenCall, OpenWhole
 from .gemini_partial_args import PartialArgs
 from .openai_chat_error import error_of
-from .raw_json import Fields, as_text, fields_of, items_of, source_of, text_of, value_of
+from .raw_json import (
+    NOT_DECODED,
+    Fields,
+    as_text,
+    decode_fields,
+    fields_of,
+    items_of,
+    read_as,
+    source_of,
+    text_of,
+    value_of,
+)
 from .signatures import GEMINI
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
@@ -54,262 +65,197 @@ _USAGE = frozenset(
 _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 
 
-class _Text:
-    """A run of text or of thought, as it grows."""
-
-    __slots__ = ("kind", "pieces", "rest", "signature")
-
-    def __init__(self, kind: type[TextPart | ReasoningPart]) -> None:
-        self.kind = kind
-        self.pieces: list[str] = []
-        self.signature = ""
-        self.rest: JsonObject = {}
-
-    def part(self) -> tuple[ReplyPart, JsonObject]:
-        text = "".join(self.pieces)
-        by = GEMINI if self.signature else ""
-        return TextPart(text) if self.kind is TextPart else ReasoningPart(text, self.signature, by=by), self.rest
+class _PartialArgument(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
+    json_path: str
+    string_value: str
+    will_continue: bool = False
 
 
-class _Whole:
-    """A part that came at once; None and the whole of it where there is no noun."""
-
-    __slots__ = ("_part",)
-
-    def __init__(self, part: ReplyPart | None, rest: JsonObject) -> None:
-        self._part = (part, rest)
-
-    def part(self) -> tuple[ReplyPart | None, JsonObject]:
-        return self._part
+class _CallPiece(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
+    partial_args: tuple[_PartialArgument]
+    will_continue: Literal[True]
 
 
-class _Call:
-    """A call, as it grows.
+class _PlainPart(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
+    text: str = ""
+    thought: bool = False
+    function_call: _CallPiece | None = None
 
-    Attributes:
-        said: it, once it is whole.
-        partial: its arguments so far, where they come in pieces.
-    """
 
-    __slots__ = ("id", "name", "number", "partial", "rest", "said", "signature")
+class _PlainContent(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
+    parts: tuple[_PlainPart]
+    role: str = ""
 
-    def __init__(self, number: int, id_: str, name: str, signature: str) -> None:
-        self.number = number
-        self.id = id_
-        self.name = name
-        self.signature = signature
+
+class _PlainCandidate(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
+    content: _PlainContent
+    index: Literal[0] = 0
+
+
+class _PlainChunk(Struct, gc=False, forbid_unknown_fields=True, rename="camel"):
+    """By far the most common event: more of a text, or of the arguments of a call. All others are read as `Fields`."""
+
+    candidates: tuple[_PlainCandidate]
+    usage_metadata: dict[str, int | str | list[Json]] = {}
+    model_version: str = ""
+    response_id: str = ""
+
+
+_decode_plain = msgspec.json.Decoder(_PlainChunk).decode
+
+
+class _Call(OpenCall):
+    """A call; `partial` are its arguments so far, where they come in pieces with their places."""
+
+    __slots__ = ("partial",)
+
+    def __init__(self, index: int, id: str, wire_id: str) -> None:
+        super().__init__(index, id, wire_id)
         self.partial = PartialArgs()
-        self.said: ToolCall | None = None
-        self.rest: JsonObject = {}
 
-    def settle(self, raw: str) -> ToolCall:
-        arguments, repairs, complete = read_arguments(raw)
-        return ToolCall(self.id, self.name, arguments, raw, complete, repairs, self.signature)
-
-    def broken_off(self) -> ToolCall:
-        note = ("the answer broke off inside the arguments",)
-        return ToolCall(self.id, self.name, self.partial.whole(), "", False, note, self.signature)
-
-    def part(self) -> tuple[ReplyPart, JsonObject]:
-        return self.said or self.broken_off(), self.rest
+    def settle(self, *, broke_off: bool) -> ToolCall:
+        """The call out of all that came of it."""
+        if not broke_off:
+            return super().settle(broke_off=False)
+        return ToolCall(self.id, self.name, self.partial.whole(), "", False, (INSIDE_ARGUMENTS,), self.signature)
 
 
-class ContentDecoder:
-    """Reads one answer; see `base.ApiDecoder`. The first candidate counts, others are passed over.
+class ContentAnswer:
+    """One answer; see `Answer`. The first candidate counts, others are passed over.
 
     Args:
         names: how tools are called on the wire.
     """
 
+    KIND = "generated content"
+
     def __init__(self, names: ToolNames = ANY_NAMES) -> None:
-        self.ended = False
-        self._names = names
-        self._answer = AnswerReader()
-        self._understood = False
-        self._open: list[_Text | _Whole | _Call] = []
-        self._calls: list[_Call] = []
+        self.draft = Draft(names)
         self._growing: _Call | None = None
-        self._ids: set[str] = set()
-        self._finish_reason = ""
-        self._refusal = ""
-        self._usage: JsonObject = {}
-        self._model = ""
-        self._id = ""
-        self._extras: JsonObject = {}
-
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece.
-
-        Raises:
-            ModelError: the stream tells of an error.
-            ModelGarbled: an event that is not of this API.
-        """
-        deltas: list[Delta] = []
-        for data in self._answer.feed(chunk):
-            self._read_chunk(data, deltas)
-        return deltas
-
-    def close(self) -> list[Delta]:
-        """The input is at its end.
-
-        Raises:
-            ModelGarbled: what came is not an answer of this API.
-        """
-        deltas: list[Delta] = []
-        body, events = self._answer.close()
-        if body is not None:
-            for chunk in items_of(body) if body.startswith(b"[") else [body]:
-                self._read_chunk(bytes(chunk), deltas)
-            self.ended = self.ended or (self._understood and not body.startswith(b"["))
-        for data in events:
-            self._read_chunk(data, deltas, may_be_torn=True)
-        if self._answer.began and not self._understood:
-            raise ModelGarbled("the endpoint's answer is neither generated content nor a stream of it")
-        self.finish(deltas)
-        return deltas
 
     @property
     def reply(self) -> Reply:
         """All that was said so far."""
-        parts, rest = gather([opened.part() for opened in self._open])
-        extras = dict(self._extras)
-        if rest:
-            extras[PARTS] = rest
-        if more := {name: value for name, value in self._usage.items() if name not in _USAGE and value}:
-            extras["usageMetadata"] = dict(more)
-        if self._refusal:
-            parts = (*parts, RefusalPart(self._refusal))
-        return Reply(parts, self._finish_reason, read_usage(self._usage), self._model, self._id, extras)
+        return self.draft.reply(read_usage(self.draft.usage), PARTS, "usageMetadata", _USAGE)
 
-    def read_parts(self, parts: list[msgspec.Raw], deltas: list[Delta]) -> None:
+    def read_event(self, data: bytes) -> None:
+        """Take an event."""
+        if not (self.draft.id and self.draft.model and self._read_plain(data)):
+            self._read_chunk(read_as(decode_fields, data))
+
+    def read_body(self, body: bytes) -> None:
+        """Take a whole answer, or the array of its pieces."""
+        is_stream = body.startswith(b"[")
+        for chunk in items_of(body) if is_stream else [body]:
+            self._read_chunk(read_as(decode_fields, chunk))
+        self.draft.ended = self.draft.ended or (self.draft.understood and not is_stream)
+
+    def read_parts(self, parts: list[msgspec.Raw]) -> None:
         """Take parts in order."""
         for part in parts:
-            self._read_part(fields_of(part), deltas)
+            self._read_part(fields_of(part))
 
-    def finish(self, deltas: list[Delta]) -> None:
-        """Nothing more will come: tell the call that was not told."""
-        if self._growing is not None:
-            self._growing.said = self._growing.broken_off()
-            deltas.append(CallSaid(self._growing.number, self._growing.said))
-            self._growing = None
+    def finish(self) -> None:
+        """Nothing more will come: the call that goes on broke off."""
+        self._growing = None
+        self.draft.say_calls(broke_off=True)
 
-    def _read_chunk(self, data: bytes, deltas: list[Delta], *, may_be_torn: bool = False) -> None:
+    def _read_plain(self, data: bytes) -> bool:
+        """Take an event of the most common form; whether it is one."""
         try:
-            chunk = fields_of(data)
-        except ModelGarbled:
-            if may_be_torn:
-                return
-            raise
+            chunk = _decode_plain(data)
+        except NOT_DECODED:
+            return False
+        part = chunk.candidates[0].content.parts[0]
+        if part.function_call is not None:
+            if self._growing is None or part.text:
+                return False
+            piece = part.function_call.partial_args[0]
+            self._growing.partial.add_text(piece.json_path, piece.string_value)
+        elif part.text:
+            self.draft.say(self.draft.run_of(ReasoningPart if part.thought else TextPart), part.text)
+        self.draft.usage |= chunk.usage_metadata
+        return True
+
+    def _read_chunk(self, chunk: Fields) -> None:
         if error := value_of(chunk.get("error")):
             raise _error(error)
-        self._understood = self._understood or not _ANSWER.isdisjoint(chunk)
-        self._id = self._id or text_of(chunk.get("responseId"))
-        self._model = self._model or text_of(chunk.get("modelVersion"))
-        usage = value_of(chunk.get("usageMetadata"))
-        if isinstance(usage, dict):  # the counts of later pieces are totals
-            self._usage |= {name: value for name, value in usage.items() if value is not None}
+        self.draft.understood = self.draft.understood or not _ANSWER.isdisjoint(chunk)
+        self.draft.learn(value_of(chunk.get("responseId")), value_of(chunk.get("modelVersion")))
+        self.draft.count(value_of(chunk.get("usageMetadata")))
         for item in items_of(chunk.get("candidates")):
             candidate = fields_of(item)
             if not value_of(candidate.get("index")):
-                self._read_candidate(candidate, deltas)
+                self._read_candidate(candidate)
         feedback = value_of(chunk.get("promptFeedback"))
         if isinstance(feedback, dict):
-            self._read_feedback(feedback, deltas)
+            self._read_feedback(feedback)
 
-    def _read_candidate(self, candidate: Fields, deltas: list[Delta]) -> None:
+    def _read_candidate(self, candidate: Fields) -> None:
         content = value_of(candidate.get("content"))
         if isinstance(content, dict):
-            self.read_parts(items_of(fields_of(candidate.get("content")).get("parts")), deltas)
+            self.read_parts(items_of(fields_of(candidate.get("content")).get("parts")))
         reason, words = text_of(candidate.get("finishReason")), text_of(candidate.get("finishMessage"))
         if reason:
-            self._finish_reason, self.ended = reason, True
-        if words and reason in REFUSALS:
-            self._refuse(words, deltas)
+            self.draft.finish_reason, self.draft.ended = reason, True
+        if reason in REFUSALS:
+            self.draft.refuse(words)
         elif words:
-            self._extras["finishMessage"] = words
-        for name, raw in candidate.items():
-            if name not in _CANDIDATE and (value := value_of(raw)) is not None:
-                self._extras[name] = value
+            self.draft.extras["finishMessage"] = words
+        self.draft.extras |= _values(candidate, _CANDIDATE)
 
-    def _read_feedback(self, feedback: JsonObject, deltas: list[Delta]) -> None:
+    def _read_feedback(self, feedback: JsonObject) -> None:
         """What is said of a prompt that gets no answer."""
         reason = as_text(feedback.get("blockReason"))
         if reason:
-            self._finish_reason, self.ended = self._finish_reason or reason, True
-            self._refuse(as_text(feedback.get("blockReasonMessage")) or f"The prompt was blocked: {reason}.", deltas)
+            self.draft.finish_reason, self.draft.ended = self.draft.finish_reason or reason, True
+            self.draft.refuse(as_text(feedback.get("blockReasonMessage")) or f"The prompt was blocked: {reason}.")
         if feedback.get("safetyRatings"):
-            self._extras["promptFeedback"] = feedback
+            self.draft.extras["promptFeedback"] = feedback
 
-    def _refuse(self, words: str, deltas: list[Delta]) -> None:
-        self._refusal += words
-        deltas.append(TextDelta(words, refusal=True))
-
-    def _read_part(self, part: Fields, deltas: list[Delta]) -> None:
+    def _read_part(self, part: Fields) -> None:
         signature = text_of(part.get("thoughtSignature"))
         if "functionCall" in part:
             rest = _values(part, {"functionCall", "thoughtSignature"})
-            self._read_call(fields_of(part["functionCall"]), signature, rest, deltas)
+            self._read_call(fields_of(part["functionCall"]), signature, rest)
         elif "text" in part and (text_of(part["text"]) or value_of(part.get("thought"))):
-            self._read_text(part, signature, deltas)
+            self._read_text(part, signature)
         elif set(part) <= {"text", "thought"}:
             return
         elif media := _media(part):
-            self._open.append(_Whole(media, _values(part, {"inlineData", "fileData"})))
+            self.draft.parts.append(OpenWhole(media, _values(part, {"inlineData", "fileData"})))
         else:
-            self._open.append(_Whole(None, _values(part, ())))
+            self.draft.parts.append(OpenWhole(None, _values(part, ())))
 
-    def _read_text(self, part: Fields, signature: str, deltas: list[Delta]) -> None:
+    def _read_text(self, part: Fields, signature: str) -> None:
+        """More of a text; one with a signature, or with what we have no noun for, is a part of its own."""
         is_thought, words = value_of(part.get("thought")) is True, text_of(part["text"])
-        rest = _values(part, {"text", "thought", "thoughtSignature"} if is_thought else {"text", "thought"})
         kind = ReasoningPart if is_thought else TextPart
-        last = self._open[-1] if self._open else None
-        if not isinstance(last, _Text) or last.kind is not kind or last.rest or last.signature or rest or signature:
-            if not (words or signature or rest):
-                return
-            last = _Text(kind)
-            last.rest = rest
-            last.signature = signature if is_thought else ""
-            self._open.append(last)
-        last.pieces.append(words)
-        if is_thought:
-            deltas.append(ReasoningDelta(words, signature, by=GEMINI if signature else ""))
-        elif words:
-            deltas.append(TextDelta(words))
+        rest = _values(part, {"text", "thought", "thoughtSignature"} if is_thought else {"text", "thought"})
+        if words or signature or rest:
+            opened = self.draft.begin_text(kind) if signature or rest else self.draft.run_of(kind)
+            opened.fields = rest
+            self.draft.say(opened, words)
+            self.draft.sign(opened, signature if is_thought else "", GEMINI)
 
-    def _read_call(self, call: Fields, signature: str, rest: JsonObject, deltas: list[Delta]) -> None:
-        name, pieces, goes_on = (
-            text_of(call.get("name")),
-            items_of(call.get("partialArgs")),
-            bool(value_of(call.get("willContinue"))),
-        )
-        growing = self._growing
-        if name or growing is None:
-            self.finish(deltas)
-            growing = self._begin_call(call, name, signature, rest)
-            raw = source_of(call.get("args"))
-            deltas.append(CallDelta(growing.number, growing.name, "" if goes_on or pieces else raw, growing.id))
+    def _read_call(self, said: Fields, signature: str, rest: JsonObject) -> None:
+        name, goes_on = text_of(said.get("name")), bool(value_of(said.get("willContinue")))
+        pieces = items_of(said.get("partialArgs"))
+        call = self._growing
+        if name or call is None:
+            self.finish()
+            call = self.draft.begin_call(_Call, text_of(said.get("id")))
+            call.signature, call.fields = signature, rest
             if not goes_on and not pieces:
-                growing.said = growing.settle(raw)
-                deltas.append(CallSaid(growing.number, growing.said))
-                return
-            self._growing = growing
+                call.pieces = [source_of(said.get("args"))]
+            self.draft.name_call(call, name, "".join(call.pieces))
         for piece in pieces:
-            growing.partial.take(value if isinstance(value := value_of(piece), dict) else {})
+            call.partial.take(value if isinstance(value := value_of(piece), dict) else {})
+        if not goes_on and not call.pieces:
+            self.draft.argue(call, dumps(call.partial.whole()))
         if not goes_on:
-            self._growing = None
-            raw = dumps(growing.partial.whole())
-            growing.said = growing.settle(raw)
-            deltas += [CallDelta(growing.number, arguments=raw), CallSaid(growing.number, growing.said)]
-
-    def _begin_call(self, call: Fields, name: str, signature: str, rest: JsonObject) -> _Call:
-        number = len(self._calls)
-        id_ = unique_id(text_of(call.get("id")), number, self._ids)
-        begun = _Call(number, id_, self._names.back(name), signature)
-        begun.rest = rest
-        self._ids.add(id_)
-        self._calls.append(begun)
-        self._open.append(begun)
-        return begun
+            self.draft.say_call(call, call.settle(broke_off=False))
+        self._growing = call if goes_on else None
 
 
 def read_usage(usage: JsonObject) -> Usage:
@@ -362,7 +308,7 @@ def _media(part: Fields) -> MediaPart | None:
         return None
 
 
-def _values(part: Fields, without: set[str] | tuple[()]) -> JsonObject:
+def _values(part: Fields, without: Collection[str]) -> JsonObject:
     return {name: value for name, raw in part.items() if name not in without and (value := value_of(raw)) is not None}
 
 

@@ -20,7 +20,7 @@ from ..core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from ..core.tool import Tool
-from .gemini_content_decoder import ContentDecoder, base64_any
+from .gemini_content_decoder import ContentAnswer, base64_any
 from .openai_fields import as_, camel, declared, known_tool, maybe, read_body
 from .signatures import claimed
 
@@ -202,13 +202,13 @@ def _part(value: Json, place: str) -> JsonObject:
 
 def _reply(parts: list[JsonObject], place: str) -> Reply:
     """A reply that the client hands back: read like one that an endpoint gives."""
-    decoder = ContentDecoder()
+    answer = ContentAnswer()
     try:
-        decoder.read_parts([msgspec.Raw(msgspec.json.encode(part)) for part in parts], [])
+        answer.read_parts([msgspec.Raw(msgspec.json.encode(part)) for part in parts])
     except ModelGarbled:
         raise UsageError(f"{place}.parts: parts of a reply were expected") from None
-    decoder.finish([])
-    return claimed(decoder.reply)
+    answer.finish()
+    return claimed(answer.reply)
 
 
 def _said(parts: list[JsonObject], calls: list[ToolCall], place: str) -> list[Message]:

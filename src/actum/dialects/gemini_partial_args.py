@@ -23,6 +23,7 @@ class PartialArgs:
     def __init__(self) -> None:
         self._found: dict[Steps, Json] = {}
         self._texts: dict[Steps, list[str]] = {}
+        self._by_path: dict[str, list[str]] = {}
 
     def take(self, piece: JsonObject) -> bool:
         """Take a piece; whether it could be read."""
@@ -37,6 +38,15 @@ class PartialArgs:
             value = None
         self._found.setdefault(steps, value)
         return True
+
+    def add_text(self, path: str, text: str) -> None:
+        """Take a piece that is a text."""
+        pieces = self._by_path.get(path)
+        if pieces is None:
+            self.take({"jsonPath": path, "stringValue": text})
+            self._by_path[path] = self._texts.get(_steps(path), [])
+        else:
+            pieces.append(text)
 
     def whole(self) -> JsonObject:
         """The arguments so far."""

@@ -26,7 +26,7 @@ from msgspec import Struct
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import Delta
 from ..core.interfaces import Request
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, whole_text
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
 from .marks import Head, Marks, Waiting, unlike
@@ -51,7 +51,6 @@ _CHANNEL_NEAR = re.compile(r"(analysis|commentary|final)")
 _RECIPIENT = re.compile(r"to=([^\s<]+)")
 _ROLE = re.compile(r"<\|start\|>\s*([^\s<]*)")
 _MARK = re.compile(r"<\|\w+\|>")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _LOOSE = re.compile(r"[\s}\]]+")
 
 _OPENING = Head(
@@ -138,7 +137,7 @@ class HarmonyReader:
 
     def feed(self, chunk: bytes | str) -> list[Delta]:
         """Take the next piece and return what became certain by it."""
-        self._read(_SURROGATE.sub("\ufffd", chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
+        self._read(whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
         return self._speech.take()
 
     def close(self) -> list[Delta]:

@@ -12,12 +12,11 @@ from __future__ import annotations
 import re
 
 _MARKS = re.compile("""["'“”{}\\[\\],，]""")
-_STRING_ENDS = {
-    '"': re.compile(r'["\\]'),
-    "'": re.compile(r"['\\]"),
-    "“": re.compile(r'[“”"\\]'),
-    "”": re.compile(r'[“”"\\]'),
+_IN_STRING = {
+    quote: re.compile(rf"(?:[^{ends}\\]++|\\.)*+", re.DOTALL)
+    for quote, ends in (('"', '"'), ("'", "'"), ("“", '“”"'), ("”", '“”"'))
 }
+"""What is inside of a string, by the quote that opened it: up to what closes it, or to half an escape."""
 _OPENER = {"}": "{", "]": "["}
 _BEFORE_SINGLE_QUOTE = frozenset(" \t\r\n{[,，:：(")
 """What may stand before a single quote that opens a string. After a letter it is an apostrophe."""
@@ -33,12 +32,12 @@ class JsonScan:
     2
     """
 
-    __slots__ = ("_counts", "_escaped", "_last", "_open", "_string_end")
+    __slots__ = ("_counts", "_escaped", "_last", "_open", "_string")
 
     def __init__(self) -> None:
         self._open: list[str] = []
         self._counts = {"{": 0, "[": 0}
-        self._string_end: re.Pattern[str] | None = None
+        self._string: re.Pattern[str] | None = None
         self._escaped = False
         self._last = " "
 
@@ -50,7 +49,7 @@ class JsonScan:
     @property
     def in_string(self) -> bool:
         """The text so far ends inside a string."""
-        return self._string_end is not None
+        return self._string is not None
 
     def next(self, text: str, at: int) -> tuple[int, str]:
         """The next mark outside of strings.
@@ -65,17 +64,17 @@ class JsonScan:
             own; one that closes nothing is passed over.
         """
         while at < len(text):
-            if self._string_end is not None:
-                at = self._skip_string(text, at, self._string_end)
+            if self._string is not None:
+                at = self._skip_string(text, at, self._string)
                 continue
             found = _MARKS.search(text, at)
             if found is None:
                 break
             at, char = found.start(), found[0]
-            if char in _STRING_ENDS:
+            if char in _IN_STRING:
                 before = text[at - 1] if at else self._last
                 if char != "'" or before in _BEFORE_SINGLE_QUOTE:
-                    self._string_end = _STRING_ENDS[char]
+                    self._string = _IN_STRING[char]
             elif self._take(char):
                 self._last = char
                 return at, "," if char == "，" else char
@@ -84,18 +83,20 @@ class JsonScan:
             self._last = text[-1]
         return len(text), ""
 
-    def _skip_string(self, text: str, at: int, end: re.Pattern[str]) -> int:
+    def _skip_string(self, text: str, at: int, inside: re.Pattern[str]) -> int:
         if self._escaped:
             self._escaped = False
-            return at + 1
-        found = end.search(text, at)
-        if found is None:
-            return len(text)
-        if found[0] == "\\":
+            at += 1
+        rest = inside.match(text, at)
+        assert rest is not None  # it may be empty
+        at = rest.end()
+        if at == len(text):
+            return at
+        if text[at] == "\\":
             self._escaped = True
         else:
-            self._string_end = None
-        return found.end()
+            self._string = None
+        return at + 1
 
     def _take(self, char: str) -> bool:
         """A comma, or a bracket that opens or closes something."""

@@ -159,9 +159,8 @@ class JsonValue:
             self._speech.call(structs.replace(said, id=frame.call_id))
             return
         answer = frame.answer()
-        if answer:
-            frame.used = True
-            self._speech.say(answer)
+        frame.used = bool(answer) or frame.says_nothing
+        self._speech.say(answer)
 
     def _end_call(self, frame: Frame, *repairs: str) -> None:
         assert frame.said is not None

@@ -30,6 +30,8 @@ class Marks:
         self.pattern = re.compile("|".join(map(re.escape, self.all)) or r"(?!)")
         self._beginnings = {mark[:end] for mark in self.all for end in range(1, len(mark))}
         self._longest = max(map(len, self.all), default=0)
+        firsts = "".join(sorted({mark[0] for mark in self.all}))
+        self._first = re.compile(f"[{re.escape(firsts)}]" if firsts else r"(?!)")
 
     def may_begin(self, text: str, at: int) -> bool:
         """All the text from a place on is the beginning of a mark."""
@@ -37,9 +39,9 @@ class Marks:
 
     def hold(self, text: str, at: int, end: int) -> int:
         """Where in `text[at:end]` the longest suffix begins that may become a mark; `end` where there is none."""
-        for start in range(max(at, end - self._longest + 1), end):
-            if text[start:end] in self._beginnings:
-                return start
+        for found in self._first.finditer(text, max(at, end - self._longest + 1), end):
+            if text[found.start() : end] in self._beginnings:
+                return found.start()
         return end
 
 

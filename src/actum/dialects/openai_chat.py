@@ -18,17 +18,22 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, structs
 
-from ..core.errors import ActumError, ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import JsonObject
 from ..core.message import Message, Reply, Transcript
 from ..core.tool import Tool
+from .answer_reader import AnswerReader, read_whole
+from .base import ApiDecoder
 from .error_answer import ErrorAnswer, error_answer, openai_error
-from .openai_chat_decoder import ChatDecoder
+from .loose import Loose
+from .openai_chat_decoder import ChatAnswer
 from .openai_chat_encoder import ChatEncoder, encode_reply
 from .openai_chat_error import error_of_status
 from .openai_chat_messages import FunctionWriter, ToolWriter
 from .openai_chat_request import decode_request
+from .schema_subset import OPENAI_STRICT, loosened, strictly
+from .strict_decoder import StrictDecoder
 from .tool_names import ToolNames, names_of
 from .tools_once import OncePerTools
 
@@ -45,10 +50,12 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         reasoning_field: the field in which the endpoint wants its reasoning back beside past calls; empty for none.
         name_pattern: regular expression that the endpoint's tool names must fit; others go out under stand-ins. Empty
             where it takes any name, as local servers do.
+        strict: the endpoint holds the model to the tools' schemas, as far as it can be asked to (`loose`).
     """
 
     name: str = "openai_chat"
     functions: bool = False
+    strict: bool = False
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     reasoning_field: str = ""
     name_pattern: str = ""
@@ -58,7 +65,7 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         names = names_of(request.tools, self.name_pattern)
         body: dict[str, object] = {"model": request.model, "messages": self._messages(request.messages, names)}
         if request.tools:
-            body |= (_function_fields if self.functions else _tool_fields)(request, names, self.name_pattern)
+            body |= (_function_fields if self.functions else self._tool_fields)(request, names, self.name_pattern)
         options = {
             "temperature": request.temperature,
             self.max_tokens_field: request.max_tokens,
@@ -79,16 +86,16 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        if not wire.strip():
-            raise ModelGarbled("the endpoint's answer is empty")
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> ChatDecoder:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return ChatDecoder(names_of(tools, self.name_pattern))
+        decoder = AnswerReader(ChatAnswer(names_of(tools, self.name_pattern)))
+        return StrictDecoder(decoder, tools) if self.strict else decoder
+
+    def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
+        """The tools that go out without `strict`, because the API can not be told what they take."""
+        return loosened(tools, OPENAI_STRICT) if self.strict else ()
 
     def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
         """The error that an answer with a failing HTTP status means."""
@@ -108,6 +115,10 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         """A writer of a streamed answer; see `ChatEncoder` for what it has to be told."""
         return ChatEncoder(functions=self.functions, id_=id_, model=model, created=created, include_usage=include_usage)
 
+    def _tool_fields(self, request: Request, names: ToolNames, pattern: str) -> dict[str, object]:
+        encoded = _strict_tools if self.strict else _encoded_tools
+        return {"tools": encoded(request.tools, pattern), **_choice_fields(request, names)}
+
     def _messages(self, messages: Sequence[Message], names: ToolNames) -> msgspec.Raw:
         write: Callable[[Message], bytes]
         write = FunctionWriter(names) if self.functions else ToolWriter(names, self.reasoning_field)
@@ -118,11 +129,12 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         return msgspec.Raw(b"[%s]" % b",".join(pieces))
 
 
-def _function(tool: Tool, names: ToolNames) -> JsonObject:
+def _function(tool: Tool, names: ToolNames, *, strict: bool = False) -> JsonObject:
     name, words = names.told(tool)
     described: JsonObject = {"description": words} if words else {}
-    strict: JsonObject = {"strict": True} if tool.strict else {}
-    return {"name": name, **described, "parameters": tool.parameters, **strict}
+    held = strictly(tool, OPENAI_STRICT) if strict else None
+    is_strict: JsonObject = {"strict": True} if held is not None or tool.strict else {}
+    return {"name": name, **described, "parameters": tool.parameters if held is None else held, **is_strict}
 
 
 def _encode_functions(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:
@@ -130,18 +142,21 @@ def _encode_functions(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:
     return msgspec.Raw(_encode([_function(structs.replace(tool, strict=False), names) for tool in tools]))
 
 
-def _encode_tools(tools: tuple[Tool, ...], names: ToolNames) -> msgspec.Raw:
-    return msgspec.Raw(_encode([{"type": "function", "function": _function(tool, names)} for tool in tools]))
+def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msgspec.Raw:
+    names = names_of(tools, pattern)
+    functions = [_function(tool, names, strict=strict) for tool in tools]
+    return msgspec.Raw(_encode([{"type": "function", "function": function} for function in functions]))
 
 
-_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, names_of(tools, pattern)))
+_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
+_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
 _encoded_functions = OncePerTools[str, msgspec.Raw](
     lambda tools, pattern: _encode_functions(tools, names_of(tools, pattern))
 )
 
 
-def _tool_fields(request: Request, names: ToolNames, pattern: str) -> dict[str, object]:
-    fields: dict[str, object] = {"tools": _encoded_tools(request.tools, pattern)}
+def _choice_fields(request: Request, names: ToolNames) -> dict[str, object]:
+    fields: dict[str, object] = {}
     match request.tool_choice:
         case "auto":
             pass

@@ -1,32 +1,30 @@
-"""Reads an answer of the Chat Completions API: whole or as an event stream, in any cut, in linear time. Pure.
+"""Reads an answer of the Chat Completions API, a whole one or the events of a stream. Pure.
 
-One decoder for all of it, because endpoints answer a streaming request with a whole body and the other way round: the
-first byte tells. What compatible servers do differently is borne here without knowing which server it is: ids that are
-missing, empty or repeated; pieces of calls without an index, several in one delta, with the name again in each;
-arguments as an object; `content` as a list; no `[DONE]`. Which piece belongs to which call is for `_call_of` to say.
+What compatible servers do differently is borne here without knowing which server it is: ids that are missing, empty or
+repeated; pieces of calls without an index, several in one delta, with the name again in each; arguments as an object;
+`content` as a list; no `[DONE]`. Which piece belongs to which call is for `_call_of` to say.
 
 `finish_reason` is recorded and not trusted; it only helps to tell a call without arguments from one that broke off
-before them. Arguments are collected as text and parsed once.
+before them.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.call import TextPart, ToolCall
-from ..core.errors import ModelGarbled
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.json import Json, JsonObject, JsonProblem, dumps
-from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, Usage
-from .answer_reader import AnswerReader
-from .call_wire import read_arguments, unique_id
+from ..core.event import CallDelta
+from ..core.json import Json, JsonObject, dumps
+from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
+from .draft import Draft, OpenCall, TextKind, others
 from .json_scan import JsonScan
-from .openai_chat_error import error_of_event, read_json
+from .openai_chat_error import error_of_event
+from .raw_json import NOT_DECODED, read_as
 from .token_count import count
 from .tool_names import ANY_NAMES, ToolNames
-
-TextKind = type[TextPart] | type[ReasoningPart] | type[RefusalPart]
 
 CONTENT_LEVELS = 6
 """How deep parts of a `content` are read: one that holds a list of parts that hold text takes four."""
@@ -61,94 +59,65 @@ class _Chunk(Struct, gc=False):
     model: Json = None
 
 
+class _ArgumentsPiece(Struct, gc=False, forbid_unknown_fields=True):
+    arguments: str
+    name: Literal[""] | None = None
+
+
+class _CallPiece(Struct, gc=False, forbid_unknown_fields=True):
+    index: int
+    function: _ArgumentsPiece
+    id: Literal[""] | None = None
+    type: str | None = None
+
+
+class _PlainDelta(Struct, gc=False, forbid_unknown_fields=True):
+    content: str | None = None
+    tool_calls: tuple[_CallPiece] | None = None
+    reasoning_content: str | None = None
+    role: str | None = None
+    refusal: None = None
+    function_call: None = None
+
+
+class _PlainChoice(Struct, gc=False):
+    delta: _PlainDelta
+    index: Literal[0] = 0
+    finish_reason: None = None
+    message: None = None
+
+
+class _PlainChunk(Struct, gc=False):
+    """By far the most common event: more of a text, or of the arguments of one call. All others are a `_Chunk`."""
+
+    choices: tuple[_PlainChoice]
+    usage: None = None
+    error: None = None
+
+
+_decode_plain = msgspec.json.Decoder(_PlainChunk).decode
 _decode_chunk = msgspec.json.Decoder(_Chunk).decode
-_NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def _mend_chunk(wire: bytes) -> _Chunk:
-    """Read what the fast decoder did not.
+class _ChatCall(OpenCall):
+    """A call whose name may come in pieces. `said` is set as long as nothing more of it came since it was found whole.
 
-    Raises:
-        JsonProblem: it is no JSON.
-        ModelGarbled: it is of another shape.
-    """
-    try:
-        return msgspec.convert(read_json(wire), _Chunk)
-    except msgspec.ValidationError:
-        raise ModelGarbled("the endpoint's answer is no chat completion") from None
-
-
-class _OpenText:
-    """A run of text of one kind, as it grows."""
-
-    __slots__ = ("kind", "pieces")
-
-    def __init__(self, kind: TextKind) -> None:
-        self.kind = kind
-        self.pieces: list[str] = []
-
-    def part(self) -> ReplyPart:
-        return self.kind("".join(self.pieces))
-
-
-class _OpenCall:
-    """A call, as it grows. `said` is set as long as nothing more of it came since it was found whole.
-
-    `name` is what the wire says; `untold` is what of it is held back, because it may be the beginning of a stand-in.
+    Attributes:
+        wire_name: as it came so far.
+        untold: what of it is held back, because it may be the beginning of a stand-in.
     """
 
-    __slots__ = (
-        "_bracketed",
-        "_names",
-        "_scan",
-        "_scanned",
-        "_tried",
-        "id",
-        "index",
-        "name",
-        "pieces",
-        "said",
-        "untold",
-        "was_object",
-        "wire_id",
-    )
+    __slots__ = ("_bracketed", "_scan", "_scanned", "_tried", "untold", "was_object", "wire_name")
 
-    def __init__(self, index: int, id: str, wire_id: str, names: ToolNames) -> None:
-        self._names = names
-        self.index = index
-        self.id = id
-        self.wire_id = wire_id
-        self.name = ""
+    def __init__(self, index: int, id: str, wire_id: str) -> None:
+        super().__init__(index, id, wire_id)
+        self.wire_name = ""
         self.untold = ""
-        self.pieces: list[str] = []
         self.was_object = False
-        self.said: ToolCall | None = None
         self._tried = False
         self._scan = JsonScan()
         self._scanned = 0
         self._bracketed = False
-
-    def add_name(self, name: str, piece: Json) -> str:
-        """Take a name, or a part of one, and what of the arguments came with it.
-
-        Returns:
-            What of the name can be told by now and was not; some servers repeat it and some split it.
-        """
-        if name and name != self.name:
-            self.name += name
-            self.untold += name
-        return "" if not piece and self._names.may_go_on(self.name) else self.tell_name()
-
-    def tell_name(self) -> str:
-        """What of the name is not told yet: all of it, if it is a stand-in."""
-        untold, self.untold = self.untold, ""
-        return self._names.back(self.name) if untold == self.name else untold
-
-    def add(self, piece: str) -> None:
-        """Take more of the arguments."""
-        self.pieces.append(piece)
-        if self.said and piece.strip():
-            self.said = None
 
     def looks_whole(self) -> bool:
         """The arguments so far are a value whose brackets are closed. Each piece is looked at once."""
@@ -166,90 +135,55 @@ class _OpenCall:
             return None
         self._tried = True
         call = self.settle(broke_off=False)
-        self.said = call if call.complete else None
-        return self.said
+        return call if call.complete else None
 
     def settle(self, *, broke_off: bool) -> ToolCall:
-        """The call out of all that came of it."""
-        raw = "".join(self.pieces)
-        arguments, repairs, complete = read_arguments(raw)
-        if broke_off and not raw.strip():
-            complete, repairs = False, ("the answer broke off before the arguments",)
-        if self.was_object:
-            raw, repairs = "", ("arguments were an object, not text", *repairs)
-        return ToolCall(self.id, self._names.back(self.name), arguments, raw, complete, repairs)
-
-    def part(self) -> ReplyPart:
-        return self.said or self.settle(broke_off=True)
+        """The call out of all that came of it; arguments that were an object have no source text."""
+        call = super().settle(broke_off=broke_off)
+        return structs.replace(call, raw="") if self.was_object else call
 
 
-class ChatDecoder:
-    """Reads one answer; see `base.ApiDecoder`. The first choice counts, others are passed over.
+class ChatAnswer:
+    """One answer; see `Answer`. The first choice counts, others are passed over.
 
     Args:
         names: how the tools of the request are called on the wire.
     """
 
+    KIND = "a chat completion"
+
     def __init__(self, names: ToolNames = ANY_NAMES) -> None:
-        self.ended = False
-        self._names = names
-        self._reader = AnswerReader()
-        self._understood = False
-        self._open: list[_OpenText | _OpenCall] = []
-        self._calls: list[_OpenCall] = []
-        self._slots: dict[int | str, _OpenCall] = {}
-        self._ids: set[str] = set()
-        self._finish_reason = ""
-        self._usage = Usage()
-        self._model = ""
-        self._id = ""
-        self._extras: dict[str, list[Json]] = {}
-
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece.
-
-        Raises:
-            ModelError: the stream tells of an error.
-            ModelGarbled: an event that is not of this API.
-        """
-        deltas: list[Delta] = []
-        for data in self._reader.feed(chunk):
-            self._read_event(data, deltas)
-        return deltas
-
-    def close(self) -> list[Delta]:
-        """The input is at its end.
-
-        Raises:
-            ModelGarbled: what came is not an answer of this API.
-        """
-        deltas: list[Delta] = []
-        body, rest = self._reader.close()
-        if body is not None:
-            self._read_body(body, deltas)
-        for data in rest:
-            self._read_event(data, deltas, may_be_torn=True)
-        if self._reader.began and not self._understood:
-            raise ModelGarbled("the endpoint's answer is neither a chat completion nor a stream of one")
-        broke_off = not self.ended or self._finish_reason == "length"
-        for call in self._calls:
-            if call.said is None:
-                self._say_call(call, call.settle(broke_off=broke_off), deltas)
-        return deltas
+        self.draft = Draft(names)
+        self._calls: list[_ChatCall] = []
+        self._slots: dict[int | str, _ChatCall] = {}
+        self._more: dict[str, list[Json]] = {}
 
     @property
     def reply(self) -> Reply:
         """All that was said so far."""
-        return Reply(
-            tuple([part.part() for part in self._open]),
-            self._finish_reason,
-            self._usage,
-            self._model,
-            self._id,
-            {name: _merged(values) for name, values in self._extras.items()},
-        )
+        self.draft.extras = {name: _merged(values) for name, values in self._more.items()}
+        return self.draft.reply(read_usage(self.draft.usage))
 
-    def read_message(self, message: JsonObject, deltas: list[Delta], *, whole: bool) -> None:
+    def read_event(self, data: bytes) -> None:
+        """Take an event."""
+        self.draft.understood = True
+        if not (self.draft.id and self.draft.model and self._read_plain(data)):
+            self._read_chunk(read_as(_decode_chunk, data), data, whole=False)
+
+    def read_body(self, body: bytes) -> None:
+        """Take a whole answer."""
+        chunk = read_as(_decode_chunk, body)
+        self._read_chunk(chunk, body, whole=True)
+        self.draft.ended = self.draft.understood = bool(chunk.choices)
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        broke_off = not self.draft.ended or self.draft.finish_reason == "length"
+        for call in self._calls:
+            if call.said is None:
+                self._say_call(call, call.settle(broke_off=broke_off))
+
+    def read_message(self, message: JsonObject, *, whole: bool) -> None:
         """Take a message, or a piece of one.
 
         Args:
@@ -257,117 +191,105 @@ class ChatDecoder:
         """
         get = message.get
         if thought := get("reasoning_content") or get("reasoning"):
-            self._read_content(thought, ReasoningPart, deltas)
+            self._read_content(thought, ReasoningPart)
         if content := get("content"):
-            self._read_content(content, TextPart, deltas)
+            self._read_content(content, TextPart)
         if refusal := get("refusal"):
-            self._read_content(refusal, RefusalPart, deltas)
+            self._read_content(refusal, RefusalPart)
         if items := get("tool_calls"):
-            self._read_calls(items if isinstance(items, list) else [items], deltas, whole=whole)
+            self._read_calls(items if isinstance(items, list) else [items], whole=whole)
         if call := get("function_call"):
-            self._read_calls([call], deltas, whole=whole)
-        if not _KNOWN.issuperset(message):
-            for name, value in message.items():
-                if name not in _KNOWN and value not in (None, "", [], {}):
-                    self._extras.setdefault(name, []).append(value)
+            self._read_calls([call], whole=whole)
+        for name, value in others(message, _KNOWN).items():
+            self._more.setdefault(name, []).append(value)
 
-    def _read_body(self, body: bytes, deltas: list[Delta]) -> None:
+    def _read_plain(self, data: bytes) -> bool:
+        """Take an event of the most common form; whether it is one."""
         try:
-            chunk = _mend_chunk(body)
-        except JsonProblem:
-            raise ModelGarbled("the endpoint's answer is no JSON, or broke off") from None
-        self._take_chunk(chunk, body, deltas, whole=True)
-        self.ended = self._understood = bool(chunk.choices)
+            delta = _decode_plain(data).choices[0].delta
+        except NOT_DECODED:
+            return False
+        if delta.tool_calls:
+            piece = delta.tool_calls[0]
+            call = self._slots.get(piece.index)
+            if call is None or call.said or call.untold or delta.content or delta.reasoning_content:
+                return False
+            if piece.function.arguments:
+                self.draft.argue(call, piece.function.arguments)
+            return True
+        if delta.reasoning_content:
+            self.draft.say(self.draft.run_of(ReasoningPart), delta.reasoning_content)
+        if delta.content:
+            self.draft.say(self.draft.run_of(TextPart), delta.content)
+        return True
 
-    def _read_event(self, data: bytes, deltas: list[Delta], *, may_be_torn: bool = False) -> None:
-        self._understood = True
-        try:
-            chunk = _decode_chunk(data)
-        except _NOT_DECODED:
-            try:
-                chunk = _mend_chunk(data)
-            except JsonProblem:
-                if data.startswith(b"[DONE]"):
-                    self.ended = True
-                elif not may_be_torn:
-                    raise ModelGarbled("an event of the endpoint's stream is no JSON") from None
-                return
-        self._take_chunk(chunk, data, deltas, whole=False)
-
-    def _take_chunk(self, chunk: _Chunk, source: bytes, deltas: list[Delta], *, whole: bool) -> None:
+    def _read_chunk(self, chunk: _Chunk, source: bytes, *, whole: bool) -> None:
         if (chunk.error or not chunk.choices) and (error := error_of_event(source)):
             raise error
-        if not self._id and isinstance(chunk.id, str):
-            self._id = chunk.id
-        if not self._model and isinstance(chunk.model, str):
-            self._model = chunk.model
-        if isinstance(chunk.usage, dict):
-            self._usage = read_usage(chunk.usage)
+        self.draft.learn(chunk.id, chunk.model)
+        self.draft.count(chunk.usage)
         for choice in chunk.choices or ():
             if choice.index:
                 continue
             message = choice.delta or choice.message
             if isinstance(message, dict):
-                self.read_message(message, deltas, whole=whole)
+                self.read_message(message, whole=whole)
             if choice.finish_reason:
-                self._finish_reason = str(choice.finish_reason)
-                self.ended = True
+                self.draft.finish_reason = str(choice.finish_reason)
+                self.draft.ended = True
                 for call in self._calls:
-                    self._try_to_settle(call, deltas)
+                    self._try_to_settle(call)
 
-    def _read_content(self, content: Json, kind: TextKind, deltas: list[Delta], levels: int = CONTENT_LEVELS) -> None:
+    def _read_content(self, content: Json, kind: TextKind, levels: int = CONTENT_LEVELS) -> None:
         field = ""
         if isinstance(content, dict):
             part_kind, field = _PARTS.get(str(content.get("type")), (None, ""))
             kind = part_kind or kind
         if isinstance(content, str):
-            self._say(kind, content, deltas)
+            if content:
+                self.draft.say(self.draft.run_of(kind), content)
         elif isinstance(content, list) and levels:
             for part in content:
-                self._read_content(part, kind, deltas, levels - 1)
+                self._read_content(part, kind, levels - 1)
         elif isinstance(content, dict) and field in content and levels:
-            self._read_content(content[field], kind, deltas, levels - 1)
+            self._read_content(content[field], kind, levels - 1)
         elif content is not None:
-            self._extras.setdefault("content", []).append([content])
+            self._more.setdefault("content", []).append([content])
 
-    def _say(self, kind: TextKind, text: str, deltas: list[Delta]) -> None:
-        if not text:
-            return
-        last = self._open[-1] if self._open else None
-        if not isinstance(last, _OpenText) or last.kind is not kind:
-            last = _OpenText(kind)
-            self._open.append(last)
-        last.pieces.append(text)
-        deltas.append(ReasoningDelta(text) if kind is ReasoningPart else TextDelta(text, kind is RefusalPart))
+    # Calls.
 
-    def _read_calls(self, items: list[Json], deltas: list[Delta], *, whole: bool) -> None:
-        touched: list[_OpenCall] = []
+    def _read_calls(self, items: list[Json], *, whole: bool) -> None:
+        touched: list[_ChatCall] = []
         for item in items:
             if isinstance(item, dict):
-                touched.append(self._read_call(item, touched, deltas, whole=whole))
+                touched.append(self._read_call(item, touched, whole=whole))
 
-    def _read_call(self, item: JsonObject, touched: list[_OpenCall], deltas: list[Delta], *, whole: bool) -> _OpenCall:
+    def _read_call(self, item: JsonObject, touched: list[_ChatCall], *, whole: bool) -> _ChatCall:
         function = item.get("function")
         if not isinstance(function, dict):
             function = item  # the form of 2023, and servers that leave the level out
         id_, name = str(item.get("id") or ""), str(function.get("name") or "")
         piece = function.get("arguments") or ""
         call = None if whole else self._call_of(item.get("index"), id_, name, piece, touched)
-        new_id = ""
-        if call is None:
-            call = self._begin_call(item.get("index"), id_, deltas)
-            new_id = call.id
+        is_new = call is None
+        call = call or self._begin_call(item.get("index"), id_)
         if piece and not isinstance(piece, str):
             piece = dumps(piece)
-            call.was_object = True
-        name = call.add_name(name, piece) if name or call.untold else ""
+            call.was_object, call.notes = True, ("arguments were an object, not text",)
+        if name and name != call.wire_name:  # some servers repeat it and some split it
+            call.wire_name += name
+            call.untold += name
+            call.name = self.draft.names.back(call.wire_name)
+        told = self._untold(call) if piece or not self.draft.names.may_go_on(call.wire_name) else ""
         if piece:
-            call.add(piece)
-        if piece or name or new_id:
-            deltas.append(CallDelta(call.index, name, piece, new_id))
+            call.pieces.append(piece)
+            if piece.strip():
+                call.said = None
+        if piece or told or is_new:
+            self.draft.deltas.append(CallDelta(call.index, told, piece, call.id if is_new else ""))
         return call
 
-    def _call_of(self, index: Json, id_: str, name: str, piece: Json, touched: list[_OpenCall]) -> _OpenCall | None:
+    def _call_of(self, index: Json, id_: str, name: str, piece: Json, touched: list[_ChatCall]) -> _ChatCall | None:
         """The call that a piece goes on with, or None when it begins another. Only a piece with a name or an id can."""
         call = self._slots.get(index if isinstance(index, int) else id_)
         if call is None and self._calls and not (isinstance(index, int) and (name or id_)):
@@ -375,33 +297,33 @@ class ChatDecoder:
         if call is None or not name:
             return call
         another_id = id_ and id_ != call.wire_id and (call.wire_id or call.pieces)
-        another_name = call.pieces and (name != call.name or (piece and call.looks_whole()))
+        another_name = call.pieces and (name != call.wire_name or (piece and call.looks_whole()))
         return None if call in touched or another_id or another_name else call
 
-    def _begin_call(self, index: Json, wire_id: str, deltas: list[Delta]) -> _OpenCall:
+    def _begin_call(self, index: Json, wire_id: str) -> _ChatCall:
         if self._calls:
-            self._try_to_settle(self._calls[-1], deltas)
-        number = len(self._calls)
-        id_ = unique_id(wire_id, number, self._ids)
-        call = _OpenCall(number, id_, wire_id, self._names)
-        self._ids.add(id_)
+            self._try_to_settle(self._calls[-1])
+        call = self.draft.begin_call(_ChatCall, wire_id)
         self._calls.append(call)
-        self._open.append(call)
         if wire_id:
             self._slots[wire_id] = call
         if isinstance(index, int):
             self._slots[index] = call
         return call
 
-    def _try_to_settle(self, call: _OpenCall, deltas: list[Delta]) -> None:
-        if said := call.try_to_settle():
-            self._say_call(call, said, deltas)
+    def _untold(self, call: _ChatCall) -> str:
+        """What of the name is not told yet: all of it, if it is a stand-in."""
+        untold, call.untold = call.untold, ""
+        return call.name if untold == call.wire_name else untold
 
-    def _say_call(self, call: _OpenCall, said: ToolCall, deltas: list[Delta]) -> None:
-        call.said = said
+    def _try_to_settle(self, call: _ChatCall) -> None:
+        if said := call.try_to_settle():
+            self._say_call(call, said)
+
+    def _say_call(self, call: _ChatCall, said: ToolCall) -> None:
         if call.untold:
-            deltas.append(CallDelta(call.index, call.tell_name()))
-        deltas.append(CallSaid(call.index, said))
+            self.draft.deltas.append(CallDelta(call.index, self._untold(call)))
+        self.draft.say_call(call, said)
 
 
 def read_usage(usage: JsonObject) -> Usage:

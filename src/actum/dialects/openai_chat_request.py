@@ -12,7 +12,7 @@ from ..core.interfaces import Request
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from .data_url import base64_bytes, media_of_url
-from .openai_chat_decoder import ChatDecoder
+from .openai_chat_decoder import ChatAnswer
 from .openai_fields import as_, maybe, read_body, temperature, tool_choice, tools_at
 
 _READ = frozenset(
@@ -93,11 +93,11 @@ def _messages(items: list[Json]) -> list[Message]:
 
 def _reply(item: JsonObject) -> Reply:
     """A reply that the client hands back: read like one that an endpoint gives."""
-    decoder = ChatDecoder()
-    decoder.read_message(item, [], whole=True)
-    decoder.ended = True
-    decoder.close()
-    return decoder.reply
+    answer = ChatAnswer()
+    answer.read_message(item, whole=True)
+    answer.draft.ended = True
+    answer.finish()
+    return answer.reply
 
 
 def _answer(item: JsonObject, calls: list[ToolCall], place: str) -> ToolMessage:

@@ -10,8 +10,8 @@ The whole conversation goes out each time, with the model's own reasoning in its
 the endpoint remember it sends `previous_response_id` in `extras`, and only the new messages.
 
 Limits: this API has no stop texts, so those of a request are not sent; sound and film are described in words. Tools go
-out with `strict: false` unless they ask for it, because the API would otherwise make every optional parameter a
-required one.
+out with `strict: false` unless they or the dialect ask for it, because the API would otherwise make every optional
+parameter a required one.
 """
 
 from __future__ import annotations
@@ -21,17 +21,22 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import ActumError, ModelError, ModelGarbled
+from ..core.errors import ActumError, ModelError
 from ..core.interfaces import AllowedTools, NamedTool, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, Transcript
 from ..core.tool import Tool
+from .answer_reader import AnswerReader, read_whole
+from .base import ApiDecoder
 from .error_answer import ErrorAnswer, error_answer, openai_error
+from .loose import Loose
 from .openai_chat_error import error_of_status
-from .openai_responses_decoder import ResponsesDecoder
+from .openai_responses_decoder import ResponsesAnswer
 from .openai_responses_encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
 from .openai_responses_messages import ItemWriter
 from .openai_responses_request import decode_request
+from .schema_subset import OPENAI_STRICT, loosened, strictly
+from .strict_decoder import StrictDecoder
 from .tool_names import ToolNames, names_of
 from .tools_once import OncePerTools
 
@@ -45,17 +50,20 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         name: of the dialect.
         name_pattern: regular expression that the endpoint's tool names must fit; others go out under stand-ins. Empty
             where it takes any name, as local servers do.
+        strict: the endpoint holds the model to the tools' schemas, as far as it can be asked to (`loose`).
     """
 
     name: str = "openai_responses"
     name_pattern: str = ""
+    strict: bool = False
 
     def encode_request(self, request: Request) -> bytes:
         """The body of the HTTP request. A field in `request.extras` takes the place of one of ours."""
         names = names_of(request.tools, self.name_pattern)
         body: dict[str, object] = {"model": request.model, **self._conversation(request, names)}
         if request.tools:
-            body |= _tool_fields(request, names, self.name_pattern)
+            encoded = _strict_tools if self.strict else _encoded_tools
+            body |= {"tools": encoded(request.tools, self.name_pattern), **_choice_fields(request, names)}
         options = {"temperature": request.temperature, "max_output_tokens": request.max_tokens}
         body |= {name: value for name, value in options.items() if value is not None}
         body |= request.extras
@@ -73,16 +81,16 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """An answer that is all there; a recorded event stream will do as well."""
-        if not wire.strip():
-            raise ModelGarbled("the endpoint's answer is empty")
-        decoder = self.decoder(tools=tools)
-        decoder.feed(wire)
-        decoder.close()
-        return decoder.reply
+        return read_whole(self.decoder(tools=tools), wire)
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> ResponsesDecoder:
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
         """A reader of an answer in pieces; a body that is no event stream will do as well."""
-        return ResponsesDecoder(names_of(tools, self.name_pattern))
+        decoder = AnswerReader(ResponsesAnswer(names_of(tools, self.name_pattern)))
+        return StrictDecoder(decoder, tools) if self.strict else decoder
+
+    def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
+        """The tools that go out without `strict`, because the API can not be told what they take."""
+        return loosened(tools, OPENAI_STRICT) if self.strict else ()
 
     def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
         """The error that an answer with a failing HTTP status means."""
@@ -118,22 +126,25 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         return [write(message) for message in messages]
 
 
-def _function(tool: Tool, names: ToolNames) -> JsonObject:
+def _function(tool: Tool, names: ToolNames, *, strict: bool) -> JsonObject:
     name, words = names.told(tool)
     described: JsonObject = {"description": words} if words else {}
-    return {"type": "function", "name": name, **described, "parameters": tool.parameters, "strict": tool.strict}
+    held = strictly(tool, OPENAI_STRICT) if strict else None
+    parameters, is_strict = (tool.parameters, tool.strict) if held is None else (held, True)
+    return {"type": "function", "name": name, **described, "parameters": parameters, "strict": is_strict}
 
 
-def _encode_tools(tools: tuple[Tool, ...], pattern: str) -> msgspec.Raw:
+def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msgspec.Raw:
     names = names_of(tools, pattern)
-    return msgspec.Raw(_encode([_function(tool, names) for tool in tools]))
+    return msgspec.Raw(_encode([_function(tool, names, strict=strict) for tool in tools]))
 
 
-_encoded_tools = OncePerTools(_encode_tools)
+_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
+_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
 
 
-def _tool_fields(request: Request, names: ToolNames, pattern: str) -> dict[str, object]:
-    fields: dict[str, object] = {"tools": _encoded_tools(request.tools, pattern)}
+def _choice_fields(request: Request, names: ToolNames) -> dict[str, object]:
+    fields: dict[str, object] = {}
     match request.tool_choice:
         case "auto":
             pass

@@ -16,7 +16,7 @@ from ..core.json import Json, JsonObject
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from .data_url import base64_bytes, media_of_url
 from .openai_fields import as_, maybe, read_body, temperature, tool_choice, tools_at
-from .openai_responses_decoder import ResponsesDecoder
+from .openai_responses_decoder import ResponsesAnswer
 from .signatures import claimed
 
 _READ = frozenset(
@@ -130,12 +130,12 @@ def _checked(item: JsonObject, place: str) -> JsonObject:
 
 def _reply(items: list[JsonObject]) -> Reply:
     """What the model said, handed back by a client: read like what an endpoint gives."""
-    decoder = ResponsesDecoder(keep_own_ids=True)
+    answer = ResponsesAnswer(keep_own_ids=True)
     for item in items:
-        decoder.read_item({"type": "message", **item}, [])
-    decoder.ended = True
-    decoder.close()
-    return claimed(decoder.reply)
+        answer.read_item({"type": "message", **item})
+    answer.draft.ended = True
+    answer.finish()
+    return claimed(answer.reply)
 
 
 def _content(content: Json, place: str) -> tuple[TextPart | MediaPart, ...]:

@@ -18,7 +18,9 @@ from .toolbox import Toolbox
 from .written_values import AFTER_STRING, read_python, read_text, write_python
 
 _NAME = r"[^\W\d][\w.\-]{0,127}"
-_KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
+KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
+"""What a keyword looks like before its value."""
+
 _CALL_HEAD = Head(
     re.compile(rf"\s*(?P<name>{_NAME})\s*\("), refuse=re.compile(rf"\s*+(?:[\W\d]|{_NAME}\s*[^\w.\-(\s])")
 )
@@ -67,7 +69,7 @@ _BARE_LIST = Head(
 
 
 def _argument(key: str, value: Json) -> str:
-    if key.isidentifier() and _KEYWORD.fullmatch(key + "="):
+    if key.isidentifier() and KEYWORD.fullmatch(key + "="):
         return f"{key}={write_python(value)}"
     return f"**{{{dumps(key)}: {write_python(value)}}}"
 
@@ -167,7 +169,7 @@ class PythonicReader:
             return end
         if found.start() > at:
             self._take(text[at : found.start()])
-            return found.start()
+            at = found.start()
         if found[0] == self._quote and len(self._quote) == 1:
             ends = follows(self._after_string, text, found.end(), closing=closing)
             if isinstance(ends, Waiting):
@@ -191,7 +193,7 @@ class PythonicReader:
         self._call.source.append(",")
         if not source:
             return
-        keyword = _KEYWORD.match(source)
+        keyword = KEYWORD.match(source)
         if keyword is not None:
             self._set(keyword[1], source[keyword.end() :].strip())
         elif source.startswith("**"):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import msgspec
 
 from ..core.errors import ModelGarbled
@@ -10,27 +13,42 @@ from .openai_chat_error import read_json
 
 Source = bytes | msgspec.Raw
 Fields = dict[str, msgspec.Raw]
+Shape = TypeVar("Shape")
 
-_decode_fields = msgspec.json.Decoder(Fields).decode
-_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_OTHER_FORM = "the endpoint's answer is not in the form of its API"
+
 NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+decode_fields: Callable[[Source], Fields] = msgspec.json.Decoder(Fields).decode
+_decode_items = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+def read_as(decode: Callable[[Source], Shape], source: Source) -> Shape:
+    """The value in the shape that a decoder of msgspec gives it, mended before that if it has to be.
+
+    Raises:
+        JsonProblem: it is no JSON.
+        ModelGarbled: it is of another shape.
+    """
+    try:
+        return decode(source)
+    except NOT_DECODED:
+        try:
+            return decode(_mended(source))
+        except NOT_DECODED:
+            raise ModelGarbled(_OTHER_FORM) from None
 
 
 def fields_of(source: Source | None) -> Fields:
-    """The fields of an object; none of what is missing.
+    """The fields of an object inside an answer; none of what is missing.
 
     Raises:
         ModelGarbled: it is no object.
     """
-    if source is None or source == b"null":
-        return {}
     try:
-        return _decode_fields(source)
-    except NOT_DECODED:
-        try:
-            return _decode_fields(mended(source))
-        except NOT_DECODED:
-            raise ModelGarbled("the endpoint's answer is not in the form of its API") from None
+        return {} if source is None or source == b"null" else read_as(decode_fields, source)
+    except JsonProblem:
+        raise ModelGarbled(_OTHER_FORM) from None
 
 
 def items_of(source: Source | None) -> list[msgspec.Raw]:
@@ -39,18 +57,6 @@ def items_of(source: Source | None) -> list[msgspec.Raw]:
         return _decode_items(source) if source is not None else []
     except NOT_DECODED:
         return []
-
-
-def mended(source: Source) -> bytes:
-    """The same JSON as the strict decoder takes it.
-
-    Raises:
-        ModelGarbled: it is no JSON.
-    """
-    try:
-        return dumps(read_json(bytes(source))).encode()
-    except JsonProblem:
-        raise ModelGarbled("the endpoint's answer is no JSON, or broke off") from None
 
 
 def value_of(source: Source | None) -> Json:
@@ -71,9 +77,17 @@ def source_of(source: Source | None) -> str:
     if source is None:
         return ""
     found = bytes(source).decode("utf-8", "replace")
-    return mended(source).decode() if "\n" in found else found
+    try:
+        return _mended(source).decode() if "\n" in found else found
+    except JsonProblem:
+        return found
 
 
 def as_text(found: Json) -> str:
     """The value, if it is a text; else empty."""
     return found if isinstance(found, str) else ""
+
+
+def _mended(source: Source) -> bytes:
+    """The same JSON as the strict decoder takes it."""
+    return dumps(read_json(bytes(source))).encode()

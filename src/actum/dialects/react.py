@@ -53,7 +53,7 @@ class _Words(Struct, frozen=True, kw_only=True):
     instructions: str
 
 
-_WORDS: dict[Language, _Words] = {
+WORDS: dict[Language, _Words] = {
     "en": _Words(
         question="Question: ",
         thought="Thought: ",
@@ -194,9 +194,9 @@ class React(Struct, frozen=True):
         rules = instructions(request, _rules(request.tools, (language, self.plan)), language)
         own = list(takewhile(lambda message: isinstance(message, SystemMessage), request.messages))
         source = request.messages if isinstance(request.messages, Transcript) else Transcript(request.messages)
-        pad = source.follow(self.name, language, lambda: _Scratchpad(_WORDS[language], len(own)))
+        pad = source.follow(self.name, language, lambda: _Scratchpad(WORDS[language], len(own)))
         messages = with_instructions([*own, pad.message], rules) if rules else [*own, pad.message]
-        stop = tuple(dict.fromkeys((*request.stop, *_WORDS[language].stop)))
+        stop = tuple(dict.fromkeys((*request.stop, *WORDS[language].stop)))
         return structs.replace(without_tools(request, tuple(messages)), stop=stop)
 
     def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
@@ -213,13 +213,13 @@ class React(Struct, frozen=True):
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back."""
         chinese = has_han(reply.text + reply.reasoning) if self.language == "auto" else self.language == "zh"
-        words = _WORDS["zh" if chinese else "en"]
+        words = WORDS["zh" if chinese else "en"]
         return "\n".join(_steps(reply, words, aside=words.answer))
 
 
 _rules = OncePerTools[tuple[Language, bool], str](
-    lambda tools, variant: _WORDS[variant[0]].instructions.format(
-        tools=describe_tools(tools, variant[0]), plan=_WORDS[variant[0]].plan if variant[1] else ""
+    lambda tools, variant: WORDS[variant[0]].instructions.format(
+        tools=describe_tools(tools, variant[0]), plan=WORDS[variant[0]].plan if variant[1] else ""
     )
 )
 

@@ -10,9 +10,14 @@ them to `NODES_MAX` parts. References lead only to places in the same schema.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 
 from ..core.json import Json, JsonObject, dumps, kind_of
+from ..core.tool import Tool
+from .loose import Loose
+from .written_values import kinds_at
 
 NODES_MAX = 5_000
 UNITED_LEVELS = 8
@@ -38,6 +43,8 @@ class Subset(Struct, frozen=True, kw_only=True):
         min_items: the largest `minItems` that is taken; None: any.
         empty_objects: an object without properties is taken.
         bare_arrays: an array that does not say of what is taken.
+        all_required: every property must be required: one that is not becomes one that may be null, and a null in its
+            place means that it was left out (`without_nulls`).
     """
 
     keywords: frozenset[str]
@@ -48,6 +55,7 @@ class Subset(Struct, frozen=True, kw_only=True):
     min_items: int | None = None
     empty_objects: bool = True
     bare_arrays: bool = True
+    all_required: bool = False
 
 
 ANTHROPIC_STRICT = Subset(
@@ -61,6 +69,22 @@ ANTHROPIC_STRICT = Subset(
     min_items=1,
 )
 """Structured outputs and strict tools of the Messages API, by what the official SDK's `transform_schema` keeps."""
+
+OPENAI_STRICT = Subset(
+    keywords=frozenset(
+        {
+            *("required", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+            *("minItems", "maxItems"),
+        }
+    ),
+    formats={
+        "string": frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+    },
+    closed=True,
+    bare_arrays=False,
+    all_required=True,
+)
+"""Strict functions of OpenAI's APIs, by their documentation of structured outputs."""
 
 GEMINI = Subset(
     keywords=frozenset(
@@ -91,11 +115,35 @@ def narrowed(schema: JsonObject, subset: Subset) -> JsonObject:
     return _Narrowing(schema, subset).of(schema, ())
 
 
+def loosened(tools: Iterable[Tool], subset: Subset) -> tuple[Loose, ...]:
+    """The tools whose arguments an API can not be asked to hold a model to: what it can be told allows too little.
+
+    >>> loosened([Tool(name="tag", parameters={"type": "object", "additionalProperties": True})], OPENAI_STRICT)
+    (Loose(tool='tag', kept='none', why='an object that may have any properties'),)
+    """
+    found = [(tool.name, _reasons(tool.parameters, subset)) for tool in tools]
+    return tuple([Loose(name, "none", "; ".join(why)) for name, why in found if why])
+
+
+def strictly(tool: Tool, subset: Subset) -> JsonObject | None:
+    """The schema by which an API can hold a model to a tool's parameters; None where it can not."""
+    if _reasons(tool.parameters, subset):
+        return None
+    return {"type": "object", **narrowed({"properties": {}, **tool.parameters}, subset)}
+
+
+def _reasons(schema: JsonObject, subset: Subset) -> tuple[str, ...]:
+    narrowing = _Narrowing(schema, subset)
+    narrowing.of({"properties": {}, **schema}, ())
+    return tuple(dict.fromkeys(narrowing.lost))
+
+
 class _Narrowing:
     def __init__(self, root: JsonObject, subset: Subset) -> None:
         self._root = root
         self._subset = subset
         self._nodes = 0
+        self.lost: list[str] = []
 
     def of(self, schema: Json, within: tuple[str, ...]) -> JsonObject:
         """A schema inside the references that lead to it."""
@@ -115,7 +163,13 @@ class _Narrowing:
             if name not in _STRUCTURE and name not in _SILENT and not self._take(name, value, out):
                 words.append(f"{name}: {value if isinstance(value, str) else dumps(value)}")
         if self._subset.closed and out.get("type") == "object":
+            if _is_open(schema):
+                self.lost.append("an object that may have any properties")
             out["additionalProperties"] = False
+        if not out and self._subset.all_required:
+            self.lost.append("a value of any type")
+        if self._subset.all_required and "properties" in out:
+            _require_all(out)
         descriptions = (schema.get("description"), out.get("description"))  # the second of an only alternative
         said = [text for text in descriptions if isinstance(text, str) and text]
         if words:
@@ -145,12 +199,25 @@ class _Narrowing:
                     whole.setdefault(name, value)
         return whole
 
+    def resolved(self, schema: Json) -> JsonObject:
+        """A schema with its `allOf` and its reference in place; empty where it says nothing."""
+        united = self._united(schema) if isinstance(schema, dict) else {}
+        for _ in range(UNITED_LEVELS):
+            reference = united.get("$ref")
+            target = _at(self._root, reference) if isinstance(reference, str) else None
+            if target is None:
+                break
+            united = self._united({**target, **{key: value for key, value in united.items() if key != "$ref"}})
+        return united
+
     def _resolved(self, reference: str, schema: JsonObject, within: tuple[str, ...]) -> JsonObject:
         beside = {name: value for name, value in schema.items() if name not in ("$ref", "$defs", "definitions")}
         target = _at(self._root, reference)
         if target is None or reference in within or self._nodes > NODES_MAX:
             name = reference.rsplit("/", 1)[-1]
-            stands_for: JsonObject = {"type": "object", "description": f"Another {name}."}
+            self.lost.append(f"a reference to {name} that can not be put in place")
+            stands_for: JsonObject = {"type": "object", "additionalProperties": False}
+            stands_for["description"] = f"Another {name}."
             return self.of(stands_for | beside, within)
         return self.of(target | beside, (*within, reference))
 
@@ -193,8 +260,9 @@ class _Narrowing:
                 out.setdefault("type", kinds.pop())
         elif values:
             out["enum"] = list(values)
-            if self._subset.enum_of_strings:
-                out.setdefault("type", "string")
+            if self._subset.enum_of_strings or self._subset.all_required:
+                listed: list[Json] = [*sorted({kind_of(value) for value in values})]
+                out.setdefault("type", listed[0] if len(listed) == 1 else listed)
 
     def _take_parts(self, schema: JsonObject, out: JsonObject, within: tuple[str, ...]) -> None:
         properties, items = schema.get("properties"), schema.get("items")
@@ -222,6 +290,71 @@ class _Narrowing:
         if taken:
             out[name] = value
         return taken
+
+
+def _is_open(schema: JsonObject) -> bool:
+    """It may have properties that it does not name, and is meant to."""
+    if schema.get("patternProperties"):
+        return True
+    others = schema.get("additionalProperties", "properties" not in schema)
+    return others is not False
+
+
+def _require_all(out: JsonObject) -> None:
+    """Every property required, and null where it was not."""
+    properties, required = out["properties"], out.get("required")
+    assert isinstance(properties, dict)
+    for name, value in properties.items():
+        if not (isinstance(required, list) and name in required) and isinstance(value, dict):
+            properties[name] = _or_null(value)
+    out["required"] = list(properties)
+
+
+def _or_null(schema: JsonObject) -> JsonObject:
+    kind, branches = schema.get("type"), schema.get("anyOf")
+    if kind == "null" or (isinstance(branches, list) and {"type": "null"} in branches):
+        return schema
+    if isinstance(kind, str) and "enum" not in schema:
+        return {**schema, "type": [kind, "null"]}
+    words: JsonObject = {name: value for name, value in schema.items() if name == "description"}
+    rest: JsonObject = {name: value for name, value in schema.items() if name != "description"}
+    return {
+        "anyOf": [*(branches if isinstance(branches, list) and len(rest) == 1 else [rest]), {"type": "null"}],
+        **words,
+    }
+
+
+def without_nulls(value: Json, schema: Json, root: JsonObject) -> Json:
+    """A value as its own schema has it, of one as a narrowed schema asks for it: nulls for what was left out are gone.
+
+    Args:
+        value: what came.
+        schema: that of the tool, before it was narrowed.
+        root: the whole of it, for its references.
+
+    >>> tool = {"type": "object", "properties": {"a": {"type": "string"}}}
+    >>> without_nulls({"a": None}, tool, tool)
+    {}
+    """
+    schema = _Narrowing(root, OPENAI_STRICT).resolved(schema)
+    if isinstance(value, list):
+        return [without_nulls(item, schema.get("items", {}), root) for item in value]
+    if not isinstance(value, dict):
+        return value
+    for branch in map(_Narrowing(root, OPENAI_STRICT).resolved, _alternatives(schema)):
+        properties = branch.get("properties")
+        if isinstance(properties, dict) and value.keys() <= properties.keys():
+            schema = branch
+            break
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict):
+        return value
+    kept = set(required) if isinstance(required, list) else set()
+    return {
+        name: without_nulls(item, properties.get(name, {}), root)
+        for name, item in value.items()
+        if item is not None or name in kept or "null" in (kinds_at(properties.get(name), root) or {"null"})
+    }
 
 
 def _alternatives(schema: JsonObject) -> list[Json]:

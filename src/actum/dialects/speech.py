@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.call import TextPart, ToolCall
 from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.json import JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import ReasoningPart, Reply, ReplyPart
 
 
@@ -59,9 +59,21 @@ class _Voice:
 
 
 class Speech:
-    """Collects what a model says in one reply. One call is said at a time."""
+    """Collects what a model says in one reply. One call is said at a time.
+
+    Attributes:
+        waits: a call that has ended is told with what is said next, or by `release`, so that what stands behind it can
+            be noted on it.
+        calls: how many have ended.
+    """
 
     def __init__(self) -> None:
+        self.waits = False
+        self._ended: Said | None = None
+        self._said_length = 0
+        self._cited: list[str] | None = None
+        self._cite_start = 0
+        self._citations: list[Json] = []
         self._deltas: list[Delta] = []
         self._parts: list[ReplyPart] = []
         self._open: list[str] = []
@@ -80,7 +92,8 @@ class Speech:
     @property
     def reply(self) -> Reply:
         """All that was said so far."""
-        return Reply((*self._parts, *self._open_part()))
+        extras: JsonObject = {"citations": list(self._citations)} if self._citations else {}
+        return Reply((*self._parts, *self._open_part()), extras=extras)
 
     def take(self) -> list[Delta]:
         """The events since the last time."""
@@ -90,20 +103,39 @@ class Speech:
     def say(self, text: str, *, apart: bool = False) -> None:
         """Text of the answer; `apart`: it stood apart from the text before it, though no white space may show that."""
         if text:
+            self.release()
             self._turn_to(thinking=False)
         said = self._text.take(text, apart=apart)
         if said:
+            if self._cited is not None:
+                if not self._cited:
+                    self._cite_start = self._said_length + len(said) - len(said.lstrip())
+                self._cited.append(said)
+            self._said_length += len(said)
             self._open.append(said)
             self._deltas.append(TextDelta(said))
 
     def think(self, text: str, *, apart: bool = False) -> None:
         """Text of the reasoning; `apart` as in `say`."""
         if text:
+            self.release()
             self._turn_to(thinking=True)
         said = self._reasoning.take(text, apart=apart)
         if said:
             self._open.append(said)
             self._deltas.append(ReasoningDelta(said))
+
+    def begin_citation(self) -> None:
+        """What is said from here on rests on a source."""
+        self._cited = []
+
+    def end_citation(self, sources: str) -> None:
+        """The source of what was said since then, in the model's own words: with its place in the text, an extra."""
+        cited, self._cited = self._cited, None
+        if cited:
+            text = "".join(cited).lstrip()
+            end = self._cite_start + len(text)
+            self._citations.append({"text": text, "start": self._cite_start, "end": end, "sources": sources})
 
     def pause(self) -> None:
         """End the part of text or reasoning that is being said."""
@@ -114,6 +146,7 @@ class Speech:
 
     def begin_call(self, name: str, call_id: str = "") -> None:
         """A call of this tool is certain; `call_id`: the model's own id of it, where that is known by now."""
+        self.release()
         self.pause()
         self._id = self._unique(call_id) if call_id else ""
         self._deltas.append(CallDelta(self.calls, name=name, id=self._id))
@@ -125,6 +158,17 @@ class Speech:
 
     def end_call(self, said: Said) -> None:
         """The call that is being said is at its end."""
+        self._ended = said
+        if not self.waits:
+            self.release()
+
+    def release(self, *repairs: str) -> None:
+        """Tell the call that has ended, if it was not told; one that is complete with more repairs."""
+        if self._ended is None:
+            return
+        said, self._ended = self._ended, None
+        if said.complete and repairs:
+            said = structs.replace(said, repairs=(*said.repairs, *repairs))
         index = self.calls
         self.calls += 1
         call = ToolCall(

@@ -157,16 +157,22 @@ class ValueReader:
 
 
 class JsonCall(Struct, frozen=True):
-    """An object with the tool's name and its arguments."""
+    """An object with the tool's name and its arguments.
+
+    Attributes:
+        unmarked: it may stand without opening mark.
+        fenced: it may stand in a code fence behind one.
+    """
 
     name_key: str = "name"
     arguments_key: str = "arguments"
     id_key: str = ""
     unmarked: bool = True
+    fenced: bool = False
 
     @property
     def head(self) -> Head:
-        return _JSON_HEAD
+        return _FENCED_HEAD if self.fenced else _JSON_HEAD
 
     def bare(self, box: Toolbox) -> Head | None:
         return _BARE_JSON if self.unmarked else None
@@ -183,6 +189,10 @@ class JsonCall(Struct, frozen=True):
 
 
 _JSON_HEAD = Head(re.compile(r"(?=\{|\[\s*[{\]])"), refuse=re.compile(r"[^{\[]|\[\s*[^{\]\s]"))
+_FENCED_HEAD = Head(
+    re.compile(r"(?:`{3,16}[a-z]{0,16}\s*)?(?=\{|\[\s*[{\]])"),
+    refuse=re.compile(r"[^`{\[]|`{1,2}[^`]|`{17}|`{3,16}[a-z]*+\s*+[^a-z\s{\[`]|`{3,16}[a-z]{17}|\[\s*[^{\]\s]"),
+)
 _BARE_JSON = Head(START, may=MAY_START)
 
 
@@ -336,3 +346,33 @@ class Spoken:
     def break_off(self) -> None:
         """The call is not complete."""
         self._speech.end_call(Said(self.name, {}, "".join(self.source), complete=False, repairs=tuple(self.repairs)))
+
+
+class ToUser(Struct, frozen=True):
+    """What stands where a call might, and says that text to the user follows.
+
+    Attributes:
+        head: the mark-up of that.
+    """
+
+    head: Head
+
+    def bare(self, box: Toolbox) -> Head | None:
+        return None
+
+    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
+        return _NoCall()
+
+    def write(self, call: ToolCall, index: int) -> str:
+        raise NotImplementedError("a row writes its calls in another way")
+
+
+class _NoCall:
+    ended = True
+    text = ""
+
+    def feed(self, text: str, at: int, *, closing: bool) -> int:
+        return at
+
+    def stop(self) -> None:
+        pass

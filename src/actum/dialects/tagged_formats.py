@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from . import chat_marks
+from .chat_marks import ChatMarks
 from .marks import Head, KnownHead, unlike
 from .pythonic_call import PythonicCall
 from .tagged_bodies import Body, JsonCall, NamedCall
@@ -38,9 +40,9 @@ QWEN_XML = XmlCall(
 HERMES = Format(
     name="hermes",
     bodies=(JsonCall(), QWEN_XML),
-    opens=("<tool_call>", "<tool_calls>"),
-    closes=("</tool_call>", "</tool_calls>"),
-    drops=_CHATML,
+    opens=("<tool_call>", "<tool_calls>", "<longcat_tool_call>"),
+    closes=("</tool_call>", "</tool_calls>", "</longcat_tool_call>"),
+    drops=(*_CHATML, "<|end_of_text|>"),
     call_ends_thought=True,
     loose=BRACKETS,
     call=("<tool_call>\n", "\n</tool_call>"),
@@ -94,6 +96,7 @@ Several calls are divided by a semicolon.
 {tools}""",
     declare=openai_tool,
     result="<tool_response name={name}>\n{text}\n</tool_response>",
+    chat=chat_marks.LLAMA3,
     source="Llama 3.1 model card and prompt formats (Meta): JSON based tool calling",
 )
 
@@ -114,6 +117,7 @@ You may call the functions below. To call some, answer with nothing but a list o
     declare=bare_tool,
     joined="list",
     result="<tool_response name={name}>\n{text}\n</tool_response>",
+    chat=chat_marks.LLAMA3,
     source="Llama 3.2 and Llama 4 model cards and prompt formats (Meta): zero-shot function calling",
 )
 
@@ -153,6 +157,7 @@ To call functions, write:
     declare=openai_tool,
     joined="list",
     result='[TOOL_RESULTS] {"content": {json}}[/TOOL_RESULTS]',
+    chat=chat_marks.MISTRAL,
     source="mistral-common, tokenizers v2 to v7; chat template of Mistral-7B-Instruct-v0.3",
 )
 
@@ -171,6 +176,7 @@ To call functions, write for each call:
     declare=openai_tool,
     joined="list",
     result="[TOOL_RESULTS]{text}[/TOOL_RESULTS]",
+    chat=chat_marks.MISTRAL_V7,
     source="mistral-common, tokenizers v11 and v13; chat template of Mistral-Small-3.2",
 )
 
@@ -200,7 +206,7 @@ _DEEPSEEK_V3_1 = NamedCall(
 )
 
 
-def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, source: str) -> Format:
+def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, chat: ChatMarks, source: str) -> Format:
     return Format(
         name=name,
         bodies=bodies,
@@ -216,6 +222,7 @@ def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, source: str) ->
         "<｜tool▁calls▁end｜>\nSeveral calls stand one behind the other, all between the outer marks.",
         declare=bare_tool,
         result="<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>",
+        chat=chat,
         source=source,
     )
 
@@ -224,12 +231,14 @@ DEEPSEEK_V3 = _deepseek(
     "deepseek_v3",
     (_DEEPSEEK_V3, _DEEPSEEK_V3_1),
     'function<｜tool▁sep｜>function_name\n```json\n{"parameter": "value"}\n```',
+    chat=chat_marks.DEEPSEEK,
     source="chat templates of DeepSeek-V3-0324 and DeepSeek-R1",
 )
 DEEPSEEK_V3_1 = _deepseek(
     "deepseek_v3_1",
     (_DEEPSEEK_V3_1, _DEEPSEEK_V3),
     'function_name<｜tool▁sep｜>{"parameter": "value"}',
+    chat=chat_marks.DEEPSEEK_V3_1,
     source="chat template of DeepSeek-V3.1",
 )
 
@@ -274,6 +283,7 @@ To call functions, write for each call its name, then each argument as a pair:
 </tool_call>""",
     declare=openai_tool,
     result="<tool_response>\n{text}\n</tool_response>",
+    chat=chat_marks.GLM,
     source="chat template of GLM-4.5",
 )
 
@@ -325,6 +335,7 @@ To call functions, write, counting the calls of the conversation from 0:
     declare=openai_tool,
     joined="list",
     result="## Return of {id}\n{text}",
+    chat=chat_marks.KIMI,
     source="chat template and tool call guidance of Kimi-K2 (Moonshot AI)",
 )
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 
+from . import chat_marks
+from .chat_marks import ChatMarks
+from .cohere_formats import COMMAND_R, COMMAND_R_PLUS
+from .gemma_formats import FUNCTIONGEMMA, GEMMA4
 from .marks import Head, unlike
 from .pythonic_call import PythonicCall
-from .tagged_bodies import JsonCall, NamedCall
+from .tagged_bodies import JsonCall, NamedCall, ToUser
 from .tagged_text import BRACKETS, IN_TOOLS, Format, bare_tool, openai_tool
 from .xml_call import XmlCall
 
@@ -22,6 +26,7 @@ def _json_list(
     *,
     drops: tuple[str, ...] = (),
     result: str = _RESPONSE,
+    chat: ChatMarks = chat_marks.CHATML,
     source: str,
 ) -> Format:
     """Calls as a JSON list between marks."""
@@ -37,6 +42,7 @@ def _json_list(
         prompt=IN_TOOLS + f"To call functions, write a list of them:\n{section[0]}{_EXAMPLE}{section[1]}",
         declare=openai_tool,
         result=result,
+        chat=chat,
         source=source,
     )
 
@@ -79,7 +85,8 @@ GRANITE = _json_list(
     ("<|tool_call|>[", "]"),
     ("<|tool_call|>", "<tool_call>", "<function_call>"),
     ("</tool_call>",),
-    drops=("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>"),
+    drops=("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>", "<response>", "</response>"),
+    chat=chat_marks.GRANITE,
     source="chat templates of Granite 3.0 to 3.3 (IBM); Granite 4 writes as `hermes`",
 )
 PHI4_MINI = _json_list(
@@ -88,15 +95,27 @@ PHI4_MINI = _json_list(
     ("functools", "<|tool_call|>"),
     ("<|/tool_call|>",),
     drops=("<|end|>", "<|endoftext|>"),
+    chat=chat_marks.PHI4,
     source="model card and chat template of Phi-4-mini-instruct",
+)
+HUNYUAN = _json_list(
+    "hunyuan",
+    ("<tool_calls>[", "]</tool_calls>"),
+    ("<tool_calls>",),
+    ("</tool_calls>",),
+    drops=("<answer>", "</answer>", "<|eos|>", "<|extra_0|>"),
+    result="<tool_response>{text}</tool_response>",
+    chat=chat_marks.HUNYUAN,
+    source="chat template of Hunyuan-A13B-Instruct",
 )
 JAMBA = _json_list(
     "jamba",
     ("<tool_calls>[", "]</tool_calls>"),
     ("<tool_calls>",),
     ("</tool_calls>",),
-    drops=("<|eom|>",),
-    source="chat template of Jamba 1.5 and 1.6; Hunyuan-A13B writes the same",
+    drops=("<|eom|>", "<|end|>", "<end_of_sentence>"),
+    chat=chat_marks.PLAIN,
+    source="chat template of Jamba 1.5 and 1.6; Apriel 1.5 and MiniMax-M1 write the same",
 )
 NEMOTRON = _json_list(
     "nemotron",
@@ -105,6 +124,7 @@ NEMOTRON = _json_list(
     ("</TOOLCALL>",),
     result="<TOOL_RESPONSE>[{text}]</TOOL_RESPONSE>",
     drops=("<SPECIAL_12>", "<|eot_id|>"),
+    chat=chat_marks.NEMOTRON,
     source="chat templates of Nemotron Nano v2 and Llama-3.3-Nemotron-Super v1.5",
 )
 XLAM = _json_list(
@@ -113,6 +133,7 @@ XLAM = _json_list(
     ("[TOOL_CALLS]", "<tool_call>"),
     ("</tool_call>",),
     drops=("<|eot_id|>", "<|im_end|>", "<|endoftext|>"),
+    chat=chat_marks.PLAIN,
     source="model cards of xLAM (Salesforce): a bare list of calls",
 )
 
@@ -137,34 +158,6 @@ To call one, write:
     source="chat format of InternLM2 and InternLM2.5: tools",
 )
 
-COMMAND_R = Format(
-    name="command_r",
-    bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", id_key="tool_call_id"), JsonCall()),
-    opens=("<|START_ACTION|>",),
-    closes=("<|END_ACTION|>",),
-    drops=(
-        *("<|START_RESPONSE|>", "<|END_RESPONSE|>", "<|START_TEXT|>", "<|END_TEXT|>"),
-        *("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),
-    ),
-    think=("<|START_THINKING|>", "<|END_THINKING|>"),
-    loose=BRACKETS,
-    section=("<|START_ACTION|>[\n", "\n]<|END_ACTION|>"),
-    between=",\n",
-    prompt="""\
-## Available Tools
-
-{tools}
-
-To call tools, write a list of calls; the answer to the user stands between <|START_RESPONSE|> and <|END_RESPONSE|>:
-<|START_ACTION|>[
-{"tool_call_id": "0", "tool_name": "function name", "parameters": {"parameter": "value"}}
-]<|END_ACTION|>""",
-    declare=bare_tool,
-    joined="list",
-    result='<|START_TOOL_RESULT|>[{"tool_call_id": "{id}", "results": {"0": {json}}}]<|END_TOOL_RESULT|>',
-    source="chat templates of Command R7B and Command A (Cohere)",
-)
-
 _FUNCTION = Head(
     re.compile(r"<function=(?P<name>[^>\n]{1,160})>\s*(?=[{\"<])"),
     refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*+(?:\n|>\s*+[^{{\"<\s]))"),
@@ -186,7 +179,59 @@ To call functions, write for each call:
 <function=function_name>{"parameter": "value"}</function>""",
     declare=openai_tool,
     result="<tool_response name={name}>\n{text}\n</tool_response>",
+    chat=chat_marks.LLAMA3,
     source="Functionary v3.1 (MeetKai); the user-defined custom tool calling of Llama 3.1",
+)
+
+
+def _functionary(name: str, opening: str, separator: str, *, chat: ChatMarks, source: str) -> Format:
+    """A recipient and what is said to it; to `all`, the user, it is text. The prompt ends in the first opening mark."""
+    behind = re.escape(separator)
+    recipient = rf"(?!all{behind})(?P<name>[^\s<>{{}}]{{1,128}}){behind}\s*(?=\{{)"
+    return Format(
+        name=name,
+        bodies=(
+            NamedCall(
+                head=Head(
+                    re.compile(recipient),
+                    refuse=re.compile(
+                        rf"[\s<>{{}}]|[^\s<>{{}}]{{129}}|[^\s<>{{}}]++{unlike(separator)}|all{behind}"
+                        rf"|[^\s<>{{}}]++{behind}\s*+[^{{\s]"
+                    ),
+                ),
+                form=f"{opening}{{name}}{separator}{{arguments}}",
+            ),
+            ToUser(head=Head(re.compile(f"all{behind}"), refuse=re.compile(unlike(f"all{separator}")))),
+        ),
+        opens=(opening,),
+        drops=("<|stop|>", "<|eom_id|>", "<|eot_id|>"),
+        opened=True,
+        said=f"{opening}all{separator}",
+        loose=r"\s}",
+        between="",
+        prompt=f"""\
+These are the functions that you may call, as JSON, one a line:
+
+{{tools}}
+
+Write to whom you speak, a function or all, and then the arguments as JSON or the text:
+{opening}function_name{separator}{{"parameter": "value"}}""",
+        declare=openai_tool,
+        result="<tool_response name={name}>\n{text}\n</tool_response>",
+        chat=chat,
+        source=source,
+    )
+
+
+FUNCTIONARY_V2 = _functionary(
+    "functionary_v2",
+    "<|from|>assistant\n<|recipient|>",
+    "\n<|content|>",
+    chat=chat_marks.FUNCTIONARY_V2,
+    source="Functionary v2.2 and v2.4 (MeetKai), as llama-cpp-python's chat handler drives it",
+)
+FUNCTIONARY_V3_2 = _functionary(
+    "functionary_v3_2", ">>>", "\n", chat=chat_marks.FUNCTIONARY, source="chat template of Functionary v3.2 (MeetKai)"
 )
 
 MINIMAX_M2 = Format(
@@ -204,6 +249,7 @@ MINIMAX_M2 = Format(
     ),
     declare=openai_tool,
     result="<response>{text}</response>",
+    chat=chat_marks.MINIMAX,
     source="chat template of MiniMax-M2",
 )
 
@@ -214,6 +260,7 @@ DEEPSEEK_V3_2 = Format(
     opens=(f"<{_DSML}function_calls>", f"<{_DSML}tool_calls>"),
     closes=(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>"),
     drops=("<｜end▁of▁sentence｜>",),
+    call_ends_thought=True,
     section=(f"<{_DSML}function_calls>\n", f"\n</{_DSML}function_calls>"),
     prompt=_xml_prompt(
         f"<{_DSML}function_calls>",
@@ -223,6 +270,7 @@ DEEPSEEK_V3_2 = Format(
     ),
     declare=openai_tool,
     result="<function_results>\n<result>{text}</result>\n</function_results>",
+    chat=chat_marks.DEEPSEEK_V3_1,
     source="encoding of DeepSeek-V3.2; DeepSeek-V4 names the outer mark tool_calls",
 )
 
@@ -243,6 +291,7 @@ STEP3 = Format(
     ),
     declare=openai_tool,
     result="<｜tool_output_begin｜>{text}<｜tool_output_end｜>",
+    chat=chat_marks.PLAIN,
     source="chat template of Step-3",
 )
 
@@ -278,6 +327,7 @@ SEED_OSS = Format(
     ),
     declare=openai_tool,
     result="<tool_response>\n{text}\n</tool_response>",
+    chat=chat_marks.SEED,
     source="chat template of Seed-OSS-36B-Instruct",
 )
 
@@ -321,7 +371,56 @@ To call some, write a list of calls in Python's notation:
     source="model card and chat template of LFM2",
 )
 
+ERNIE4_5 = Format(
+    name="ernie4_5",
+    bodies=(JsonCall(),),
+    opens=("<tool_call>",),
+    closes=("</tool_call>",),
+    drops=("<response>", "</response>", "<|end_of_sentence|>", "</s>"),
+    call_ends_thought=True,
+    loose=BRACKETS,
+    call=("<tool_call>\n", "\n</tool_call>"),
+    prompt=IN_TOOLS + f"To call functions, write for each call:\n<tool_call>\n{_EXAMPLE}\n</tool_call>",
+    declare=openai_tool,
+    result="<tool_output>\n{text}\n</tool_output>",
+    chat=chat_marks.PLAIN,
+    source="vLLM's reader of ERNIE-4.5-21B-A3B-Thinking and its tests",
+)
+
+APERTUS = Format(
+    name="apertus",
+    bodies=(
+        NamedCall(
+            head=Head(
+                re.compile(r'(?:\[\s*)?\{\s*"(?P<name>[^"\\\s]{1,128})"\s*:\s*(?=\{)'),
+                refuse=re.compile(
+                    r'[^\[{]|\[\s*[^{\s]|(?:\[\s*)?\{\s*(?:[^"\s]|"(?:["\\\s]|[^"\\\s]{129}|[^"\\\s]++(?:[\\\s]'
+                    r'|"\s*+(?:[^:\s]|:\s*+[^{\s]))))'
+                ),
+            ),
+            form='{"{name}": {arguments}}',
+        ),
+    ),
+    opens=("<|tools_prefix|>",),
+    closes=("<|tools_suffix|>",),
+    drops=("<|assistant_end|>", "<|assistant_start|>"),
+    think=("<|inner_prefix|>", "<|inner_suffix|>"),
+    several_inside=True,
+    loose=BRACKETS,
+    section=("<|tools_prefix|>[", "]<|tools_suffix|>"),
+    between=", ",
+    prompt=IN_TOOLS
+    + """\
+To call functions, write a list, each call under the name of its function:
+<|tools_prefix|>[{"function_name": {"parameter": "value"}}]<|tools_suffix|>""",
+    declare=openai_tool,
+    result="[{json}]",
+    chat=chat_marks.APERTUS,
+    source="chat template of Apertus-8B-Instruct (Swiss AI Initiative)",
+)
+
 MORE = (
+    *(APERTUS, COMMAND_R_PLUS, ERNIE4_5, FUNCTIONARY_V2, FUNCTIONARY_V3_2, FUNCTIONGEMMA, GEMMA4, HUNYUAN),
     *(GRANITE, PHI4_MINI, JAMBA, NEMOTRON, XLAM, INTERNLM, COMMAND_R, FUNCTIONARY),
     *(MINIMAX_M2, DEEPSEEK_V3_2, STEP3, SEED_OSS, OLMO3, LFM2),
 )

@@ -23,9 +23,10 @@ from msgspec import Struct
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.event import Delta
 from ..core.interfaces import Request
-from ..core.json import JsonObject, dumps
+from ..core.json import JsonObject, dumps, whole_text
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
+from .chat_marks import CHATML, ChatMarks
 from .marks import HEAD_MAX, WAIT, Head, Marks
 from .speech import Speech
 from .tagged_bodies import Body, BodyReader, NamedCall, Place, fill
@@ -34,7 +35,6 @@ from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import language_of
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s+")
 _FENCE = re.compile(r"\s{0,64}(?:`{3,16}|~{3,16})")
 
@@ -49,8 +49,13 @@ class Format(Struct, frozen=True, kw_only=True):
         closes: marks behind one.
         drops: marks for the server, which say nothing here.
         think: the marks around reasoning.
+        cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
+            marks are dropped and what they say stands in the reply's extras.
         call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
+        bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
+        opened: the prompt ends in the opening mark, so that the output may begin behind it.
+        said: what is written before text.
         loose: what may stand between calls and behind the last, as the inside of a character class.
         section: what is written around all calls of a reply.
         call: what is written around each call.
@@ -59,6 +64,7 @@ class Format(Struct, frozen=True, kw_only=True):
         declare: how a tool is described to it.
         joined: what stands between two descriptions; a pair of brackets more makes a list of them.
         result: how a result is told; `{name}`, `{id}`, `{text}` and `{json}`, the text in quotes, are filled in.
+        chat: how the family's chat template marks turns, where there is only a text to go on with.
         source: where the format is described.
     """
 
@@ -68,8 +74,12 @@ class Format(Struct, frozen=True, kw_only=True):
     closes: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     think: tuple[str, str] = ("<think>", "</think>")
+    cites: tuple[Head, Head] | None = None
     call_ends_thought: bool = False
+    bare: bool = True
     several_inside: bool = False
+    opened: bool = False
+    said: str = ""
     loose: str = r"\s,;"
     section: tuple[str, str] = ("", "")
     call: tuple[str, str] = ("", "")
@@ -78,6 +88,7 @@ class Format(Struct, frozen=True, kw_only=True):
     declare: Callable[[Tool], str]
     joined: Literal["lines", "list"] = "lines"
     result: str
+    chat: ChatMarks = CHATML
     source: str
 
 
@@ -97,6 +108,11 @@ class TaggedText(Struct, frozen=True):
     def name(self) -> str:
         """The row's name."""
         return self.form.name
+
+    @property
+    def marks(self) -> ChatMarks:
+        """How turns are marked for a model that only goes on with a text."""
+        return self.form.chat
 
     def encode_request(self, request: Request) -> Request:
         """The request for a model behind a chat or plain completions endpoint; see `TextDialect`.
@@ -176,7 +192,7 @@ class _Writer:
             calls = []
             match part:
                 case TextPart(text) | RefusalPart(text):
-                    pieces.append(text)
+                    pieces.append(self._form.said + text)
                 case ReasoningPart(text=text) if reasoning:
                     opening, closing = self._form.think
                     pieces.append(f"{'' if self._thinking and not pieces else opening}\n{text}\n{closing}\n")
@@ -209,7 +225,7 @@ class _Signs:
         self.marks = Marks((*form.opens, *form.closes, *form.drops, *form.think))
         self.stops = Marks((*form.opens, *form.closes, *form.drops))
         self.closes = Marks((*form.closes, *form.drops))
-        bare = [(body, body.bare(self.box)) for body in form.bodies]
+        bare = [(body, body.bare(self.box)) for body in form.bodies] if form.bare else []
         self.bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
         self.edge = _edge(self.marks.all, [head for _, head in self.bare], self.box.tools)
 
@@ -228,7 +244,7 @@ class TaggedReader:
         self._closing = False
         self._held = ""
         self._thinking = thinking
-        self._state: Callable[[str, int], int] = self._in_prose
+        self._state: Callable[[str, int], int] = self._in_lead if form.opened and not thinking else self._in_prose
         self._lead = ""
         self._loose: list[str] = []
         self._fenced = False
@@ -237,6 +253,9 @@ class TaggedReader:
         self._marks, self._stops, self._closes = signs.marks, signs.stops, signs.closes
         self._bare, self._edge = signs.bare, signs.edge
         self._loose_text = re.compile(f"[{form.loose}]+")
+        # How a row writes the end of a call: what else stands there was mended.
+        self._tail = form.call[1] + form.section[1]
+        self._closed_by_mark = self._closes.pattern.search(self._tail) is not None
 
     @property
     def reply(self) -> Reply:
@@ -245,7 +264,7 @@ class TaggedReader:
 
     def feed(self, chunk: bytes | str) -> list[Delta]:
         """Take the next piece and return what became certain by it."""
-        self._read(_SURROGATE.sub("\ufffd", chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
+        self._read(whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
         return self._speech.take()
 
     def close(self) -> list[Delta]:
@@ -255,6 +274,7 @@ class TaggedReader:
         if self._reader is not None:
             self._reader.stop()
             self._end_call()
+        self._end_unclosed()
         self._give_up_lead()
         return self._speech.take()
 
@@ -277,6 +297,8 @@ class TaggedReader:
             self._say(text[at:end])
             return end
         taken = self._take_mark(text, at)
+        if taken is None:
+            taken = self._take_cite(text, at)
         if taken is not None:
             return taken
         if not self._thinking:
@@ -294,6 +316,8 @@ class TaggedReader:
         if found is None:
             return None
         mark, form = found[0], self._form
+        if mark not in form.closes:
+            self._end_unclosed()
         if mark in form.opens:
             if self._thinking and not form.call_ends_thought:
                 return None
@@ -305,9 +329,35 @@ class TaggedReader:
         elif mark in form.closes:
             if self._state == self._in_prose:
                 return None
-            self._take_loose()
+            self._speech.release(*self._too_much(self._take_loose()))
             self._inside = False
         return found.end()
+
+    def _end_unclosed(self) -> None:
+        """What follows a call is no closing mark."""
+        self._speech.release(*(["closing mark missing"] if self._closed_by_mark else []))
+
+    def _too_much(self, loose: str) -> list[str]:
+        """What has to be said of brackets behind a call that the row does not write there."""
+        body = self._form.bodies[0]
+        written = self._tail + (body.form.split("{arguments}")[1] if isinstance(body, NamedCall) else "")
+        brackets = "".join([char for char in loose if char in "}])" and char not in written])
+        return [f"ignored {brackets[:40]!r} behind the call"] if brackets else []
+
+    def _take_cite(self, text: str, at: int) -> int | None:
+        """The place behind a mark of a citation; its own place where it may yet be one, None where it is none."""
+        waits = False
+        for head in self._form.cites or ():
+            found = head.sees(text, at, closing=self._closing)
+            if isinstance(found, re.Match):
+                sources = found.groupdict().get("sources")
+                if sources is None:
+                    self._speech.begin_citation()
+                else:
+                    self._speech.end_citation(sources)
+                return at + found.end()
+            waits = waits or found is WAIT
+        return at if waits else None
 
     def _say(self, text: str) -> None:
         text = self._take_loose().translate(_STRAY) + text
@@ -354,6 +404,8 @@ class TaggedReader:
                 self._fenced = fenced or (self._fenced and self._state == self._behind)
                 self._thinking = False
                 self._inside = tagged and self._form.several_inside
+                self._speech.release()
+                self._speech.waits = tagged and self._closed_by_mark
                 place = Place(self._speech, self._box, self._stops, self._closes, tagged)
                 self._reader = body.reader(found, place)
                 self._state = self._in_call
@@ -400,6 +452,7 @@ class TaggedReader:
             return taken
         if not self._closing and self._marks.may_begin(text, at):
             return at
+        self._end_unclosed()
         self._state = self._in_prose
         return at
 

@@ -30,7 +30,12 @@ def kinds_of(tool: Tool | None, parameter: str) -> Kinds:
     """The JSON types that a parameter may have, by its schema; empty where nothing is known."""
     if tool is None:
         return frozenset()
-    return _kinds(tool.property_schemas().get(parameter), tool.parameters, _REFERENCES_MAX)
+    return kinds_at(tool.property_schemas().get(parameter), tool.parameters)
+
+
+def kinds_at(schema: Json, root: JsonObject) -> Kinds:
+    """The JSON types that a value may have, by a part of a schema; empty where nothing is known."""
+    return _kinds(schema, root, _REFERENCES_MAX)
 
 
 def read_text(text: str, kinds: Kinds) -> tuple[Json, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Strings become models: `openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `embedded`.
+"""Strings become models: `openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `local:path`, `embedded`.
 
 A provider is a row of a table: where it answers, in which variable its key stands, what API it speaks.
 `<PROVIDER>_BASE_URL` in the environment puts another address in its place. What a model runs on is loaded by name when
@@ -8,7 +8,7 @@ it is opened, so that `import actum` loads no HTTP client.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
+from ..dialects import for_model
 from ..dialects.base import ApiDialect, TextDialect
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
@@ -25,7 +26,9 @@ from .prompted import Auto, Prompted, Recognising
 
 if TYPE_CHECKING:
     from .endpoint import Endpoint
+    from .local import Constrained
 
+LOCAL = "local:"
 FALLBACK = "prompt_json"
 """The text dialect of a model without native calling, where none is asked for."""
 
@@ -46,6 +49,7 @@ class Provider(Struct, frozen=True, kw_only=True):
             model is opened.
         version_path: put behind the address that the environment gives, where that is usual without the version.
         default_model: what to ask for when no model is named; empty when one must be.
+        strict: it can be asked to hold its models to the schemas of tools.
     """
 
     url: str
@@ -56,6 +60,7 @@ class Provider(Struct, frozen=True, kw_only=True):
     dialect: OpenAiChat | str = OPENAI_CHAT
     version_path: str = ""
     default_model: str = ""
+    strict: bool = False
 
 
 def _local(name: str, port: int, default_model: str = "") -> Provider:
@@ -81,6 +86,7 @@ PROVIDERS = {
         native=True,
         dialect="anthropic_messages:ANTHROPIC",
         version_path="/v1",
+        strict=True,
     ),
     "deepseek": Provider(
         url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_DEEPSEEK
@@ -91,6 +97,7 @@ PROVIDERS = {
         native=True,
         dialect="gemini_content:GEMINI_CONTENT",
         version_path="/v1beta",
+        strict=True,
     ),
     "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_HOSTED),
     "llamacpp": _local("llamacpp", 8080, default_model="default"),
@@ -100,7 +107,9 @@ PROVIDERS = {
         url="https://api.moonshot.ai/v1", key_variable="MOONSHOT_API_KEY", native=True, dialect=_MOONSHOT
     ),
     "ollama": _local("ollama", 11434),
-    "openai": Provider(url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", native=True, dialect=_OPENAI),
+    "openai": Provider(
+        url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", native=True, dialect=_OPENAI, strict=True
+    ),
     "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", dialect=_HOSTED),
     "qwen": Provider(
         url="https://dashscope.aliyuncs.com/compatible-mode/v1",
@@ -128,50 +137,127 @@ _API_DIALECTS: dict[str, OpenAiChat | str | None] = {
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
+_RAW = {
+    "ollama_generate": ("/api/generate", "ollama_generate:OLLAMA_GENERATE"),
+    "openai_completions": ("/completions", "openai_completions:OPENAI_COMPLETIONS"),
+}
+"""The APIs that only go on with a text, and what their addresses end in. A text dialect stands around them."""
+
 _OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
 
-def open_model(model: str | Model, *, dialect: str = "auto", environment: Mapping[str, str] = os.environ) -> Model:
+def open_model(
+    model: str | Model,
+    *,
+    dialect: str = "auto",
+    constrained: Constrained | None = None,
+    environment: Mapping[str, str] = os.environ,
+) -> Model:
     """The model that a name stands for. Nothing is sent before its first request.
 
     Args:
-        model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `embedded`; or a model, which is passed through.
+        model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `local:<path or name of a model of transformers>`,
+            `embedded`; or a model, which is passed through. An address that ends in `/completions`, and not in
+            `/chat/completions`, or in Ollama's `/api/generate`, is that of a model which only goes on with a text:
+            turns are then marked as its family does it.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
             `native` or `openai_chat`: by its API; `openai_functions`: by its API of 2023; `openai_responses`,
-            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them; or a text dialect.
+            `anthropic_messages` or `gemini_content`: by these APIs, for an endpoint that has them;
+            `openai_completions` or `ollama_generate`: by these, past the server's chat template, in the format that
+            the model's name tells; or a text dialect.
+        constrained: it can only say the name of a tool and arguments that fit its schema: a local model by a grammar,
+            which it has unless this is false; one behind an API by asking it for strict tools. `copy`: strings in the
+            arguments of a local model stand in the conversation, besides. See `docs/constrained.md`.
         environment: where keys and addresses are looked up.
 
     Raises:
         UnknownName: there is no such model or dialect; the message lists what there is.
-        UsageError: a key is missing, an address is none, or the model and the dialect do not go together.
+        UsageError: a key or a package is missing, an address is none, the model and the dialect do not go together, or
+            it can not be constrained.
     """
+    if isinstance(model, str) and model.startswith(LOCAL):
+        open_local: Callable[..., Model] = import_module(f"{__package__}.local").open_local
+        return open_local(model.removeprefix(LOCAL), dialect=dialect, constrained=constrained is None or constrained)
     if isinstance(model, str) and model != "embedded":
-        return _open_endpoint(model, dialect, environment)
+        return _open_endpoint(model, dialect, environment, strict=_strict(model, constrained))
+    if constrained:
+        raise UsageError(f"{getattr(model, 'name', model)} can not be constrained: that is for local models and APIs")
     opened = _embedded() if isinstance(model, str) else model
     if dialect in ("auto", "native"):
         return opened
-    if dialect in _API_DIALECTS:
+    if dialect in _API_DIALECTS or dialect in _RAW:
         raise UsageError(f"dialect {dialect!r} is for models that are named by their provider or address")
     return Prompted(opened, _text_dialect(dialect))
 
 
-def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str]) -> Model:
+def _strict(name: str, constrained: Constrained | None) -> bool:
+    if constrained == "copy":
+        raise UsageError(f"{name} can not be held to copies: that is for local models")
+    return bool(constrained)
+
+
+def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, strict: bool) -> Model:
+    raw = dialect if dialect in _RAW else _raw_at(name)
+    if raw and strict:
+        raise UsageError(f"{name} only goes on with a text: its server can not hold it to schemas")
+    if raw:
+        return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment)
     by_api = dialect in _API_DIALECTS
     text_dialect = _text_dialect(FALLBACK if by_api else dialect)
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
+    spoken = _spoken(dialect, provider)
+    if strict:
+        known = hasattr(spoken, "strict") and not getattr(spoken, "functions", False)
+        if not ((by_address or provider.strict) and by_api and known):
+            raise UsageError(f"{name} is not known to hold a model to schemas in the dialect {dialect!r}")
+        spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), strict=True))
     make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
     endpoint = make(
         provider.url,
         model,
         key=environment.get(provider.key_variable),
-        dialect=_spoken(dialect, provider),
+        dialect=spoken,
         native=provider.native,
         name="" if by_address else name,
     )
+    if strict:
+        return endpoint  # nothing holds a call that is written as text
     if dialect == "auto":
         return Auto(endpoint, text_dialect)
     return Recognising(endpoint, text_dialect) if by_api else Prompted(endpoint, text_dialect)
+
+
+def _raw_at(name: str) -> str:
+    """The API at an address that only goes on with a text; empty for any other."""
+    path = urlsplit(name.partition("#")[0]).path.rstrip("/") if name.startswith(("http://", "https://")) else ""
+    if path.endswith("/chat/completions"):
+        return ""
+    return next((api for api, (end, _) in _RAW.items() if path.endswith(end)), "")
+
+
+def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str]) -> Model:
+    """A model that only goes on with a text; its family's format tells how turns and calls are written."""
+    by_address = name.startswith(("http://", "https://"))
+    provider, model = _at_address(name) if by_address else _at_provider(name, environment)
+    if dialect in _API_DIALECTS and dialect != "auto":
+        raise UsageError(f"dialect {dialect!r} is none of a completions endpoint: name a text dialect, or none")
+    text_dialect = _text_dialect((for_model(model) or FALLBACK) if dialect == "auto" else dialect)
+    if text_dialect.name == "harmony":
+        raise UsageError("harmony needs the server's own chat template: use the address of its chat completions")
+    completions = _loaded(_RAW[api][1])
+    marks = getattr(text_dialect, "marks", None)  # those of prompts, which fit any model, have none of their own
+    spoken = structs.replace(cast(Struct, completions), marks=marks) if marks is not None else completions
+    make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
+    endpoint = make(
+        provider.url.removesuffix("/v1") if api == "ollama_generate" and not by_address else provider.url,
+        model,
+        key=environment.get(provider.key_variable),
+        dialect=cast(ApiDialect, spoken),
+        native=False,
+        name="" if by_address else name,
+    )
+    return Prompted(endpoint, text_dialect)
 
 
 def _spoken(dialect: str, provider: Provider) -> ApiDialect:
@@ -196,7 +282,7 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
     provider = PROVIDERS.get(prefix)
     if provider is None or not colon:
         known = ", ".join(f"{prefix}:name" for prefix in PROVIDERS)
-        raise UnknownName(f"there is no model called {name!r}: use embedded, http://host/v1#name, {known}")
+        raise UnknownName(f"there is no model called {name!r}: use embedded, http://host/v1#name, local:path, {known}")
     model = model or provider.default_model
     if not model:
         raise UnknownName(f"which model of {prefix}? Put its name behind the colon: {prefix}:name")

@@ -12,8 +12,10 @@ The key stands in one header and nowhere else: not in `repr`, not in errors, eve
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 import msgspec
@@ -27,8 +29,11 @@ from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.tool import Tool
 from ..dialects.base import ApiDialect
+from ..dialects.loose import Loose
 from ..dialects.openai_chat import OPENAI_CHAT
 from ..transport.http import Answer, HttpFailure, post, retry_after
+
+_log = logging.getLogger(__name__)
 
 ATTEMPTS_MAX = 3
 BACKOFF_S = 0.5
@@ -66,6 +71,8 @@ WIRES = {
         key_header="x-goog-api-key",
         key_form="{key}",
     ),
+    "ollama_generate": Wire(path="/api/generate"),
+    "openai_completions": Wire(path="/completions"),
     "openai_responses": Wire(path="/responses"),
 }
 """By the name of a dialect; all others are spoken as `CHAT`."""
@@ -77,6 +84,13 @@ _PROBE = Tool(
 )
 _probed: dict[tuple[str, str, str], bool] = {}
 """What was found out by probing: whether the model at an address calls tools in a dialect."""
+
+
+@runtime_checkable
+class _Strict(Protocol):
+    """A dialect that can ask for tools to be strict."""
+
+    def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]: ...
 
 
 class Endpoint:
@@ -97,6 +111,7 @@ class Endpoint:
 
     Attributes:
         native: as the argument, or as `probe` found out.
+        loose: the tools of the latest request whose schemas a strict endpoint was not asked to hold the model to.
 
     Raises:
         UsageError: the address is none, or holds a password.
@@ -128,6 +143,8 @@ class Endpoint:
         self.name = name or f"{model}@{address.netloc}"
         self.dialect = dialect
         self.native = native
+        self.loose: tuple[Loose, ...] = ()
+        self._told: tuple[Tool, ...] = ()
         self._whole, self._streamed = _below(address, where, whole), _below(address, where, streamed)
         self._key = (key or "").strip()
         ours = {"content-type": "application/json", "user-agent": "actum", **wire.headers}
@@ -152,6 +169,7 @@ class Endpoint:
         extras = {**self._extras, **request.extras}
         asked = msgspec.structs.replace(request, model=self.model, stream=emit is not None, extras=extras)
         body = self.dialect.encode_request(asked)
+        self._tell_loose(request.tools)
         ear = _Ear(emit) if emit is not None else None
         attempt = 1
         while True:
@@ -187,6 +205,13 @@ class Endpoint:
                 return False
             raise
         return any(call.name == _PROBE.name for call in reply.calls)
+
+    def _tell_loose(self, tools: tuple[Tool, ...]) -> None:
+        """Say in the log what the endpoint is not asked for, once for the same tools."""
+        if tools is not self._told and isinstance(self.dialect, _Strict):
+            self._told, self.loose = tools, self.dialect.loose(tools)
+            for one in self.loose:
+                _log.warning("%s: the arguments of %s are not held to its schema: %s", self.name, one.tool, one.why)
 
     async def _ask(self, body: bytes, request: Request, ear: _Ear | None) -> Reply:
         try:

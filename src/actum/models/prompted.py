@@ -71,7 +71,8 @@ class _Reading:
         if not self._heard:
             self._tell(self._decoder.feed(_text(inner)))
         self._tell(self._decoder.close())
-        return _with_text_as(inner, self._decoder.reply.content)
+        read = self._decoder.reply
+        return structs.replace(_with_text_as(inner, read.content), extras={**inner.extras, **read.extras})
 
     def _tell(self, deltas: Iterable[Delta]) -> None:
         if self._emit is not None:

@@ -32,7 +32,7 @@ class SseReader:
     ([], [SseEvent(data=b'1', event='')], [SseEvent(data=b'2', event='')])
     """
 
-    __slots__ = ("_at_start", "_between", "_data", "_event", "_line_feed_is_due", "_tail")
+    __slots__ = ("_at_start", "_between", "_data", "_event", "_line_feed_is_due", "_name", "_name_line", "_tail")
 
     def __init__(self) -> None:
         self._at_start = True
@@ -41,6 +41,8 @@ class SseReader:
         self._tail: list[bytes] = []
         self._data: list[bytes] = []
         self._event = ""
+        self._name_line = b"event:"
+        self._name = ""
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Take the next piece and return the events that are whole by it."""
@@ -72,19 +74,25 @@ class SseReader:
         if lines and self._at_start:
             self._at_start = False
             lines[0] = lines[0].removeprefix(BOM)
-        events = []
+        events: list[SseEvent] = []
+        data, name = self._data, self._event
         for line in lines:
-            if line.startswith(b"data:"):
-                self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+            if line.startswith(b"data: "):
+                data.append(line[6:])
             elif not line:
-                if self._data:
-                    events.append(SseEvent(b"\n".join(self._data), self._event))
-                    self._data = []
-                self._event = ""
+                if data:
+                    events.append(SseEvent(data[0] if len(data) == 1 else b"\n".join(data), name))
+                    data.clear()
+                name = ""
             elif line.startswith(b"event:"):
-                self._event = line[6:].removeprefix(b" ").decode("utf-8", "replace")
+                if line != self._name_line:  # most often it is the one of the event before
+                    self._name_line, self._name = line, line[6:].removeprefix(b" ").decode("utf-8", "replace")
+                name = self._name
+            elif line.startswith(b"data:"):
+                data.append(line[5:])
             elif line == b"data":
-                self._data.append(b"")
+                data.append(b"")
+        self._event = name
         return events
 
 

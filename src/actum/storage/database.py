@@ -16,7 +16,7 @@ class Database(Protocol):
 
     Attributes:
         name: what to call it in an error; holds no password.
-        conflict: the exception of a row that is there already.
+        conflict: the exception of a row that may not be: one that is there already, or lacks what it needs.
     """
 
     @property
@@ -25,12 +25,15 @@ class Database(Protocol):
     @property
     def conflict(self) -> type[Exception]: ...
 
-    def begin(self, *, writes: bool, durable: bool) -> None:
+    def begin(self, *, writes: bool, durable: bool) -> bool:
         """Begin a transaction; connect again if that is needed.
 
         Args:
             writes: whether it is going to change anything.
             durable: whether it must have survived a loss of power when `commit` returns.
+
+        Returns:
+            True when the connection is a new one, and what was committed without being durable may be gone.
         """
 
     def commit(self) -> None:

@@ -37,6 +37,11 @@ from .writer import Writer
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal"
 """The columns of a run's line, named as the fields of `RunSummary`."""
 
+_FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
+_FURTHER = """INSERT INTO entries VALUES (
+    ?, (SELECT number + 1 FROM entries WHERE run_id = ? AND number = ? AND head = ?), ?, ?, ?, ?, ?, ?)"""
+"""The fence: a row is refused when its number is taken, and when what it was sealed upon is not there."""
+
 
 class DatabaseJournal:
     """A `Journal` in a database.
@@ -86,7 +91,7 @@ class DatabaseJournal:
         def write(database: Database) -> None:
             for digest, payload in to_keep.items():
                 database.execute("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, payload))
-            self._write(database, run_id, record, entry)
+            self._write(database, run_id, record, entry, head)
 
         def tell(error: Exception | None) -> None:
             if error is not None:
@@ -179,7 +184,7 @@ class DatabaseJournal:
                 "SELECT count(*) FROM entries WHERE run_id = ? AND length(payload) > 0", (run_id,)
             )
             database.execute("UPDATE entries SET payload = ?, salt = ? WHERE run_id = ?", (b"", b"", run_id))
-            self._write(database, run_id, record, seal(record, number, self._now(), head))
+            self._write(database, run_id, record, seal(record, number, self._now(), head), head)
             assert isinstance(count, int)
             return count
 
@@ -201,14 +206,17 @@ class DatabaseJournal:
         """
         await self._writer.close()
 
-    def _write(self, database: Database, run_id: str, record: Record, entry: Entry) -> None:
+    def _write(self, database: Database, run_id: str, record: Record, entry: Entry, previous: bytes) -> None:
         """Write an entry, and with it what follows from it: the run's line, a signed head."""
         signs = self._key is not None and isinstance(record, Ended | Forgotten)
         if signs:
             database.lock()
         kind = str(record.__struct_config__.tag)
-        row = (run_id, entry.number, entry.at, kind, entry.payload, entry.salt, entry.digest, entry.head)
-        database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        row = (entry.at, kind, entry.payload, entry.salt, entry.digest, entry.head)
+        if entry.number == 0:
+            database.execute(_FIRST, (run_id, *row))
+        else:
+            database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
         if isinstance(record, Telling):
             _tell(database, run_id, record, entry.at)
         if signs and self._key is not None:

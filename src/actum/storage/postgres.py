@@ -4,13 +4,17 @@ The tables lie in the schema `actum` of the database that the address names; who
 create that schema. What somebody waits for with `sync` is committed with the server's `synchronous_commit`, or `on`
 where that is off; everything else with `off`.
 
+Within a transaction statements are sent without waiting for their answers (libpq's pipeline), so that a server far away
+is asked twice for many records, not once for each.
+
 Claims are advisory locks of a session of their own, so a journal has two connections. The server drops them when the
 process or its connection ends; of a machine that is gone it hears within half a minute (`tcp_keepalives`). When the
 connection is lost and another process takes a claim before it is back, the number of an entry is the fence. A pooler
 that shares sessions between clients (PgBouncer by transaction or statement) can not be in between.
 
 After the server was away the next transaction connects again. What was being committed when it went may be written or
-not: its runs fail, and tell when they are claimed and read anew.
+not, and of what was committed with `off` a server that crashed may have lost the end: these runs fail, until somebody
+claims them anew and reads what is there.
 
 What `forget` leaves: the old row until the table is vacuumed and its place used again, and the server's log of changes,
 archives, replicas and backups.
@@ -33,7 +37,6 @@ from .migrations import POSTGRES
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMES = ("postgresql://", "postgres://")
 CONNECT_S = 10
 WAIT_S = 30
 
@@ -88,9 +91,10 @@ class PostgresDatabase:
         except ImportError:
             raise UsageError("a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'") from None
         self.name = address(url)
-        self.conflict: type[Exception] = psycopg.errors.UniqueViolation
+        self.conflict: type[Exception] = psycopg.IntegrityError
         self.failure = psycopg.Error
         self._lost = psycopg.OperationalError
+        self._waited = psycopg.errors.LockNotAvailable
         try:
             told = psycopg.conninfo.conninfo_to_dict(url)
         except psycopg.ProgrammingError:  # its message may quote the password
@@ -99,40 +103,45 @@ class PostgresDatabase:
         defaults: dict[str, str | int] = {"connect_timeout": CONNECT_S, "application_name": "actum"}
         target = psycopg.conninfo.make_conninfo(url, **(defaults | told))
         self._make = partial(psycopg.connect, target, autocommit=True)
+        self._pipeline = contextlib.ExitStack()
         self._held: set[str] = set()
         self._claims: psycopg.Connection | None = None
-        self._connection = self._connect()
+        self._connection, self._is_new = self._connect(), False
         ((level,),) = self._connection.execute("SHOW synchronous_commit").fetchall()
         self._durable = "on" if level == "off" else level
 
-    def begin(self, *, writes: bool, durable: bool) -> None:
+    def begin(self, *, writes: bool, durable: bool) -> bool:
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         if writes:
             begin += f"; SET LOCAL synchronous_commit TO {self._durable if durable else 'off'}"
-        if not self._connection.closed:
-            try:
-                self._connection.execute(begin)
-                return
-            except self._lost:
-                if not self._connection.closed:
-                    raise
-        self._connection = self._connect()
-        if self._held:
-            self._restore_claims()
-        self._connection.execute(begin)
+        try:
+            self._connection.execute(begin)
+        except self._lost:
+            if not self._connection.closed:
+                raise
+            self._connection, self._is_new = self._connect(), True
+            if self._held:
+                self._restore_claims()
+            self._connection.execute(begin)
+        self._pipeline.enter_context(self._connection.pipeline())
+        is_new, self._is_new = self._is_new, False
+        return is_new
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")
+        self._pipeline.close()  # here the server is waited for; what failed before is told, and was not committed
 
     def rollback(self) -> None:
         try:
+            with contextlib.suppress(self.failure):  # told by `commit`
+                self._pipeline.close()
             self._connection.rollback()
         except self.failure:
             self._connection.close()  # `begin` makes a new one
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
         cursor = self._connection.execute(statement.replace("?", "%s"), values or None)
-        return cursor.fetchall() if cursor.description else []
+        return cursor.fetchall() if statement.startswith("SELECT") else []
 
     def lock(self) -> None:
         self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -152,7 +161,7 @@ class PostgresDatabase:
         self._connection.execute("UPDATE actum.version SET version = %s", (version,))
 
     def is_outage(self, error: Exception) -> bool:
-        return bool(self._connection.closed)
+        return bool(self._connection.closed) or isinstance(error, self._waited)
 
     def scrub(self) -> None:
         """Copies of old rows are the server's; see the top of this file."""

@@ -68,11 +68,12 @@ class SQLiteDatabase:
             self.close()
             raise
 
-    def begin(self, *, writes: bool, durable: bool) -> None:
+    def begin(self, *, writes: bool, durable: bool) -> bool:
         if durable != self._durable:
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             self._durable = durable
         self._connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        return False
 
     def commit(self) -> None:
         self._connection.execute("COMMIT")

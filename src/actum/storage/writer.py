@@ -28,6 +28,10 @@ from .database import Database
 T = TypeVar("T")
 
 
+class _Anew(Exception):
+    """The connection is a new one and some runs have failed with the old: see who is left."""
+
+
 class Job(Struct, eq=False):
     """Something for the thread to do.
 
@@ -61,7 +65,7 @@ class Writer:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._failed: dict[str, JournalError] = {}
         self._lost: set[str] = set()
-        self._loose = False
+        self._loose: set[str] = set()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name=f"journal {self.name}", daemon=True)
         self._thread.start()
@@ -174,6 +178,9 @@ class Writer:
             return
         try:
             self._transact(alive)
+        except _Anew:
+            self._database.rollback()
+            self._do(alive)
         except Exception as error:  # noqa: BLE001  # whoever waits for these jobs hears of it, and their runs fail
             self._database.rollback()
             if len(alive) == 1 or self._database.is_outage(error):
@@ -190,18 +197,30 @@ class Writer:
         writes = any(job.writes for job in jobs)
         durable = any(job.durable for job in jobs)
         # A commit that wrote nothing flushes nothing, though earlier commits may wait for it.
-        flushes = durable and not writes and self._loose
+        flushes = durable and not writes and bool(self._loose)
         if not flushes and not any(job.work for job in jobs):
             return
-        self._database.begin(writes=writes or flushes, durable=durable)
+        if self._database.begin(writes=writes or flushes, durable=durable) and self._loose:
+            self._fail_loose()
+            raise _Anew
         for job in jobs:
             if job.work is not None:
                 job.work(self._database)
         if flushes:
             self._database.flush()
         self._database.commit()
-        if writes or flushes:
-            self._loose = not durable
+        if durable:
+            self._loose.clear()
+        else:
+            self._loose.update(job.run_id for job in jobs if job.writes)
+
+    def _fail_loose(self) -> None:
+        """The connection was lost before these runs had reached the disk; what they had written may be gone."""
+        for run_id in self._loose:
+            why = f"the journal {self.name} failed: the connection was lost before run {run_id} was on the disk"
+            self._failed[run_id] = JournalError(why)
+            self._lost.add(run_id)
+        self._loose.clear()
 
     def _do_aside(self, job: Job) -> None:
         assert job.work is not None
@@ -230,7 +249,8 @@ class Writer:
         if isinstance(error, ActumError):
             return error
         if isinstance(error, self._database.conflict) and job.run_id:
-            return JournalError(f"the journal {self.name} failed: run {job.run_id} is written by another process too")
+            why = f"run {job.run_id} is written by another process too, or its last records were lost"
+            return JournalError(f"the journal {self.name} failed: {why}")
         told = JournalError(f"the journal {self.name} failed: {str(error).partition(chr(10))[0]}")
         told.__cause__ = error
         return told

@@ -1,0 +1,273 @@
+"""The audit: who called what, when, with what, why it was allowed, and what came back. A fold of the journal.
+
+One line for each thing that was decided or done:
+
+    asked                a person has to agree, to answer, or to say whether something happened
+    approved, denied     a person said yes or no; `denied` also for a call that was turned away for it, or by a policy
+    answered, resolved   a person answered a question; said what became of a call in doubt
+    allowed              an attempt begins: the intent, on record before its tool runs
+    done, failed         how an attempt ended
+    refused              a call that never reached a tool: unknown, invalid, beyond a limit
+    forked               what a branch has taken over; what it is made of is told where it happened, not twice
+    forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
+
+Each line carries the head of the chain at its entry: what was exported once can be checked later (`evidence.py`).
+A line is what the record says, secrets already left out. Knows nothing of how it is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Literal, get_args
+
+from msgspec import Struct, structs
+
+from ..core.call import Effect, ToolCall, ToolResult
+from ..core.errors import JournalError
+from ..core.interfaces import Journal
+from ..core.json import JsonObject
+from ..core.record import Answered, Asked, Entry, Forgotten, Intended, Record, Refused, Replied, Settled, Started
+from .recording import Place
+
+AuditDecision = Literal[
+    "asked",
+    "approved",
+    "denied",
+    "answered",
+    "resolved",
+    "allowed",
+    "done",
+    "failed",
+    "refused",
+    "forked",
+    "forgotten",
+    "deleted",
+]
+DECISIONS: tuple[AuditDecision, ...] = get_args(AuditDecision)
+"""What a line can say, in the order of the table above."""
+
+_BY_VERDICT: dict[str, AuditDecision] = {"approve": "approved", "deny": "denied", "answer": "answered"}
+_TURNED_AWAY: dict[str, AuditDecision] = dict.fromkeys(
+    ("permission_denied", "policy_blocked", "approval_denied"), "denied"
+)
+
+
+class AuditLine(Struct, frozen=True, kw_only=True):
+    """One line of the audit.
+
+    Attributes:
+        at: seconds since 1970.
+        run, number: the entry that says so.
+        head: the chain's head at it, hexadecimal.
+        principal: on whose behalf the run acts; empty once it was forgotten.
+        agent: whose run it is.
+        decision: what was decided or done.
+        tool, arguments: the call; empty where there is none. With an intent, the arguments that the tool really gets.
+        rule: the rule that allowed it, asked for a person, or turned it away.
+        by: the person who answered, approved or forgot.
+        waited_s: with an answer, seconds since it was asked.
+        attempt: which attempt at the call; 0 where there is none.
+        outcome: `ok` or the code of a failure; for a doubt, what the person said.
+        effect: what may have changed in the world.
+        key: the idempotency key, by which the tool's own service may have it on record, too.
+        text: what came back, was asked, or was answered.
+    """
+
+    at: float
+    run: str
+    number: int
+    head: str
+    decision: AuditDecision
+    principal: str = ""
+    agent: str = ""
+    tool: str = ""
+    arguments: JsonObject | None = None
+    rule: str = ""
+    by: str = ""
+    waited_s: float | None = None
+    attempt: int = 0
+    outcome: str = ""
+    effect: str = ""
+    key: str = ""
+    text: str = ""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Which lines are looked for; what is empty or None fits all.
+
+    Attributes:
+        since, until: from the one on and before the other, in seconds since 1970.
+        principal: on whose behalf.
+        tool: the tool's name, or a pattern of names with `*`.
+        decision: what was decided or done.
+        run: the run's id.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    principal: str = ""
+    tool: str = ""
+    decision: str = ""
+    run: str = ""
+
+    def fits(self, line: AuditLine) -> bool:
+        """Whether this line is one of them."""
+        return (
+            (self.since is None or line.at >= self.since)
+            and (self.until is None or line.at < self.until)
+            and self.principal in ("", line.principal)
+            and self.decision in ("", line.decision)
+            and (not self.tool or fnmatchcase(line.tool, self.tool))
+        )
+
+
+async def audit(journal: Journal, wanted: Wanted | None = None) -> AsyncIterator[AuditLine]:
+    """The lines that are wanted, run by run in the order in which the runs began.
+
+    Every run that began before `until` is read, one at a time: one that began long ago may have gone on since.
+    """
+    wanted = wanted or Wanted()
+    if wanted.run:
+        run_ids = [wanted.run]
+    else:
+        run_ids = [run.run_id for run in reversed(await journal.runs(until=wanted.until, limit=None))]
+    for run_id in run_ids:
+        for line in audit_lines(run_id, await journal.read(run_id)):
+            if wanted.fits(line):
+                yield line
+
+
+def audit_lines(run_id: str, entries: Iterable[Entry]) -> Iterator[AuditLine]:
+    """What one run adds to the audit.
+
+    Args:
+        run_id: its id.
+        entries: from its first.
+    """
+    fold = _Fold(run_id)
+    for entry in entries:
+        line = fold.take(entry)
+        if line is not None:
+            yield line
+
+
+class _Fold:
+    """What has to be remembered of a run to tell of its next entry."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._started: Started | None = None
+        self._calls: dict[Place, ToolCall] = {}
+        self._intents: dict[Place, Intended] = {}
+        self._asked: dict[str, tuple[Asked, float]] = {}
+        self._approved_by: dict[Place, str] = {}
+        self._deleting = False
+
+    def take(self, entry: Entry) -> AuditLine | None:
+        """The line of this entry, if it has one."""
+        try:
+            record = entry.record
+        except JournalError:
+            was_deleting, self._deleting = self._deleting, True
+            return None if was_deleting else self._line(entry, "deleted", text="from here on, what was on record")
+        self._deleting = False
+        line = self._tell(entry, record)
+        taken_over = self._started is not None and self._started.forked and 0 < entry.number <= self._started.fork_at
+        return None if taken_over else line
+
+    def _tell(self, entry: Entry, record: Record) -> AuditLine | None:
+        match record:
+            case Started():
+                self._started = record
+                whole = f"{record.forked} up to entry {record.fork_at}"
+                return self._line(entry, "forked", text=whole) if record.forked else None
+            case Replied():
+                calls = enumerate(record.reply.calls)
+                self._calls |= {Place(entry.number, index): call for index, call in calls}
+                return None
+            case Asked():
+                self._asked[record.id] = (record, entry.at)
+                return self._line(entry, "asked", record.call, rule=record.rule, text=record.message)
+            case Answered():
+                return self._answered(entry, record)
+            case Intended():
+                return self._intended(entry, record)
+            case Settled() | Refused():
+                return self._ended(entry, record)
+            case Forgotten():
+                return self._line(entry, "forgotten", by=record.by, text=record.reason)
+            case _:
+                return None
+
+    def _answered(self, entry: Entry, record: Answered) -> AuditLine:
+        asked, at = self._asked.get(record.id, (None, entry.at))
+        if asked is not None and record.verdict == "approve":
+            place = Place(asked.reply, asked.index)
+            self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
+        decision = _BY_VERDICT.get(record.verdict, "resolved")
+        call = asked.call if asked is not None else None
+        if call is not None and record.arguments is not None:  # to be made with others
+            call = structs.replace(call, arguments=record.arguments)
+        line = self._line(entry, decision, call, by=record.by, text=record.text)
+        return structs.replace(
+            line,
+            waited_s=max(0.0, entry.at - at),
+            rule=asked.rule if asked is not None else "",
+            outcome=record.verdict if decision == "resolved" else "",
+        )
+
+    def _intended(self, entry: Entry, record: Intended) -> AuditLine:
+        place = Place(record.reply, record.index)
+        self._intents[place] = record
+        made = ToolCall("", record.tool, record.arguments)
+        line = self._line(entry, "allowed", made, rule=record.rule, by=self._approved_by.get(place, ""))
+        return structs.replace(line, attempt=record.attempt, key=record.key)
+
+    def _ended(self, entry: Entry, record: Settled | Refused) -> AuditLine:
+        place, error = Place(record.reply, record.index), record.result.error
+        intent = self._intents.get(place)
+        call = ToolCall("", intent.tool, intent.arguments) if intent is not None else self._calls.get(place)
+        if isinstance(record, Refused):
+            code = error.code if error is not None else ""
+            line = self._line(entry, _TURNED_AWAY.get(code, "refused"), call, rule=record.rule)
+        else:
+            line = self._line(entry, "done" if error is None else "failed", call)
+        return structs.replace(
+            line,
+            attempt=intent.attempt if intent is not None else 0,
+            key=intent.key if intent is not None else "",
+            outcome="ok" if error is None else error.code,
+            effect=_effect(record.result),
+            text=record.result.text,
+        )
+
+    def _line(
+        self,
+        entry: Entry,
+        decision: AuditDecision,
+        call: ToolCall | None = None,
+        *,
+        rule: str = "",
+        by: str = "",
+        text: str = "",
+    ) -> AuditLine:
+        started = self._started
+        return AuditLine(
+            at=entry.at,
+            run=self._run_id,
+            number=entry.number,
+            head=entry.head.hex(),
+            decision=decision,
+            principal=started.principal if started is not None else "",
+            agent=started.agent if started is not None else "",
+            tool=call.name if call is not None else "",
+            arguments=call.arguments if call is not None else None,
+            rule=rule,
+            by=by,
+            text=text,
+        )
+
+
+def _effect(result: ToolResult) -> Effect:
+    return "done" if result.error is None else result.error.effect

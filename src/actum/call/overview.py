@@ -1,0 +1,85 @@
+"""What a journal lists: runs as they stand now, a run with the runs that its calls started, conversations.
+
+Reads by the `Journal` protocol alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from ..core.interfaces import Journal
+from ..core.record import Entry, RunSummary
+
+
+class Family(Struct, frozen=True):
+    """A run, its entries, and the runs that its calls started."""
+
+    run: RunSummary
+    entries: Sequence[Entry]
+    children: Sequence[Family] = ()
+
+
+class Conversation(Struct, frozen=True, kw_only=True):
+    """A conversation in a list of them.
+
+    Attributes:
+        id: its id.
+        runs: how many turns it has.
+        began, latest: when its first and its latest turn began, in seconds since 1970.
+        question: its first words.
+        status: how its latest turn stands.
+    """
+
+    id: str
+    runs: int
+    began: float
+    latest: float
+    question: str
+    status: str
+
+
+async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """The runs, with `interrupted` for each that is `running` and that nobody drives any more."""
+    running = [run.run_id for run in runs if run.status == "running"]
+    driven = await journal.driven(running) if running else set()
+    lost = set(running) - driven
+    if lost:  # one of them may have ended between the two looks at the journal
+        again = {run.run_id: run for run in await journal.runs(since=min(run.started for run in runs), limit=None)}
+        runs = [again.get(run.run_id, run) if run.run_id in lost else run for run in runs]
+    return [
+        structs.replace(run, status="interrupted") if run.run_id in lost and run.status == "running" else run
+        for run in runs
+    ]
+
+
+async def family(journal: Journal, run: RunSummary) -> Family:
+    """A run with all that came of its calls, and of theirs."""
+    later = await journal.runs(since=run.started, limit=None)
+    return await _family(journal, run, await as_they_stand(journal, later))
+
+
+async def conversations(journal: Journal) -> list[Conversation]:
+    """All conversations, the one that was talked in last first."""
+    runs = await as_they_stand(journal, await journal.runs(limit=None))
+    talks: dict[str, list[RunSummary]] = {}
+    for run in runs:
+        if run.conversation:
+            talks.setdefault(run.conversation, []).append(run)
+    return [
+        Conversation(
+            id=talk,
+            runs=len(turns),
+            began=turns[-1].started,
+            latest=turns[0].started,
+            question=turns[-1].question,
+            status=turns[0].status,
+        )
+        for talk, turns in talks.items()
+    ]
+
+
+async def _family(journal: Journal, run: RunSummary, later: Sequence[RunSummary]) -> Family:
+    children = [await _family(journal, child, later) for child in reversed(later) if child.parent == run.run_id]
+    return Family(run, await journal.read(run.run_id), children)

@@ -1,0 +1,244 @@
+"""A run as it went in time: steps, calls, attempts, and what was waited for. A fold of its entries.
+
+What a tree in a terminal, a page with a waterfall, and spans for telemetry are drawn from. Times are those of the
+entries, in seconds since 1970. Knows nothing of how it is drawn, and judges nothing: `evidence.py` checks the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, field
+
+from ..core.call import ToolCall
+from ..core.errors import JournalError
+from ..core.record import (
+    Answered,
+    Asked,
+    Compacted,
+    Ended,
+    Entry,
+    Forgotten,
+    Intended,
+    Record,
+    Refused,
+    Replied,
+    Settled,
+    Started,
+    ToolsChanged,
+)
+from .recording import Place
+
+
+class Question(Struct):
+    """What somebody was asked, and what was said, each word with its time; an approval may need several."""
+
+    asked: Asked
+    at: float
+    answers: list[tuple[Answered, float]] = field(default_factory=list)
+
+    @property
+    def answered(self) -> Answered | None:
+        """The last word so far."""
+        return self.answers[-1][0] if self.answers else None
+
+    @property
+    def answered_at(self) -> float | None:
+        """When it came."""
+        return self.answers[-1][1] if self.answers else None
+
+
+class Attempt(Struct):
+    """One attempt at a call.
+
+    Attributes:
+        ended: when it had its outcome, or began to wait for a person elsewhere; None when there is no word of it.
+        settled: that outcome.
+        waited_s: seconds after the attempt before it, so that a service could recover.
+    """
+
+    intended: Intended
+    at: float
+    ended: float | None = None
+    settled: Settled | None = None
+    waited_s: float = 0.0
+
+    @property
+    def left_unknown(self) -> bool:
+        """It was broken off, and nobody knows what it did until then."""
+        error = self.settled.result.error if self.settled is not None and not self.settled.final else None
+        return error is not None and error.effect == "unknown"
+
+
+class CallSpan(Struct):
+    """A call: what was asked about it, the attempts at it, and what came of it.
+
+    Attributes:
+        outcome: its last word; None while there is none.
+        ended: when that was written.
+    """
+
+    call: ToolCall
+    attempts: list[Attempt] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    outcome: Settled | Refused | None = None
+    ended: float | None = None
+
+    @property
+    def begun(self) -> float | None:
+        """When it first came up; None when nothing was done about it yet."""
+        times = [*(attempt.at for attempt in self.attempts), *(each.at for each in self.questions)]
+        return min(times, default=self.ended)
+
+    @property
+    def in_doubt(self) -> bool:
+        """It was begun and there is no word of how it ended, or of what it did: it is under way, or nobody knows."""
+        if self.outcome is not None or not self.attempts:
+            return False
+        last = self.attempts[-1]
+        return last.ended is None or last.left_unknown
+
+
+class Step(Struct):
+    """The model's turn, and the calls that it said. It began `replied.seconds` before `at`."""
+
+    number: int
+    at: float
+    replied: Replied
+    calls: list[CallSpan]
+
+    @property
+    def begun(self) -> float:
+        return self.at - self.replied.seconds
+
+
+class Note(Struct, frozen=True):
+    """Something else that happened. `record` is None where it was deleted or can not be read."""
+
+    number: int
+    at: float
+    record: ToolsChanged | Compacted | Forgotten | Ended | None
+
+
+class Timeline:
+    """A run's entries, as they belong together.
+
+    Attributes:
+        started: what the run began with; None when that was deleted.
+        began, latest: when its first and its latest entry were written.
+        rows: steps, questions to the user and notes, in order.
+    """
+
+    def __init__(self, entries: Iterable[Entry]) -> None:
+        self.started: Started | None = None
+        self.began = 0.0
+        self.latest = 0.0
+        self.rows: list[Step | Question | Note] = []
+        self._calls: dict[Place, CallSpan] = {}
+        self._asked: dict[str, Question] = {}
+        for count, entry in enumerate(entries):
+            self.latest = max(self.latest, entry.at)
+            if not count:
+                self.began = self.latest = entry.at
+            self._take(entry)
+
+    def steps(self) -> Iterator[Step]:
+        """The model's turns."""
+        return (row for row in self.rows if isinstance(row, Step))
+
+    def calls(self) -> Iterator[CallSpan]:
+        """Every call that the model said."""
+        return (call for step in self.steps() for call in step.calls)
+
+    def questions(self) -> Iterator[Question]:
+        """Everything that somebody was asked."""
+        yield from self._asked.values()
+
+    @property
+    def waited_s(self) -> float:
+        """Seconds that passed while somebody was asked, each counted once."""
+        spans = [(each.at, each.answered_at) for each in self.questions() if each.answered_at is not None]
+        return sum(end - begin for begin, end in union(spans))
+
+    def busy(self) -> list[tuple[float, float]]:
+        """When something was going on: the model was asked, a tool ran or was waited for to recover."""
+        spans = [(step.begun, step.at) for step in self.steps()]
+        for call in self.calls():
+            spans += [(each.at - each.waited_s, each.ended) for each in call.attempts if each.ended is not None]
+        return union(spans)
+
+    def _take(self, entry: Entry) -> None:
+        record = _read(entry)
+        match record:
+            case Started():
+                self.started = record
+            case Replied():
+                calls = [CallSpan(call) for call in record.reply.calls]
+                self._calls |= {Place(entry.number, index): call for index, call in enumerate(calls)}
+                self.rows.append(Step(entry.number, entry.at, record, calls))
+            case Intended():
+                self._begin(record, entry.at)
+            case Settled() | Refused():
+                self._end(record, entry.at)
+            case Asked():
+                self._ask(Question(record, entry.at))
+            case Answered():
+                question = self._asked.get(record.id)
+                if question is not None:
+                    question.answers.append((record, max(question.at, entry.at)))
+            case ToolsChanged() | Compacted() | Forgotten() | Ended() | None:
+                self.rows.append(Note(entry.number, entry.at, record))
+
+    def _call(self, place: Place) -> CallSpan:
+        """The call at a place; a nameless one where the reply that holds it was deleted."""
+        return self._calls.setdefault(place, CallSpan(ToolCall("", "", {})))
+
+    def _begin(self, record: Intended, at: float) -> None:
+        call = self._call(Place(record.reply, record.index))
+        before = call.attempts[-1] if call.attempts else None
+        failed_at = before.ended if before is not None and before.settled is not None else None
+        waited_s = max(0.0, at - failed_at) if failed_at is not None else 0.0
+        call.attempts.append(Attempt(record, at, waited_s=waited_s))
+
+    def _end(self, record: Settled | Refused, at: float) -> None:
+        call = self._call(Place(record.reply, record.index))
+        final = isinstance(record, Refused) or record.final
+        attempt = call.attempts[-1] if call.attempts else None
+        if isinstance(record, Settled) and attempt is not None and attempt.ended is None:
+            found_out_later = final and not record.seconds and at > attempt.at  # by a probe, or by a person
+            if not found_out_later:
+                attempt.ended, attempt.settled = max(attempt.at, at), record
+        if final:
+            call.outcome, call.ended = record, at
+
+    def _ask(self, question: Question) -> None:
+        asked = self._asked[question.asked.id] = question
+        if question.asked.index < 0:
+            self.rows.append(asked)
+        else:
+            call = self._call(Place(question.asked.reply, question.asked.index))
+            call.questions.append(asked)
+            if question.asked.run and call.attempts:
+                call.attempts[-1].ended = question.at
+
+
+def union(spans: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The same time, in spans that do not overlap, in order.
+
+    >>> union([(4, 5), (0, 2), (1, 3)])
+    [(0, 3), (4, 5)]
+    """
+    whole: list[tuple[float, float]] = []
+    for begin, end in sorted(spans):
+        if whole and begin <= whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], end))
+        else:
+            whole.append((begin, end))
+    return whole
+
+
+def _read(entry: Entry) -> Record | None:
+    try:
+        return entry.record
+    except JournalError:
+        return None

@@ -1,0 +1,203 @@
+"""`actum approvals`: what waits for a person, over all runs of a journal, and the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ..call.approve import Waiting, inbox, pending_of, put
+from ..core.clock import SystemClock
+from ..core.errors import ActumError, UnknownName, UsageError
+from ..core.interfaces import Answer
+from ..core.json import JsonObject, dumps
+from ..transport.http import HttpFailure, post
+from . import options
+from .approve import read_pairs, show_pending
+from .options import JournalFlag, JsonFlag
+from .run import DONE
+from .terminal import Terminal, duration, said, who
+
+app = typer.Typer(help="What waits for a person: list, show, approve, deny, edit.", invoke_without_command=True)
+
+AskId = Annotated[str, typer.Argument(metavar="ASK_ID", help="What waits: its id, or the beginning of it.")]
+ByFlag = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; you, by your name on this machine.")]
+
+
+@app.callback()
+def approvals(context: typer.Context) -> None:
+    """Without a word more, the list."""
+    if context.invoked_subcommand is None:
+        list_waiting()
+
+
+@app.command("list")
+def list_waiting(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+    """List what waits, the oldest first."""
+    terminal = Terminal()
+    waiting = _read(journal)
+    if as_json:
+        terminal.json([_as_json(one) for one in waiting])
+        return
+    now = SystemClock().now()
+    rows = [
+        (one.asked.id, one.asked.kind, duration(now - one.at), _what(one), _left(one, now), one.run.run_id)
+        for one in waiting
+    ]
+    if rows:
+        terminal.table("id", "kind", "waits", "what", "needs", "run", rows=rows)
+    else:
+        terminal.note("Nothing waits.")
+
+
+@app.command("show")
+def show(ask_id: AskId, as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+    """Show what waits in full: each argument, and where it came from."""
+    terminal = Terminal()
+    one = _find(_read(journal), ask_id)
+    if as_json:
+        terminal.json(_as_json(one))
+        return
+    terminal.line("run", f"{one.run.run_id}  {one.run.question}", "bold cyan", console=terminal.out)
+    show_pending(terminal, pending_of(one.asked), None, console=terminal.out)
+
+
+@app.command("approve")
+def approve(
+    ask_id: AskId,
+    for_run: Annotated[bool, typer.Option("--for-run", help="Calls like this one need no more in this run.")] = False,
+    by: ByFlag = "",
+    journal: JournalFlag = "",
+) -> int:
+    """Approve a call, exactly as it was asked."""
+    return _answer(journal, ask_id, Answer("approve", by=by or who(), for_run=for_run))
+
+
+@app.command("deny")
+def deny(
+    ask_id: AskId,
+    reason: Annotated[str, typer.Argument(help="A word to the model.")] = "",
+    by: ByFlag = "",
+    journal: JournalFlag = "",
+) -> int:
+    """Deny a call; the model is told, with your reason."""
+    return _answer(journal, ask_id, Answer("deny", said(reason), by or who()))
+
+
+@app.command("edit")
+def edit(
+    ask_id: AskId,
+    arguments: Annotated[list[str], typer.Argument(metavar="NAME=VALUE", help="What to change; JSON, else a text.")],
+    by: ByFlag = "",
+    journal: JournalFlag = "",
+) -> int:
+    """Approve a call with other arguments: they are judged anew by the policy, and the model is told."""
+    one = _find(_read(journal), ask_id)
+    if one.asked.call is None:
+        raise UsageError(f"{one.asked.id} is no call: it has no arguments")
+    return _answer(
+        journal,
+        ask_id,
+        Answer("approve", by=by or who(), arguments={**one.asked.call.arguments, **read_pairs(arguments)}),
+    )
+
+
+@app.command("answer")
+def answer(
+    ask_id: AskId,
+    text: Annotated[str, typer.Argument(help="The answer; for a call in doubt: done, not_done, retry or unknown.")],
+    by: ByFlag = "",
+    journal: JournalFlag = "",
+) -> int:
+    """Answer a question, hand in a result, or say what became of a call in doubt."""
+    return _answer(journal, ask_id, Answer("answer", said(text), by or who()))
+
+
+@app.command("remind")
+def remind(
+    webhook: Annotated[str, typer.Option(metavar="URL", help="Where to post what waits, as JSON.")],
+    older_than: Annotated[float, typer.Option(metavar="SECONDS", help="Only what has waited so long.")] = 0.0,
+    journal: JournalFlag = "",
+) -> int:
+    """Remind of what waits: post it to a webhook, once. Let cron call this as often as you like to be reminded."""
+    terminal = Terminal()
+    now = SystemClock().now()
+    waiting = [one for one in _read(journal) if now - one.at >= older_than]
+    if waiting:
+        body = dumps({"waiting": [_as_json(one) for one in waiting]}).encode()
+        asyncio.run(_post(webhook, body))
+    terminal.note(f"reminded of {len(waiting)}" if waiting else "Nothing waits.")
+    return DONE
+
+
+async def _post(url: str, body: bytes) -> None:
+    try:
+        async with post(url, headers={"content-type": "application/json"}, body=body, timeout_s=30.0) as answered:
+            if answered.status >= 300:
+                raise ActumError(f"the webhook answered with the status {answered.status}")
+    except HttpFailure as failure:
+        raise ActumError(f"the webhook could not be reached: {failure}") from None
+
+
+def _read(journal: str) -> list[Waiting]:
+    async def command() -> list[Waiting]:
+        async with options.journal(options.read(journal=journal)) as opened:
+            return await inbox(opened)
+
+    return asyncio.run(command())
+
+
+def _find(waiting: list[Waiting], wanted: str) -> Waiting:
+    found = [one for one in waiting if one.asked.id == wanted] or [
+        one for one in waiting if one.asked.id.startswith(wanted)
+    ]
+    if len(found) == 1:
+        return found[0]
+    raise UnknownName(
+        f"{len(found)} things that wait begin with {wanted!r}: give more of the id"
+        if found
+        else f"nothing waits under {wanted!r}: `actum approvals list` shows what does"
+    )
+
+
+def _answer(journal: str, ask_id: str, given: Answer) -> int:
+    """Put the answer on record, and tell how the run goes on."""
+    terminal = Terminal()
+
+    async def command() -> Waiting:
+        async with options.journal(options.read(journal=journal)) as opened:
+            one = _find(await inbox(opened), ask_id)
+            return await put(opened, one.asked.id, given)
+
+    one = asyncio.run(command())
+    agreed = 1 if given.arguments is not None else len({*one.agreed, given.by})
+    if given.verdict == "approve" and agreed < one.asked.needs:
+        terminal.note(f"On record. {one.asked.needs} persons have to agree to the same arguments.")
+    else:
+        flag = f" --journal {journal}" if journal else ""
+        terminal.note(f"On record. To go on: actum resume {one.run.run_id}{flag}")
+    return DONE
+
+
+def _what(one: Waiting) -> str:
+    call = one.asked.call
+    if call is None:
+        return one.asked.message
+    arguments = [f"{name}={dumps(value)}" for name, value in call.arguments.items()]
+    return f"{call.name}({', '.join(arguments)})"
+
+
+def _left(one: Waiting, now: float) -> str:
+    """Who has to answer yet, and until when."""
+    asked = one.asked
+    needs = f"{asked.needs - len(one.agreed)} of {', '.join(asked.approvers) or 'anybody'}"
+    if not asked.expires:
+        return needs
+    return f"{needs}, {'within ' + duration(asked.expires - now) if asked.expires > now else 'expired'}"
+
+
+def _as_json(one: Waiting) -> JsonObject:
+    told: JsonObject = msgspec.to_builtins(one)
+    return told

@@ -1,0 +1,282 @@
+"""`actum journal`: the record itself. Its entries, followed live; deleted for good.
+
+How it is checked stands in `verify.py`, how runs branch off in `branch.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated
+
+import typer
+from msgspec import Struct
+
+from ..core.clock import SystemClock
+from ..core.errors import Busy, JournalError, UsageError
+from ..core.interfaces import Clock, Journal
+from ..core.record import Ended, Entry, Forgotten, Record, RunSummary, Started
+from . import branch, moments, options, verify
+from .options import JournalFlag, JsonFlag, RunArgument
+from .run import DONE, FAILED
+from .terminal import Terminal, shorten, styled, who
+
+app = typer.Typer(help="The record itself: show, follow, export, verify, branch off, compare, forget.")
+app.command("export")(verify.export)
+app.command("heads")(verify.heads)
+app.command("verify")(verify.verify)
+app.command("fork")(branch.fork)
+app.command("compare")(branch.compare_runs)
+
+PAYLOAD_MAX = 400
+POLL_S = 0.2
+"""So often the journal is asked for what is new."""
+FOLLOWED_MAX = 200
+"""With `--all`: so many of the latest runs are followed."""
+
+
+@app.command("show")
+def show(run_id: RunArgument = "last", as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+    """Show a run's records as they are stored: number, time, head of the chain, bytes."""
+    terminal = Terminal()
+
+    async def command() -> tuple[str, list[Entry]]:
+        async with options.journal(options.read(journal=journal)) as opened:
+            run = await options.find_run(opened, run_id)
+            return run.run_id, await opened.read(run.run_id)
+
+    found, entries = asyncio.run(command())
+    for entry in entries:
+        show_entry(terminal, found, entry, as_json=as_json, whole=True)
+
+
+@app.command("tail")
+def tail(
+    run_id: RunArgument = "last",
+    every: Annotated[bool, typer.Option("--all", help="Every run, from now on, until Ctrl-C.")] = False,
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Follow a run while another process drives it, until it ends, waits, or is interrupted."""
+    terminal = Terminal()
+
+    async def command() -> int:
+        async with options.journal(options.read(journal=journal)) as opened:
+            clock = SystemClock()
+            if every:
+                terminal.note("Following every run; Ctrl-C ends.")
+                async for found, entry in follow_all(opened, clock):
+                    show_entry(terminal, found, entry, as_json=as_json, named=True)
+                return DONE
+            run = await options.find_run(opened, run_id)
+            last: Entry | None = None
+            async for entry in follow(opened, run.run_id, clock):
+                last = entry
+                show_entry(terminal, run.run_id, entry, as_json=as_json)
+            note = _how_it_stands(run.run_id, last)
+            if note:
+                terminal.note(note)
+            return DONE
+
+    return asyncio.run(command())
+
+
+@app.command("forget")
+def forget(
+    run_ids: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="These runs.")] = None,
+    older_than: Annotated[str, typer.Option(metavar="SPAN", help="Runs that began longer ago: 90d, 2w.")] = "",
+    principal: Annotated[str, typer.Option(metavar="NAME", help="Runs on behalf of this one.")] = "",
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stays on record.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Delete for good what runs say, with the runs that their calls started.
+
+    The chain of hashes stays and still checks; that it was done, by whom and why is put on record. Branches of a run
+    and summaries of its conversation are runs of their own: they are named, not deleted.
+    """
+    if not (run_ids or older_than or principal):
+        raise UsageError("forget what? Name runs, --older-than 90d or --principal NAME")
+    terminal = Terminal()
+    until = time.time() - moments.span(older_than) if older_than else None
+
+    async def command() -> int:
+        async with options.journal(options.read(journal=journal)) as opened:
+            everything = await opened.runs(limit=None)
+            chosen = await _chosen(opened, run_ids or [], until, principal, everything)
+            if chosen and not (yes or _agreed(terminal, chosen)):
+                return FAILED
+            done = _Forgetting(copies=await _copies(opened, chosen, everything))
+            for run in chosen:
+                try:
+                    done.records += await opened.forget(run.run_id, who(), reason)
+                    done.forgotten.append(run.run_id)
+                except Busy:
+                    done.busy.append(run.run_id)
+            return _report(terminal, done, as_json=as_json)
+
+    return asyncio.run(command())
+
+
+async def follow(journal: Journal, run_id: str, clock: Clock) -> AsyncIterator[Entry]:
+    """The entries of a run, those to come as they come, until it has ended, waits, or nobody drives it.
+
+    Args:
+        journal: may be written to by another process.
+        run_id: a run that is on record.
+        clock: says when to look again.
+    """
+    seen, alone = -1, False
+    while True:
+        entries = await journal.read(run_id, seen)
+        for entry in entries:
+            seen = entry.number
+            yield entry
+        if not entries and alone:  # nobody drove it, and nothing was written before that was seen
+            return
+        alone = run_id not in await journal.driven([run_id])
+        if not alone:
+            await clock.sleep(POLL_S)
+
+
+async def follow_all(journal: Journal, clock: Clock) -> AsyncIterator[tuple[str, Entry]]:
+    """What is written from now on to the latest runs, and to those that begin: the run's id and the entry."""
+    seen: dict[str, int] = {}
+    for run in await journal.runs(limit=FOLLOWED_MAX):
+        entries = await journal.read(run.run_id)
+        seen[run.run_id] = entries[-1].number if entries else -1
+    while True:
+        await clock.sleep(POLL_S)
+        for run in reversed(await journal.runs(limit=FOLLOWED_MAX)):
+            for entry in await journal.read(run.run_id, seen.get(run.run_id, -1)):
+                seen[run.run_id] = entry.number
+                yield run.run_id, entry
+
+
+def show_entry(
+    terminal: Terminal, run_id: str, entry: Entry, *, as_json: bool, named: bool = False, whole: bool = False
+) -> None:
+    """Print one entry in a line.
+
+    Args:
+        named: with the run's id before it.
+        whole: all its bytes, however many.
+    """
+    record = _record(entry)
+    if as_json:
+        terminal.json(
+            {
+                "run": run_id,
+                "number": entry.number,
+                "at": entry.at,
+                "digest": entry.digest.hex(),
+                "head": entry.head.hex(),
+                "record": record,
+            }
+        )
+        return
+    kind = str(record.__struct_config__.tag) if record is not None else "unreadable" if entry.payload else "deleted"
+    text = entry.payload.decode("utf-8", "replace")
+    line = styled(
+        (f"{run_id}  " if named else "", "dim"),
+        f"{entry.number:>4}  ",
+        (f"{moments.shown(entry.at, '%H:%M:%S')}.{int(entry.at * 1000) % 1000:03}  ", "dim"),
+        (f"{entry.head.hex()[:12]}  ", "dim"),
+        (f"{kind:<13} ", "bold" if record is not None else "red"),
+        text if whole else shorten(text, PAYLOAD_MAX),
+    )
+    terminal.text(line)
+
+
+def _how_it_stands(run_id: str, last: Entry | None) -> str:
+    """What somebody who followed a run should know at the end; empty when it is over."""
+    record = _record(last) if last is not None else None
+    match record:
+        case Ended(status="paused"):
+            return f"It is paused: actum resume {run_id}"
+        case Ended() | Forgotten() | None:
+            return ""
+        case _:
+            return f"It was interrupted, and nobody drives it: actum resume {run_id}"
+
+
+class _Forgetting(Struct):
+    """What became of it: runs that were forgotten with so many records, that are being driven, that hold copies."""
+
+    copies: list[str]
+    forgotten: list[str] = []
+    busy: list[str] = []
+    records: int = 0
+
+
+async def _chosen(
+    journal: Journal, wanted: Sequence[str], until: float | None, principal: str, everything: Sequence[RunSummary]
+) -> list[RunSummary]:
+    """The runs to forget, each with the runs that its calls started; without those that are forgotten already."""
+    named = [await options.find_run(journal, run_id) for run_id in wanted]
+    among = named or everything
+    fits = {run.run_id for run in among if (until is None or run.started < until) and principal in ("", run.principal)}
+    while more := {run.run_id for run in everything if run.parent in fits} - fits:
+        fits |= more
+    return [run for run in everything if run.run_id in fits and run.status != "forgotten"]
+
+
+def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:
+    """A person agrees to it, having seen what it is.
+
+    Raises:
+        UsageError: nobody is there to be asked.
+    """
+    for run in chosen[:10]:
+        terminal.note(f"{moments.shown(run.started)}  {run.run_id}  {run.status}  {shorten(run.question, 60, 1)}")
+    if len(chosen) > 10:
+        terminal.note(f"... and {len(chosen) - 10} more")
+    waiting = sum(1 for run in chosen if run.status in ("waiting", "paused", "running"))
+    if waiting:
+        terminal.note(f"{waiting} of them have not ended, and could not be gone on with.")
+    if not terminal.person:
+        raise UsageError(f"this deletes what {len(chosen)} runs say, for good: say --yes")
+    answer = terminal.ask(f"Delete what {len(chosen)} runs say, for good?  [y]es  [n]o: ")
+    return answer is not None and answer.strip().lower() in ("y", "yes")
+
+
+async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Sequence[RunSummary]) -> list[str]:
+    """Other runs that hold what these say: branches, and summaries of their conversations."""
+    gone = {run.run_id for run in chosen}
+    talks = {run.conversation for run in chosen if run.conversation}
+    found = []
+    for run in everything if chosen else ():
+        if run.run_id in gone or run.status == "forgotten":
+            continue
+        entries = await journal.read(run.run_id)
+        started = _record(entries[0]) if entries else None
+        if isinstance(started, Started) and (
+            started.forked in gone or (started.compacts and run.conversation in talks)
+        ):
+            found.append(run.run_id)
+    return found
+
+
+def _report(terminal: Terminal, done: _Forgetting, *, as_json: bool) -> int:
+    """Tell what was deleted and what was not. The exit code."""
+    if as_json:
+        terminal.json(done)
+    elif done.forgotten:
+        terminal.text(f"forgotten: {len(done.forgotten)} runs, {done.records} records")
+    elif not done.busy:
+        terminal.note("Nothing is on record that fits.")
+    if done.copies:
+        terminal.note(f"Branches and summaries that hold some of it: {' '.join(done.copies)}")
+    if done.busy:
+        terminal.error(f"still being driven, and not forgotten: {' '.join(done.busy)}")
+    return FAILED if done.busy else DONE
+
+
+def _record(entry: Entry) -> Record | None:
+    """The record of an entry; None where it was deleted or can not be read."""
+    try:
+        return entry.record
+    except JournalError:
+        return None

@@ -1,0 +1,122 @@
+"""`actum journal export`, `heads` and `verify`: what shows that the record is as it was written."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .. import compose
+from ..call.evidence import Evidence, Report, check_export, check_journal, entry_line, head_lines, read_lines
+from ..core.errors import UsageError
+from . import options
+from .options import JournalFlag, JsonFlag
+from .run import DONE, FAILED
+from .terminal import Terminal, styled
+
+PROBLEMS_MAX = 50
+
+RunArguments = Annotated[
+    list[str] | None, typer.Argument(metavar="[RUN]...", help="These runs: ids, the beginnings of them, or `last`.")
+]
+
+
+def export(
+    run_ids: RunArguments = None,
+    every: Annotated[bool, typer.Option("--all", help="Every run.")] = False,
+    journal: JournalFlag = "",
+) -> None:
+    """Print runs as lines of JSON that can be checked without the database: `actum journal verify --file`."""
+    if not run_ids and not every:
+        raise UsageError("export what? Name runs, or --all")
+    terminal = Terminal()
+
+    async def command() -> None:
+        async with options.journal(options.read(journal=journal)) as opened:
+            if every:
+                found = [run.run_id for run in reversed(await opened.runs(limit=None))]
+            else:
+                found = [(await options.find_run(opened, run_id)).run_id for run_id in run_ids or []]
+            for run_id in found:
+                for entry in await opened.read(run_id):
+                    terminal.json(entry_line(run_id, entry))
+
+    asyncio.run(command())
+
+
+def heads(journal: JournalFlag = "") -> None:
+    """Print the latest head of every run, and the signed ones. Kept elsewhere, they show what was changed since."""
+    terminal = Terminal()
+
+    async def command() -> None:
+        async with options.journal(options.read(journal=journal)) as opened:
+            async for line in head_lines(opened):
+                terminal.json(line)
+
+    asyncio.run(command())
+
+
+def verify(
+    run_ids: RunArguments = None,
+    known: Annotated[str, typer.Option("--heads", metavar="FILE", help="Heads that were exported earlier.")] = "",
+    key_file: Annotated[str, typer.Option(metavar="FILE", help="The key that the journal signs with.")] = "",
+    file: Annotated[str, typer.Option(metavar="FILE", help="Check an export instead of the journal.")] = "",
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> int:
+    """Check the chain of every run. Exit code 1 when something is wrong.
+
+    Alone, it finds what was changed by accident, and gaps. With exported heads or the key it also finds a run that
+    somebody rewrote as a whole, or cut at its end.
+    """
+    terminal = Terminal()
+    settings = options.read(journal=journal)
+    key = compose.read_journal_key(key_file or settings.journal_key) if key_file or settings.journal_key else None
+    evidence = _read(known) if known else Evidence()
+
+    async def command() -> Report:
+        async with options.journal(settings) as opened:
+            found = [(await options.find_run(opened, run_id)).run_id for run_id in run_ids or []]
+            return await check_journal(opened, found, known=evidence, key=key)
+
+    if file and run_ids:
+        raise UsageError("--file checks all that is in the file: name no runs")
+    report = check_export(_read(file), known=evidence, key=key) if file else asyncio.run(command())
+    if as_json:
+        terminal.json(report)
+    else:
+        _show(terminal, report)
+    return FAILED if report.problems else DONE
+
+
+def _show(terminal: Terminal, report: Report) -> None:
+    for problem in report.problems[:PROBLEMS_MAX]:
+        terminal.line("wrong", styled((problem, "red")), "bold red")
+    if len(report.problems) > PROBLEMS_MAX:
+        terminal.line("", f"... and {len(report.problems) - PROBLEMS_MAX} more; --json has them all")
+    against = [f"{report.heads} exported heads" if report.heads else ""]
+    against += [
+        f"{report.signed} signed heads{'' if report.by_key else ' (without their key)'}" if report.signed else ""
+    ]
+    checked = ", ".join(filter(None, [f"{report.runs} runs", f"{report.entries} records", *against]))
+    found = f"{len(report.problems)} problems" if report.problems else "nothing is wrong"
+    terminal.line("checked", f"{checked}: {found}")
+    if not report.heads and not report.by_key and not report.problems:
+        terminal.note("Without a key or exported heads, a run that was rewritten as a whole can not be told.")
+
+
+def _read(file: str) -> Evidence:
+    """The lines of a file.
+
+    Raises:
+        UsageError: it can not be read, or holds something else.
+    """
+    try:
+        with Path(file).open("rb") as lines:
+            return read_lines(lines)
+    except UsageError as error:
+        raise UsageError(f"{file}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"{file} can not be read: {error.strerror}") from None

@@ -1,0 +1,314 @@
+"""Approvals: exactly what was approved is done, in time, and on the word of those who may give it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, tool
+from actum.call.approve import inbox, put
+from actum.call.journal import MemoryJournal
+from actum.core.errors import Busy, UnknownName, UsageError
+from actum.core.event import RunResult
+from actum.core.interfaces import Decision, Policy, Request
+from actum.core.message import ToolMessage
+from actum.core.record import Answered, Asked, Intended
+from actum.testing import FakeClock, Said, ScriptedModel
+from actum.toolsets.function import FunctionTool
+from tests.till import Till, pays_once
+
+pytestmark = pytest.mark.row("C4")
+
+
+class Signed:
+    """A policy: payments ask two of three; those above 100 ask the boss; those above 1000 are denied."""
+
+    def decide(self, tool: Tool, call: ToolCall, principal: str) -> Decision:
+        amount = call.arguments["amount"]
+        assert isinstance(amount, int)
+        if amount > 1000:
+            return Decision("deny", "too much")
+        if amount > 100:
+            return Decision("ask", "boss", approvers=("boss",), expires_s=60.0)
+        return Decision("ask", "two", approvers=("ada", "bob", "eve"), quorum=2, expires_s=60.0)
+
+
+class Desk:
+    """A run that wants to pay 1 under `Signed`, on a clock of its own."""
+
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.till = Till(approval=False)
+        self.clock = FakeClock()
+        self.journal = MemoryJournal(self.clock)
+        self.policy = policy or Signed()
+
+    def agent(self) -> Agent:
+        return Agent(
+            ScriptedModel(pays_once), [self.till.pay], policy=self.policy, journal=self.journal, clock=self.clock
+        )
+
+    async def begin(self) -> str:
+        paused = await self.agent().run("Pay", run_id="r")
+        return paused.pending[0].id
+
+    async def go_on(self) -> RunResult:
+        return await self.agent().resume("r")
+
+
+def codes(result: RunResult) -> list[str]:
+    return [done.error.code if done.error else "ok" for _, done in result.calls]
+
+
+async def test_as_many_as_the_rule_wants_have_to_agree_and_nobody_twice() -> None:
+    desk = Desk()
+    ask = await desk.begin()
+    await put(desk.journal, ask, Answer("approve", by="ada"))
+    assert (await desk.go_on()).status == "paused"
+    with pytest.raises(UsageError, match="already"):
+        await put(desk.journal, ask, Answer("approve", by="ada"))
+    with pytest.raises(UsageError, match="mallory may not"):
+        await put(desk.journal, ask, Answer("approve", by="mallory"))
+    (waiting,) = await inbox(desk.journal)
+    assert (waiting.agreed, waiting.asked.needs, desk.till.paid) == (("ada",), 2, [])
+    await put(desk.journal, ask, Answer("approve", by="eve"))
+    assert await inbox(desk.journal) == []
+    assert ((await desk.go_on()).status, desk.till.paid) == ("done", [1])
+    with pytest.raises(UnknownName):
+        await put(desk.journal, ask, Answer("approve", by="bob"))
+
+
+async def test_one_no_is_a_no() -> None:
+    desk = Desk()
+    ask = await desk.begin()
+    await put(desk.journal, ask, Answer("approve", by="ada"))
+    await put(desk.journal, ask, Answer("deny", "Not this month.", by="bob"))
+    result = await desk.go_on()
+    assert (codes(result), desk.till.paid) == (["approval_denied"], [])
+    assert "Not this month." in result.calls[0][1].text
+
+
+@pytest.mark.parametrize("answered_in_time", [True, False])
+async def test_an_approval_runs_out_answered_or_not(answered_in_time: bool) -> None:
+    desk = Desk()
+    ask = await desk.begin()
+    if answered_in_time:
+        await put(desk.journal, ask, Answer("approve", by="ada"))
+        await put(desk.journal, ask, Answer("approve", by="bob"))
+    desk.clock.advance(61.0)
+    result = await desk.go_on()
+    assert (codes(result), desk.till.paid) == (["approval_expired"], [])
+
+
+async def test_a_default_of_how_long_an_approval_holds_is_a_limit() -> None:
+    till, clock = Till(), FakeClock()
+    agent = Agent(ScriptedModel(pays_once), [till.pay], clock=clock, limits=Limits(approval_seconds=10.0))
+    paused = await agent.run("Pay")
+    assert paused.pending[0].expires == clock.now() + 10.0
+    clock.advance(11.0)
+    assert codes(await agent.resume(paused.run_id, {paused.pending[0].id: "approve"})) == ["approval_expired"]
+
+
+async def test_changed_arguments_are_what_is_paid_and_the_model_is_told() -> None:
+    desk = Desk(Rules(Rule("ask")))
+    ask = await desk.begin()
+    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": 7}))
+    result = await desk.go_on()
+    assert desk.till.paid == [7]
+    assert result.calls[0][1].text == (
+        'A person changed the arguments of this call before it was made: {"amount":7}\npaid 7'
+    )
+    (intended,) = [e.record for e in await desk.journal.read("r") if isinstance(e.record, Intended)]
+    assert intended.arguments == {"amount": 7}
+
+
+JUDGED = [(50, ["ok"]), (5000, ["permission_denied"])]
+
+
+@pytest.mark.parametrize(("amount", "came"), JUDGED)
+async def test_changed_arguments_are_judged_anew(amount: int, came: list[str]) -> None:
+    desk = Desk()
+    ask = await desk.begin()
+    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": amount}))
+    await put(desk.journal, ask, Answer("approve", by="bob", arguments={"amount": amount}))
+    assert codes(await desk.go_on()) == came
+    assert desk.till.paid == ([50] if amount == 50 else [])
+
+
+async def test_changed_arguments_that_fall_under_another_rule_are_asked_about_by_that_rule() -> None:
+    desk = Desk()
+    ask = await desk.begin()
+    for by in ("ada", "bob"):
+        await put(desk.journal, ask, Answer("approve", by=by, arguments={"amount": 500}))
+    (pending,) = (await desk.go_on()).pending
+    assert (pending.approvers, pending.call and pending.call.arguments) == (("boss",), {"amount": 500})
+    await put(desk.journal, pending.id, Answer("approve", by="boss"))
+    assert ((await desk.go_on()).status, desk.till.paid) == ("done", [500])
+
+
+async def test_two_who_agree_to_different_arguments_have_not_agreed() -> None:
+    desk = Desk()
+    ask = await desk.begin()
+    await put(desk.journal, ask, Answer("approve", by="ada"))
+    await put(desk.journal, ask, Answer("approve", by="bob", arguments={"amount": 50}))
+    assert ((await desk.go_on()).status, desk.till.paid) == ("paused", [])
+    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": 50}))
+    assert ((await desk.go_on()).status, desk.till.paid) == ("done", [50])
+
+
+async def test_arguments_that_do_not_fit_the_tool_are_refused_though_a_person_put_them_in() -> None:
+    desk = Desk(Rules(Rule("ask")))
+    ask = await desk.begin()
+    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": "much"}))
+    assert (codes(await desk.go_on()), desk.till.paid) == (["invalid_arguments"], [])
+
+
+async def test_an_approval_for_the_run_covers_the_same_tool_to_the_same_receiver_and_nothing_else() -> None:
+    paid: list[tuple[str, int]] = []
+
+    @tool(effects={"spend"}, approval=True, sinks=["to"])
+    async def pay(to: str, amount: int) -> str:
+        """Pay."""
+        paid.append((to, amount))
+        return "paid"
+
+    @tool(effects={"spend"}, approval=True)
+    async def tip(to: str) -> str:
+        """Tip."""
+        return "tipped"
+
+    def script(request: Request) -> Said:
+        done = sum(isinstance(message, ToolMessage) for message in request.messages)
+        return [ToolCall("1", "pay", {"to": ["ada", "ada", "eve"][done], "amount": done + 1})]
+
+    agent = Agent(ScriptedModel(script), [pay, tip])
+    paused = await agent.run("Pay")
+    paused = await agent.resume(paused.run_id, {paused.pending[0].id: Answer("approve", for_run=True)})
+    assert paid == [("ada", 1), ("ada", 2)]
+    (pending,) = paused.pending
+    assert pending.call is not None
+    assert pending.call.arguments["to"] == "eve"
+    records = [entry.record for entry in await agent.journal.read(paused.run_id)]
+    assert [r.rule.split(":")[0] for r in records if isinstance(r, Intended)] == ["declared", "approved for this run"]
+    with pytest.raises(UsageError, match="only an approval"):
+        await agent.resume(paused.run_id, {pending.id: Answer("deny", for_run=True)})
+
+
+async def test_what_an_agent_asks_that_works_for_another_is_in_the_inbox_once_and_needs_as_many() -> None:
+    journal, till = MemoryJournal(), Till(approval=False)
+    child = Agent(ScriptedModel(pays_once), [till.pay], name="child", journal=journal, policy=Signed())
+    parent = Agent(ScriptedModel([[ToolCall("1", "child", {"task": "Pay"})], "Well."]), [child], journal=journal)
+    paused = await parent.run("Pay")
+    (waiting,) = await inbox(journal)
+    assert (waiting.run.run_id, waiting.asked.needs) == (paused.run_id, 2)
+    await put(journal, waiting.asked.id, Answer("approve", by="ada"))
+    assert (await parent.resume(paused.run_id)).status == "paused"
+    await put(journal, waiting.asked.id, Answer("approve", by="bob"))
+    assert ((await parent.resume(paused.run_id)).status, till.paid) == ("done", [1])
+
+
+async def test_a_run_that_is_being_driven_is_not_answered_behind_its_back() -> None:
+    desk = Desk()
+    ask = await desk.begin()
+    async with desk.journal.claim("r"):
+        with pytest.raises(Busy):
+            await put(desk.journal, ask, Answer("approve", by="ada"))
+
+
+class Approvals(RuleBasedStateMachine):
+    """Answers, edits, expiries, stricter policies, killed processes and two approvers, in any order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FakeClock()
+        self.journal = MemoryJournal(self.clock)
+        self.paid: Counter[tuple[str, int]] = Counter()
+        self.wrong: list[str] = []
+        self.strict = False
+
+    @initialize(amount=st.sampled_from([1, 150]))
+    def begin(self, amount: int) -> None:
+        self.amount = amount
+        self.drive()
+
+    def tools(self) -> list[FunctionTool]:
+        @tool(effects={"spend"}, idempotent=True)
+        async def pay(amount: int, ctx: Context) -> str:
+            """Pay."""
+            if not self.paid[ctx.key, amount] and (why := self.unlawful(amount)):
+                self.wrong.append(why)
+            self.paid[ctx.key, amount] = 1
+            return "paid"
+
+        return [pay]
+
+    def unlawful(self, amount: int) -> str:
+        """Why this payment must not be made now; looked up in the record, without the code that is tested."""
+        records = [entry.record for entry in self.journal._entries["r"]]
+        rule, needed = ("boss", 1) if amount > 100 else ("two", 2)
+        if self.strict or amount > 1000:
+            return "the policy denies it"
+        asked = [r for r in records if isinstance(r, Asked) and r.rule == rule]
+        if not asked:
+            return "nobody was asked"
+        words = [r for r in records if isinstance(r, Answered) and r.id == asked[-1].id]
+        if any(word.verdict == "deny" for word in words):
+            return "somebody said no"
+        asked_for = asked[-1].call.arguments if asked[-1].call else {}
+        meant = [word for word in words if (word.arguments or asked_for) == {"amount": amount}]
+        yes = {word.by for word in meant if word.verdict == "approve"}
+        if len(yes) < needed or not yes <= set(asked[-1].approvers):
+            return "not approved"
+        return "too late" if self.clock.now() > asked[-1].expires else ""
+
+    def policy(self) -> Policy:
+        return Rules(Rule("deny")) if self.strict else Signed()
+
+    def drive(self) -> None:
+        def script(request: Request) -> Said:
+            last = request.messages[-1]
+            return "Done." if isinstance(last, ToolMessage) else [ToolCall("1", "pay", {"amount": self.amount})]
+
+        agent = Agent(ScriptedModel(script), self.tools(), policy=self.policy(), journal=self.journal, clock=self.clock)
+        go_on = agent.resume("r") if self.journal._entries.get("r") else agent.run("Go", run_id="r")
+        self.status = asyncio.run(go_on).status
+
+    @rule()
+    def go_on(self) -> None:
+        self.drive()
+
+    @rule(seconds=st.sampled_from([1.0, 30.0, 61.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule()
+    def the_policy_changes(self) -> None:
+        self.strict = not self.strict
+
+    @rule(
+        by=st.sampled_from(["ada", "bob", "boss", "mallory"]),
+        verdict=st.sampled_from(["approve", "approve", "deny"]),
+        amount=st.none() | st.sampled_from([1, 2, 150, 5000]),
+    )
+    def somebody_answers(self, by: str, verdict: str, amount: int | None) -> None:
+        waiting = asyncio.run(inbox(self.journal))
+        arguments = None if amount is None or verdict == "deny" else {"amount": amount}
+        for one in waiting:
+            try:
+                asyncio.run(put(self.journal, one.asked.id, Answer(verdict, by=by, arguments=arguments)))  # type: ignore[arg-type]  # one of two
+            except UsageError:
+                assert by not in one.asked.approvers or by in one.agreed
+
+    @invariant()
+    def nothing_is_paid_without_a_live_approval_of_exactly_this(self) -> None:
+        assert self.wrong == []
+        assert sum(self.paid.values()) <= 1
+
+
+def test_no_effect_without_permission_and_a_live_approval_whatever_the_order() -> None:
+    Approvals.TestCase.settings = settings(max_examples=200, stateful_step_count=14, deadline=None)
+    Approvals.TestCase("runTest").runTest()

@@ -1,0 +1,97 @@
+"""`actum approvals`: what waits is found, understood and answered in another process than the one that asked."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+Run = Callable[..., Result]
+MINE = ("--tools", "tools.py", "--journal", "runs.db", "--model", "models.py:keep")
+RECORD = ("--journal", "runs.db")
+
+pytestmark = pytest.mark.row("C4")
+
+
+def waiting(run: Run) -> list[dict[str, dict[str, object]]]:
+    told: list[dict[str, dict[str, object]]] = json.loads(run("approvals", "list", "--json", *RECORD).stdout)
+    return told
+
+
+def asked(run: Run) -> str:
+    run("run", "keep milk", *MINE)
+    (one,) = waiting(run)
+    return str(one["asked"]["id"])
+
+
+def test_what_waits_is_listed_and_shown_with_where_each_argument_came_from(run: Run) -> None:
+    ask = asked(run)
+    assert ask in run("approvals", "list", *RECORD).stdout
+    shown = run("approvals", "show", ask[:8], *RECORD).stdout
+    assert "keep milk" in shown
+    assert "text = milk" in shown.replace('"', "")
+    assert "← user" in shown
+
+
+def test_an_approval_from_another_process_lets_the_run_go_on(run: Run) -> None:
+    ask = asked(run)
+    answered = run("approvals", "approve", ask, *RECORD)
+    assert (answered.exit_code, "actum resume" in answered.stderr) == (0, True)
+    assert waiting(run) == []
+    assert run("resume", "last", *MINE).exit_code == 0
+
+
+def test_a_denial_reaches_the_model_with_its_reason(run: Run) -> None:
+    run("approvals", "deny", asked(run), "We have milk.", *RECORD)
+    run("resume", "last", *MINE)
+    assert "We have milk." in run("runs", "show", "last", *RECORD).stdout
+
+
+def test_an_edited_call_is_made_as_it_was_edited(run: Run) -> None:
+    run("approvals", "edit", asked(run), "text=oat milk", *RECORD)
+    run("resume", "last", *MINE)
+    assert "A person changed the arguments" in run("runs", "show", "last", *RECORD).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("approve", "ask_none"), "nothing waits"),
+        (("edit", "ask", "milk"), "NAME=VALUE"),
+        (("answer", "ask", "yes"), "expected approve or deny"),
+    ],
+)
+def test_what_can_not_be_is_refused_in_a_line(run: Run, words: tuple[str, ...], says: str) -> None:
+    asked(run)
+    result = run("approvals", *words, *RECORD)
+    assert (result.exit_code, says in result.stderr) == (2, True)
+
+
+def test_nothing_waits_is_said_so(run: Run) -> None:
+    assert "Nothing waits." in run("approvals", "list", *RECORD).stderr
+
+
+def test_a_webhook_is_told_what_waits(run: Run) -> None:
+    ask = asked(run)
+    heard: list[dict[str, list[dict[str, dict[str, object]]]]] = []
+
+    class Hook(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            heard.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/hook"
+        assert run("approvals", "remind", "--webhook", url, *RECORD).exit_code == 0
+    assert heard[0]["waiting"][0]["asked"]["id"] == ask
+    assert run("approvals", "remind", "--webhook", url, *RECORD).exit_code == 1
+    assert run("approvals", "remind", "--webhook", url, "--older-than", "3600", *RECORD).exit_code == 0
