@@ -129,6 +129,11 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         _check(self, _ALWAYS)
+        for pattern, limits in self.tools.items():
+            if not isinstance(limits, ToolLimits):
+                raise UsageError(f"Limits(tools={{{pattern!r}: ...}}): give ToolLimits(...), not {limits!r}")
+        if not isinstance(self.users, UserLimits):
+            raise UsageError(f"Limits(users=...): give UserLimits(...), not {self.users!r}")
 
     def shared(self) -> dict[str, int | Decimal]:
         """What a run and all that it starts may use together, by the name of what is counted."""
