@@ -12,7 +12,7 @@ from actum import Agent, Answer, Context, Limits, Price, Tool, ToolCall, ToolLim
 from actum.call.authorize import Rule, Rules
 from actum.call.journal import MemoryJournal
 from actum.core.call import MediaPart
-from actum.core.errors import BudgetExceeded, ModelUnavailable, UsageError
+from actum.core.errors import BudgetExceeded, CallError, ModelUnavailable, RateLimited, UsageError
 from actum.core.interfaces import Decision, Request
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Usage
@@ -416,6 +416,15 @@ async def test_a_result_that_is_larger_than_any_may_be_is_a_failure(value: Json 
     assert error is not None
     assert (error.code, error.effect, error.limit) == ("resource_limit", "done", "result_bytes")
     assert (result.status, result.stop_reason, len(home.executed)) == ("stopped", "result_bytes", 3)
+
+
+async def test_what_a_failed_attempt_said_at_length_does_not_cut_what_came_of_the_next() -> None:
+    answers: list[Json | CallError] = [RateLimited("x" * 1000, retry_after=1.0), "ok"]
+    home = RecordingToolset([Tool(name="ask", effects=frozenset({"read"}))], lambda call: answers.pop(0))
+    model = ScriptedModel([[ToolCall("1", "ask", {})], "done"])
+    agent = Agent(model, [home], limits=Limits(result_bytes=100), clock=FakeClock(auto=True))
+    shown = [m.result.text for m in (await agent.run("go")).messages if isinstance(m, ToolMessage)]
+    assert shown == ["ok"]
 
 
 async def test_a_program_that_has_a_read_result_of_its_own_keeps_it() -> None:

@@ -569,12 +569,8 @@ class CallPath:
             settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
             scope.journal.append(scope.run_id, settled)
         except (TypeError, ValueError, RecursionError, ResourceLimit) as bad:
-            error = (
-                bad
-                if isinstance(bad, ResourceLimit)
-                else InvalidResult("The tool returned something that is no value.")
-            )
-            result = ToolResult(call.id, error=error.failure())
+            no_value = InvalidResult("The tool returned something that is no value.")
+            result = ToolResult(call.id, error=(bad if isinstance(bad, ResourceLimit) else no_value).failure())
             settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, 0, used)
             scope.journal.append(scope.run_id, settled)
         scope.recording.note_outcome(place, settled)

@@ -211,7 +211,7 @@ class Recording:
         if isinstance(record, Settled):
             if record.used is not NOTHING:
                 self._used[place] = record.used
-            if record.shown:
+            if record.shown and record.final:
                 self.cut[place] = record.shown
         if isinstance(record, Refused) or record.final:
             self._outcomes[place] = (record.result, record.elapsed)
