@@ -1,12 +1,12 @@
-"""The life of calls as a state machine: killed at any record and within any tool, cancelled, resumed, answered, in any
-order. No effect without its intent on record, none twice that must not be, and none lost."""
+"""The life of calls as a state machine: killed at any record and within any tool, cancelled, failing and tried again,
+resumed, answered, in any order. No effect without its intent on record, none twice that must not be, and none lost."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import pytest
 from hypothesis import settings
@@ -15,14 +15,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from actum import Agent, Context, Limits, ToolCall, tool
 from actum.call.journal import MemoryJournal
+from actum.core.errors import Unavailable
 from actum.core.event import RunResult
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
 from actum.core.record import Intended, Record, verify
-from actum.testing import Said, ScriptedModel
+from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.function import FunctionTool
 
 Where = Literal["before", "after"]
+How = Literal["killed", "cancelled", "refused", "cut off"]
+"""What befalls a tool just before or just after it has its effect: its process, its run, or its connection."""
+Strike = tuple[int, Where, How]
 KINDS = ("look", "plain", "keyed", "probed")
 
 
@@ -76,53 +80,86 @@ class World:
         self.done: Counter[str] = Counter()
         self.kind: dict[str, str] = {}
         self.without_intent: list[str] = []
+        self.run: asyncio.Task[RunResult] | None = None
 
-    def tools(self, process: Process, strike: tuple[int, Where] | None) -> list[FunctionTool]:
-        """The tools as one process has them; it is killed within the so-and-so-manieth execution, or not."""
-        executions = 0
-
-        def act(kind: str, ctx: Context) -> str:
-            nonlocal executions
-            struck, executions = strike is not None and strike[0] == executions, executions + 1
-            if process.dead:
-                raise Killed
-            records = [entry.record for entry in self.disk._entries["r"]]
-            if not any(isinstance(record, Intended) and record.key == ctx.key for record in records):
-                self.without_intent.append(ctx.key)
-            if struck and strike is not None and strike[1] == "before":
-                process.kill()
-            self.kind[ctx.key] = kind
-            if kind != "keyed" or not self.done[ctx.key]:
-                self.done[ctx.key] += 1
-            if struck:
-                process.kill()
-            return f"{kind} done"
+    def tools(self, process: Process, strike: Strike | None) -> list[FunctionTool]:
+        """The tools as one process has them; something befalls the so-and-so-manieth execution, or nothing does."""
+        act = Hands(self, process, strike).act
 
         @tool(effects={"read"})
         async def look(ctx: Context) -> str:
             """Look."""
-            return act("look", ctx)
+            return await act("look", ctx)
 
         @tool(effects={"write"})
         async def plain(ctx: Context) -> str:
             """Change."""
-            return act("plain", ctx)
+            return await act("plain", ctx)
 
         @tool(effects={"write"}, idempotent=True)
         async def keyed(ctx: Context) -> str:
             """Change, once a key."""
-            return act("keyed", ctx)
+            return await act("keyed", ctx)
 
         @tool(effects={"write"})
         async def probed(ctx: Context) -> str:
             """Change, and be able to tell."""
-            return act("probed", ctx)
+            return await act("probed", ctx)
 
         @probed.probe
         async def was_done(ctx: Context) -> str | bool:
             return "probed done" if self.done[ctx.key] else False
 
         return [look, plain, keyed, probed]
+
+
+class Hands:
+    """What the tools of one process share: their effects, and what befalls one of them."""
+
+    def __init__(self, world: World, process: Process, strike: Strike | None) -> None:
+        self._world = world
+        self._process = process
+        self._strike = strike
+        self._executions = 0
+
+    async def act(self, kind: str, ctx: Context) -> str:
+        """Have the effect, once a key where the tool knows its key."""
+        world, struck = self._world, self._strike is not None and self._strike[0] == self._executions
+        self._executions += 1
+        if self._process.dead:
+            raise Killed
+        records = [entry.record for entry in world.disk._entries["r"]]
+        if not any(isinstance(record, Intended) and record.key == ctx.key for record in records):
+            world.without_intent.append(ctx.key)
+        if struck:
+            await self._befall("before")
+        world.kind[ctx.key] = kind
+        if kind != "keyed" or not world.done[ctx.key]:
+            world.done[ctx.key] += 1
+        if struck:
+            await self._befall("after")
+        return f"{kind} done"
+
+    async def _befall(self, where: Where) -> None:
+        assert self._strike is not None
+        if self._strike[1] != where:
+            return
+        match self._strike[2]:
+            case "killed":
+                self._process.kill()
+            case "cancelled":
+                assert self._world.run is not None
+                self._world.run.cancel()
+                await asyncio.sleep(0)
+            case "refused" if where == "before":
+                raise Unavailable("The service can not be reached.")
+            case _:
+                raise ConnectionResetError
+
+
+STRIKES: st.SearchStrategy[Strike] = st.tuples(
+    st.integers(0, 4), st.sampled_from(get_args(Where)), st.sampled_from(get_args(How))
+)
 
 
 class LifeOfCalls(RuleBasedStateMachine):
@@ -145,27 +182,38 @@ class LifeOfCalls(RuleBasedStateMachine):
             return [ToolCall(str(index), kind, {}) for index, kind in enumerate(self.plan[turns])]
         return "All done."
 
-    def agent(self, process: Process, strike: tuple[int, Where] | None = None) -> Agent:
+    def agent(self, process: Process, strike: Strike | None = None) -> Agent:
         tools = self.world.tools(process, strike)
-        return Agent(ScriptedModel(self.script), tools, journal=process, limits=Limits(repeats=99))
+        return Agent(
+            ScriptedModel(self.script),
+            tools,
+            journal=process,
+            limits=Limits(repeats=99, failures=99),
+            clock=FakeClock(auto=True),
+        )
 
     def process(self, at: int | None = None, where: Where = "after") -> Process:
         return Process(self.world.disk, at, where)
 
     def take_up(self, agent: Agent, answers: dict[str, str] | None = None) -> None:
         go_on = agent.resume("r", answers) if self.world.disk._entries.get("r") else agent.run("Go", run_id="r")
+
+        async def drive() -> RunResult:
+            self.world.run = asyncio.ensure_future(go_on)
+            return await self.world.run
+
         try:
-            self.result = asyncio.run(go_on)
-        except Killed:
+            self.result = asyncio.run(drive())
+        except (Killed, asyncio.CancelledError):
             self.result = None
 
     @rule(at=st.integers(0, 12), where=st.sampled_from(["before", "after"]))
     def go_on_and_be_killed_at_a_record(self, at: int, where: Where) -> None:
         self.take_up(self.agent(self.process(at, where)))
 
-    @rule(execution=st.integers(0, 4), where=st.sampled_from(["before", "after"]))
-    def go_on_and_be_killed_within_a_tool(self, execution: int, where: Where) -> None:
-        self.take_up(self.agent(self.process(), (execution, where)))
+    @rule(strike=STRIKES)
+    def go_on_and_be_struck_within_a_tool(self, strike: Strike) -> None:
+        self.take_up(self.agent(self.process(), strike))
 
     @rule()
     def go_on(self) -> None:
@@ -174,9 +222,9 @@ class LifeOfCalls(RuleBasedStateMachine):
     @precondition(lambda self: self.result is not None and self.result.status == "paused")
     @rule(
         word=st.sampled_from(["truth", "retry", "retry", "unknown"]),
-        strike=st.none() | st.tuples(st.just(0), st.sampled_from(["before", "after"])),
+        strike=st.none() | STRIKES,
     )
-    def answer_a_doubt(self, word: str, strike: tuple[int, Where] | None) -> None:
+    def answer_a_doubt(self, word: str, strike: Strike | None) -> None:
         assert self.result is not None
         pending = self.result.pending[0]
         assert pending.kind == "doubt"
