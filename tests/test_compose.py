@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from actum import Limits, Price, ToolLimits
 from actum.call.journal import MemoryJournal
 from actum.compose import (
     Dictated,
@@ -14,6 +16,7 @@ from actum.compose import (
     journal_place,
     list_tools,
     load_tools,
+    make_agent,
     make_model,
     open_journal,
     read_settings,
@@ -21,6 +24,7 @@ from actum.compose import (
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import JournalError, UnknownName, UsageError
 from actum.core.interfaces import Model, Request
+from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.record import Ended, Started, verify_ledger
 from actum.storage.sqlite import SQLiteJournal
@@ -47,6 +51,31 @@ def test_flags_go_over_the_environment_and_that_over_the_file(tmp_path: Path) ->
         "tools": "actum.toml",
         "dialect": "actum.toml",
     }
+
+
+@pytest.mark.row("C5")
+def test_limits_and_prices_are_tables_and_a_flag_changes_only_what_it_names(tmp_path: Path) -> None:
+    (tmp_path / "actum.toml").write_text(
+        'limits.calls = 5\nlimits.cost = 0.5\nlimits.tools."pay*".calls = 1\n'
+        '[prices."openai:gpt-5"]\ninput = "1.25"\noutput = 10\n'
+    )
+    settings = read_settings(tmp_path, {}, {"limits": {"calls": 7, "steps": None}})
+    assert settings.limits == Limits(steps=None, calls=7, cost=Decimal("0.5"), tools={"pay*": ToolLimits(calls=1)})
+    assert settings.prices == {"openai:gpt-5": Price(input=Decimal("1.25"), output=Decimal(10))}
+    agent = make_agent(
+        Settings(limits=settings.limits, prices={"dictated": settings.prices["openai:gpt-5"]}),
+        Dictated(),
+        [],
+        journal=MemoryJournal(),
+        approver=None,
+    )
+    assert agent.limits == settings.limits
+
+
+@pytest.mark.parametrize("limits", [{"calls": 0}, {"call": 1}, {"calls": "many"}])
+def test_a_limit_that_is_none_is_told(tmp_path: Path, limits: JsonObject) -> None:
+    with pytest.raises(UsageError, match=r"^the settings: .*limits"):
+        read_settings(tmp_path, {}, {"limits": limits})
 
 
 def test_a_file_in_the_folder_does_not_decide_where_the_key_goes(

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 from .agents.agent import Agent
 from .call.authorize import Require, Rule, Rules
-from .call.limit import Limits
+from .call.limit import Limits, ToolLimits, UserLimits
 from .call.policy import PolicyFile
 from .core.attachment import Audio, File, Image, Video
+from .core.budget import Price
 from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
@@ -39,15 +40,18 @@ __all__ = [
     "Image",
     "Limits",
     "PolicyFile",
+    "Price",
     "Require",
     "Rule",
     "Rules",
     "Tool",
     "ToolCall",
     "ToolError",
+    "ToolLimits",
     "ToolResult",
     "Toolset",
     "Transcoder",
+    "UserLimits",
     "Video",
     "tool",
     "transcode",

@@ -31,11 +31,14 @@ from msgspec import Struct
 from .agents.agent import Agent, Toolish
 from .call.authorize import CAREFUL, Rules
 from .call.journal import MemoryJournal
+from .call.limit import Limits
 from .call.policy import PolicyFile
+from .core.budget import Price
 from .core.call import ToolCall
 from .core.errors import ActumError, JournalError, UnknownName, UsageError
 from .core.event import CallSaid, Delta, TextDelta
 from .core.interfaces import Approver, Journal, Model, Request, Toolset
+from .core.json import JsonObject
 from .core.message import Reply, ToolMessage
 from .core.tool import Tool
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
@@ -75,6 +78,8 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
         policy: the policy's file; empty for the one that asks before every declared side effect.
+        limits: how much a run may use.
+        prices: what models cost, by their names.
     """
 
     model: str = ""
@@ -85,6 +90,8 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     journal: str = ""
     journal_key: str = ""
     policy: str = ""
+    limits: Limits = Limits()
+    prices: dict[str, Price] = {}
 
 
 class Settings(Words, frozen=True, kw_only=True):
@@ -102,14 +109,14 @@ class Settings(Words, frozen=True, kw_only=True):
 
 
 def read_settings(
-    folder: Path, environment: Mapping[str, str], said: Mapping[str, str | Sequence[str] | None]
+    folder: Path, environment: Mapping[str, str], said: Mapping[str, str | Sequence[str] | JsonObject | None]
 ) -> Settings:
     """The settings that hold: the file's, under the environment's, under what was said.
 
     Args:
         folder: where `actum.toml` may lie.
         environment: the process's variables.
-        said: what the caller set; None and the empty count as not set.
+        said: what the caller set; None and the empty count as not set. Of a table only what it names is set.
 
     Raises:
         UsageError: the file is no TOML, or sets what is no setting.
@@ -125,12 +132,14 @@ def read_settings(
             found[name], sources[name] = environment[variable], variable
     for name, value in said.items():
         if value:
-            found[name], sources[name] = value, "flag"
+            before, sources[name] = found.get(name), "flag"
+            found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
     try:
         words = msgspec.convert(found, Words)
     except msgspec.ValidationError as error:
         known = ", ".join(Words.__struct_fields__)
-        raise UsageError(f"{path}: {error}. The settings are: {known}") from None
+        where = path if path.is_file() else "the settings"
+        raise UsageError(f"{where}: {error}. The settings are: {known}") from None
     return Settings(**msgspec.structs.asdict(words), sources=sources)
 
 
@@ -288,6 +297,8 @@ def make_agent(
         instructions=settings.instructions,
         name=name,
         policy=open_policy(settings),
+        limits=settings.limits,
+        prices=settings.prices,
         journal=journal,
         approver=approver,
     )

@@ -55,6 +55,21 @@ def test_a_repair_stands_in_the_trace(run: Run) -> None:
     assert "call  add  a=2  b=3" in result.stdout
 
 
+@pytest.mark.row("C2")
+def test_a_failure_is_told_in_the_language_of_the_question(run: Run) -> None:
+    assert "tool_error: Nobody is called Ann." in run("run", "find her", "-v", *MINE, "models.py:find").stdout
+    assert "tool_error: 没能完成。Nobody is called Ann." in run("run", "找到她", "-v", *MINE, "models.py:find").stdout
+
+
+@pytest.mark.row("C5")
+def test_a_limit_on_the_command_line_stops_the_run_with_a_word(run: Run) -> None:
+    result = run("run", "2 and 3?", "--limit", "steps=1", *MINE, "models.py:add")
+    assert result.exit_code == 1
+    assert "I stopped: this took more steps than allowed." in result.stderr
+    result = run("run", "2 and 3?", "--limit", "steps", *MINE, "models.py:add")
+    assert (result.exit_code, "--limit steps: give a name and a number" in result.stderr) == (2, True)
+
+
 def test_a_thought_stands_in_the_trace(run: Run) -> None:
     assert " thought  I should say yes.  ·" in run("run", "may I?", "-v", *MINE, "models.py:thinking").stdout
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from itertools import count
@@ -23,12 +23,15 @@ from msgspec import Struct
 from ..call.approve import records_of
 from ..call.authorize import DEFAULT
 from ..call.breaker import Breakers
+from ..call.excerpt import READ_RESULT, ResultReader
 from ..call.journal import MemoryJournal
 from ..call.limit import Limits
+from ..call.meter import Meters
 from ..call.path import CallPath, Scope
 from ..call.plan import Terms
 from ..call.recording import Recording
 from ..call.resolve import Catalog
+from ..core.budget import Budget, Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import ReplayDiverged, UnknownName, UsageError
@@ -88,7 +91,8 @@ class Agent:
         output_type: the type of the answer; anything pydantic can read. `result.output` has it.
         name: what the agent is called in records and as a tool.
         policy: who may call what; by default what you pass runs, and foreign tools with side effects ask.
-        limits: steps, calls, seconds, tokens and more.
+        limits: steps, calls, seconds, tokens, money and more.
+        prices: of models by name, in a currency of your own; `result.cost` is reckoned by them.
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
@@ -117,6 +121,7 @@ class Agent:
         name: str = "agent",
         policy: Policy = DEFAULT,
         limits: Limits | None = None,
+        prices: Mapping[str, Price] | None = None,
         journal: Journal | str | Path | None = None,
         approver: Approver | None = None,
         dialect: str = "auto",
@@ -130,6 +135,13 @@ class Agent:
         self.name = name
         self.limits = limits or Limits()
         self._limits_recorded: JsonObject = msgspec.to_builtins(self.limits)
+        self._prices = prices or {}
+        money = self.limits.cost is not None or self.limits.users.cost_per_day is not None
+        if money and self.model.name not in self._prices:
+            raise UsageError(
+                f"there is a limit to the cost, and no price of {self.model.name!r}: "
+                f"Agent(prices={{{self.model.name!r}: Price(input=..., output=...)}})"
+            )
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = _opened(journal) or MemoryJournal(self.clock)
         self._instructions = instructions
@@ -141,6 +153,7 @@ class Agent:
         self._redaction = redaction
         self._toolsets, self._bare = _sort_out(tools)
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
+        self._meters = Meters(self.limits)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
         self._output_schema, self._check = ("", plain) if output_type is str else typed(output_type)
@@ -202,7 +215,7 @@ class Agent:
                 previous=before.run_id,
                 seen=before.seen,
             )
-            return await self._begin(run_id, started, context, emit)
+            return await self._begin(run_id, started, context, emit, self._budget())
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
         """`run` for programs without an event loop; the options are the same.
@@ -359,9 +372,11 @@ class Agent:
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
+        budget = self._budget(context.budget, context.key)
         entries = await self.journal.read(run_id)
         if entries:
-            return await self._go_on(run_id, partial(_handed_down, context.answers), context.deps, False, None)
+            answers = partial(_handed_down, context.answers)
+            return await self._go_on(run_id, answers, context.deps, False, None, budget)
         started = Started(
             agent=self.name,
             model=self.model.name,
@@ -375,7 +390,14 @@ class Agent:
             parent=context.run_id,
         )
         async with self.journal.claim(run_id):
-            return await self._begin(run_id, started, context.deps, None)
+            return await self._begin(run_id, started, context.deps, None, budget)
+
+    def _budget(self, above: Budget | None = None, call: str = "") -> Budget:
+        """What a run may use; one on behalf of a call, under the run whose call it is."""
+        limits = self.limits
+        budget = Budget(limits.shared(), self, depth=limits.depth, prices=self._prices, above=above, call=call)
+        budget.price(self.model.name)  # or nothing is begun
+        return budget
 
     async def _go_on(
         self,
@@ -384,6 +406,7 @@ class Agent:
         context: object,
         accept: bool,
         emit: Emit | None,
+        budget: Budget | None = None,
     ) -> RunResult:
         async with self.journal.claim(_checked_id(run_id)):
             entries = sound(run_id, await self.journal.read(run_id))
@@ -397,7 +420,7 @@ class Agent:
             for record in answered:
                 self.journal.append(run_id, record)
                 recording.note_answer(record)
-            return await self._carry_out(run_id, recording, context, emit, accept)
+            return await self._carry_out(run_id, recording, context, emit, accept, budget or self._budget())
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
@@ -423,18 +446,22 @@ class Agent:
             seen = int(number) + 1
         return _Before(run_id, seen, await history(self.journal, run_id, seen))
 
-    async def _begin(self, run_id: str, started: Started, context: object, emit: Emit | None) -> RunResult:
+    async def _begin(
+        self, run_id: str, started: Started, context: object, emit: Emit | None, budget: Budget
+    ) -> RunResult:
         catalog = await self._listed()
         self.journal.keep(catalog.digest, catalog.definitions)
         self.journal.append(run_id, started)
         recording = Recording()
         recording.begin(started)
-        return await self._carry_out(run_id, recording, context, emit, accept=False)
+        return await self._carry_out(run_id, recording, context, emit, False, budget)
 
     async def _carry_out(
-        self, run_id: str, recording: Recording, context: object, emit: Emit | None, accept: bool
+        self, run_id: str, recording: Recording, context: object, emit: Emit | None, accept: bool, budget: Budget
     ) -> RunResult:
         started = recording.beginning()
+        price = budget.price(self.model.name)
+        budget.take_up(recording.used())
         messages = [*await history(self.journal, started.previous, started.seen), *started.said]
         wording = Wording.for_text(_question(started))
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
@@ -451,7 +478,10 @@ class Agent:
             secrets=self._secrets,
             redaction=self._redaction,
             heard=transcript,
+            budget=budget,
         )
+        if (seconds := self.limits.seconds) is not None:
+            budget.left_s = lambda: seconds - scope.elapsed()
         terms = Terms(
             policy=self._policy,
             facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
@@ -460,8 +490,8 @@ class Agent:
             coerce=self._coerce,
             extra=self._extra,
         )
-        catalog = await self._listed()
-        path = CallPath(scope, catalog, terms, self.limits, self._breakers)
+        relist = self._listing(recording)
+        path = CallPath(scope, await relist(), terms, self.limits, self._breakers, self._meters)
         driver = Driver(
             scope=scope,
             model=self.model,
@@ -471,7 +501,9 @@ class Agent:
             wording=wording,
             approver=self._approver,
             seconds=self.limits.seconds,
-            relist=self._listed,
+            relist=relist,
+            price=price,
+            account=self._meters.account(started.principal, self.clock.now()),
             accept=accept,
         )
         if emit is not None:
@@ -489,7 +521,7 @@ class Agent:
                 f"run {run_id}: the agent's instructions are not those it was started with. "
                 "Resume with the same, or pass accept=True to go on with the recorded ones."
             )
-        if (await self._listed()).digest != recording.tools and not accept:
+        if (await self._listing(recording)()).digest != recording.tools and not accept:
             raise ReplayDiverged(
                 f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
                 "or pass accept=True."
@@ -502,6 +534,21 @@ class Agent:
             self._catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
             self._generations = generations
         return self._catalog
+
+    def _listing(self, recording: Recording) -> Callable[[], Awaitable[Catalog]]:
+        """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
+        known: dict[Catalog, Catalog] = {}
+
+        async def with_reader() -> Catalog:
+            catalog = await self._listed()
+            if catalog.get(READ_RESULT) is not None:
+                return catalog
+            if catalog not in known:
+                reader = ResultReader(recording, self.limits.result_bytes or min(recording.cut.values()))
+                known[catalog] = await catalog.with_toolset(reader)
+            return known[catalog]
+
+        return lambda: with_reader() if recording.cut else self._listed()
 
     def _render_instructions(self, question: str) -> str:
         instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()

@@ -80,7 +80,8 @@ def said_in(recording: Recording) -> list[Message]:
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
-            messages.append(ToolMessage(call.name, outcome(recording, Place(number, index), call)))
+            place = Place(number, index)
+            messages.append(ToolMessage(call.name, recording.told(place, outcome(recording, place, call))))
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)
             for asked in recording.questions

@@ -8,14 +8,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
+from decimal import Decimal
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from ..call.approve import answered, fit
+from ..call.meter import Account
 from ..call.path import CallPath, Scope
 from ..call.recording import Place
 from ..call.resolve import Catalog
+from ..core.budget import ZERO, Price
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import ActumError, JournalError, ReplayDiverged
 from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
@@ -30,8 +33,12 @@ from .wording import Wording
 T = TypeVar("T")
 
 
-class _OutOfTime(Exception):
-    """The run has taken as long as it may."""
+class _Stopped(Exception):
+    """The run may not go on: a limit that the loop can not see is reached."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class Driver(Struct, kw_only=True, dict=True):
@@ -46,6 +53,8 @@ class Driver(Struct, kw_only=True, dict=True):
         wording: the run's language.
         approver: a person who can be asked now, if there is one.
         seconds: the run's time limit.
+        price: of the model, where it is known.
+        account: of the user, where users have limits.
         relist: the catalog as it is now, asked for before each step.
         accept: whether a changed prompt or changed tools may go on with a recorded run.
     """
@@ -59,6 +68,8 @@ class Driver(Struct, kw_only=True, dict=True):
     approver: Approver | None
     seconds: float | None
     relist: Callable[[], Awaitable[Catalog]]
+    price: Price | None = None
+    account: Account | None = None
     accept: bool = False
 
     def __post_init__(self) -> None:
@@ -67,6 +78,7 @@ class Driver(Struct, kw_only=True, dict=True):
         self._reply_number = -1
         self._tools = self.scope.recording.tools or self.path.catalog.digest
         self._usage = Usage()
+        self._began = False
         self._calls: list[tuple[ToolCall, ToolResult]] = []
 
     async def drive(self) -> RunResult:
@@ -78,13 +90,16 @@ class Driver(Struct, kw_only=True, dict=True):
         """
         try:
             finish = await self._go_on()
-        except _OutOfTime:
-            finish = Finish(status="stopped", text=self.wording.stopped("seconds"), stop_reason="seconds")
+        except _Stopped as stopped:
+            finish = Finish(status="stopped", text=self.wording.stopped(stopped.reason), stop_reason=stopped.reason)
         except (ReplayDiverged, JournalError):
             raise
         except BaseException as error:  # whoever called hears of it; the record too
             await self._write_failure(error)
             raise
+        finally:
+            if self._began and self.account is not None:
+                self.account.end_run()
         self._write_end(finish.status, finish.text, finish.stop_reason)
         await self.scope.journal.sync(self.scope.run_id)
         result = self._result(finish)
@@ -119,18 +134,41 @@ class Driver(Struct, kw_only=True, dict=True):
             self._reply_number, record = recording.replies[step]
             self._compare(record.intention, recording.tools_at[step])
             self._usage += record.reply.usage
-            return Replied(record.reply, record.elapsed)
+            return Replied(record.reply, record.elapsed, record.cost)
+        self._check_limits()
         await self._notice_tools()
         scope = self.scope
         began = scope.clock.now()
         request = Request(messages=self.transcript, tools=self.path.catalog.tools)
         reply = await self._in_time(self.model.reply(request, scope.emit))
         seconds = scope.clock.now() - began
-        record = RepliedRecord(self._intention(self._tools), reply, seconds, scope.elapsed())
+        cost = self.price.of(reply.usage) if self.price is not None else ZERO
+        record = RepliedRecord(self._intention(self._tools), reply, seconds, scope.elapsed(), cost)
         self._reply_number = scope.journal.append(scope.run_id, record)
         self._usage += reply.usage
+        self._count(reply.usage.total_tokens, cost)
         self._emit(ReplyFinished(reply, seconds))
-        return Replied(reply, record.elapsed)
+        return Replied(reply, record.elapsed, cost)
+
+    def _check_limits(self) -> None:
+        """Before the model is asked: what the loop can not see, since it lies outside of this run, lets it.
+
+        Raises:
+            _Stopped: it does not.
+        """
+        reason = self.scope.budget.exhausted_above()
+        if self.account is not None:
+            reason = reason or self.account.exhausted(self.scope.clock.now())
+            if not reason and not self._began:
+                reason = self.account.begin_run()
+                self._began = not reason
+        if reason:
+            raise _Stopped(reason)
+
+    def _count(self, tokens: int, cost: Decimal) -> None:
+        self.scope.budget.add(0, tokens, cost)
+        if self.account is not None:
+            self.account.add(tokens, cost, self.scope.clock.now())
 
     def _intention(self, tools: str) -> str:
         return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()
@@ -155,32 +193,44 @@ class Driver(Struct, kw_only=True, dict=True):
         self.scope.journal.append(self.scope.run_id, ToolsChanged(catalog.digest))
 
     async def _call_tools(self, intention: CallTools) -> Called:
-        performing = self.path.perform_all(intention.calls, self._reply_number, intention.refusals)
+        recording, number = self.scope.recording, self._reply_number
+        before = recording.used_in(number, len(intention.calls))
+        performing = self.path.perform_all(intention.calls, number, intention.refusals)
         try:
             results = await self._in_time(performing)
-        except _OutOfTime:
+        except _Stopped:
             self._take_what_there_is(intention.calls)
             raise
         for index, result in enumerate(results):
             if isinstance(result, Pending):
-                if result.id not in self.scope.recording.answers:
+                if result.id not in recording.answers:
                     await self._answer(result)
-                if result.id in self.scope.recording.answers:
-                    place = Place(self._reply_number, index)
+                if result.id in recording.answers:
+                    place = Place(number, index)
                     results[index] = await self._in_time(self.path.perform(intention.calls[index], place))
         self._calls += [
             (call, result)
             for call, result in zip(intention.calls, results, strict=True)
             if isinstance(result, ToolResult)
         ]
-        return Called(results, self._elapsed_after(len(results)))
+        if recording.cut:
+            results = [
+                recording.told(Place(number, index), result) if isinstance(result, ToolResult) else result
+                for index, result in enumerate(results)
+            ]
+        used = recording.used_in(number, len(results))
+        if self.account is not None:
+            fresh = used.beyond(before)
+            self.account.add(fresh.tokens, fresh.cost, self.scope.clock.now())
+        return Called(results, self._elapsed_after(len(results)), used)
 
     def _take_what_there_is(self, calls: Sequence[ToolCall]) -> None:
         """The time was up during these calls: each has an outcome on record, or was not made."""
         for index, call in enumerate(calls):
-            result = outcome(self.scope.recording, Place(self._reply_number, index), call)
+            place = Place(self._reply_number, index)
+            result = outcome(self.scope.recording, place, call)
             self._calls.append((call, result))
-            self.transcript.append(ToolMessage(call.name, result))
+            self.transcript.append(ToolMessage(call.name, self.scope.recording.told(place, result)))
 
     def _elapsed_after(self, calls: int) -> float:
         """As it was when the calls were on record, so that a replay sees the same time as the run did."""
@@ -215,7 +265,7 @@ class Driver(Struct, kw_only=True, dict=True):
                 return await work
         except TimeoutError:
             if limit.expired():
-                raise _OutOfTime from None
+                raise _Stopped("seconds") from None
             raise
 
     async def _answer(self, pending: Pending) -> Answer | None:
@@ -256,6 +306,7 @@ class Driver(Struct, kw_only=True, dict=True):
             messages=tuple[Message, ...](self.transcript),
             usage=self._usage,
             steps=self._steps,
+            cost=self.scope.budget.cost,
             stop_reason=finish.stop_reason,
             pending=finish.pending,
         )

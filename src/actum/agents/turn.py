@@ -14,12 +14,15 @@ Whether a reply holds calls decides how it goes on; the finish reason is recorde
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Literal
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from typing import Literal, cast
 
 import msgspec
 from msgspec import Struct
 
 from ..call.limit import Limits
+from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected
 from ..core.event import Pending
@@ -53,17 +56,19 @@ class AskUser(Struct, frozen=True):
 
 
 class Replied(Struct, frozen=True):
-    """The model's answer; `elapsed` is how many seconds the run has taken by now."""
+    """The model's answer, what it cost, and how many seconds the run has taken by now."""
 
     reply: Reply
     elapsed: float = 0.0
+    cost: Decimal = ZERO
 
 
 class Called(Struct, frozen=True):
-    """What the calls came to, in their order."""
+    """What the calls came to, in their order, and what they used up: agents that they started, or money."""
 
     results: Sequence[ToolResult | Pending]
     elapsed: float = 0.0
+    used: Used = NOTHING
 
 
 class Answered(Struct, frozen=True):
@@ -107,6 +112,7 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
     """
     spent = _Spent(limits)
     repeats = _Repeats(limits.repeats, polled)
+    turned_away = _TurnedAway(limits.repeats)
     missing: set[str] = set()
     tries = 0
     while True:
@@ -115,7 +121,7 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
         outcome = yield CallModel(transcript)
         assert isinstance(outcome, Replied)
         reply = outcome.reply
-        spent.add_reply(reply.usage, outcome.elapsed)
+        spent.add_reply(reply.usage, outcome.elapsed, outcome.cost)
         transcript.append(reply)
         calls = reply.calls
         if not calls:
@@ -131,16 +137,18 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
         refusals, stop_reason = _turn_away(calls, spent, repeats)
         outcome = yield CallTools(calls, refusals)
         assert isinstance(outcome, Called)
-        spent.elapsed = outcome.elapsed
+        spent.add_calls(outcome.used, outcome.elapsed)
         waiting = tuple({each.id: each for each in outcome.results if isinstance(each, Pending)}.values())
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
-        results = [result for result in outcome.results if isinstance(result, ToolResult)]
+        results = cast(Sequence[ToolResult], outcome.results)
         for index, (call, result) in enumerate(zip(calls, results, strict=True)):
             transcript.append(ToolMessage(call.name, result))
+            turned_away.note(call, result)
             if index not in refusals:
                 repeats.note(call, result)
         repeats.tell(calls[index] for index in refusals)
+        stop_reason = stop_reason or turned_away.too_often()
         if stop_reason:
             return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
 
@@ -154,30 +162,63 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
 
 
 class _Spent:
-    """What the run has used so far."""
+    """What the run has used so far, with all that it started."""
 
     def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+        self.limits = limits
         self.steps = 0
         self.calls = 0
         self.tokens = 0
+        self.cost = ZERO
         self.elapsed = 0.0
+        self._of_tools = dict.fromkeys((name for name, each in limits.tools.items() if each.calls is not None), 0)
 
-    def add_reply(self, usage: Usage, elapsed: float) -> None:
+    def add_reply(self, usage: Usage, elapsed: float, cost: Decimal) -> None:
         self.steps += 1
         self.tokens += usage.total_tokens
         self.elapsed = elapsed
+        if cost:
+            self.cost += cost
+
+    def add_calls(self, used: Used, elapsed: float) -> None:
+        self.elapsed = elapsed
+        if used is not NOTHING:
+            self.calls += used.calls
+            self.tokens += used.tokens
+            self.cost += used.cost
 
     def exhausted(self) -> str:
         """The limit that forbids another step; empty when there is none."""
-        limits = self._limits
+        limits = self.limits
         if limits.steps is not None and self.steps >= limits.steps:
             return "steps"
         if limits.tokens is not None and self.tokens >= limits.tokens:
             return "tokens"
+        if limits.cost is not None and self.cost >= limits.cost:
+            return "cost"
         if limits.seconds is not None and self.elapsed >= limits.seconds:
             return "seconds"
         return ""
+
+    def refusal(self, call: ToolCall) -> BudgetExceeded | None:
+        """Why this call is one too many, if it is."""
+        limit = self.limits.calls
+        if limit is not None and self.calls >= limit:
+            return BudgetExceeded(f"This run may make {limit} tool calls, and has made them.", limit="calls")
+        for pattern, made in self._of_tools.items():
+            most = self.limits.tools[pattern].calls
+            if most is not None and made >= most and fnmatchcase(call.name, pattern):
+                return BudgetExceeded(
+                    f"A run may make {most} calls of {pattern}, and this one has made them. Go on without.",
+                    limit="tool_calls",
+                )
+        return None
+
+    def count(self, call: ToolCall) -> None:
+        """This call is made."""
+        self.calls += 1
+        for pattern in self._of_tools:
+            self._of_tools[pattern] += fnmatchcase(call.name, pattern)
 
 
 class _Repeats:
@@ -209,15 +250,41 @@ class _Repeats:
         self._told.update(_key(call) for call in calls)
 
 
+class _TurnedAway:
+    """Counts the turns in which calls of a tool ran into the same limit, since one of them last did not."""
+
+    def __init__(self, allowed: int) -> None:
+        self._allowed = allowed
+        self._turns: dict[tuple[str, str], int] = {}
+        self._now: set[tuple[str, str]] = set()
+
+    def note(self, call: ToolCall, result: ToolResult) -> None:
+        if result.error is not None:
+            if result.error.limit:
+                self._now.add((call.name, result.error.limit))
+        elif self._turns:
+            self._turns = {key: turns for key, turns in self._turns.items() if key[0] != call.name}
+
+    def too_often(self) -> str:
+        """After a turn: the limit that a tool has run into as often as it may; empty when there is none."""
+        if not self._now:
+            return ""
+        for key in self._now:
+            self._turns[key] = self._turns.get(key, 0) + 1
+        reached = sorted(limit for name, limit in self._now if self._turns[name, limit] >= self._allowed)
+        self._now.clear()
+        return next(iter(reached), "")
+
+
 def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> tuple[dict[int, CallError], str]:
     """Which calls are not to be made, and the reason to stop after this turn, if there is one."""
     refusals: dict[int, CallError] = {}
     stop_reason = ""
-    limit = spent._limits.calls
     for index, call in enumerate(calls):
-        if limit is not None and spent.calls >= limit:
-            refusals[index] = BudgetExceeded(f"This run may make {limit} tool calls, and has made them.")
-            stop_reason = "calls"
+        refusal = spent.refusal(call)
+        if refusal is not None:
+            refusals[index] = refusal
+            stop_reason = stop_reason or ("calls" if refusal.limit == "calls" else "")
         elif repeats.looping(call):
             refusals[index] = LoopDetected(
                 "You made this same call several times and always got the same result. Do something else, "
@@ -226,7 +293,7 @@ def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> t
             if repeats.was_told(call):
                 stop_reason = stop_reason or "loop_detected"
         else:
-            spent.calls += 1
+            spent.count(call)
     return refusals, stop_reason
 
 

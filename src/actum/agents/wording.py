@@ -5,29 +5,47 @@ Everything else is said by models and tools.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from ..core.error_words import language_of
 from ..core.event import Pending
-
-_HAN = re.compile(r"[\u3400-\u9fff]")
 
 _STOPPED = {
     "en": {
         "steps": "I stopped: this took more steps than allowed.",
         "calls": "I stopped: this took more tool calls than allowed.",
         "tokens": "I stopped: this used more tokens than allowed.",
+        "cost": "I stopped: this cost more than allowed.",
         "seconds": "I stopped: this took longer than allowed.",
+        "tool_calls": "I stopped: a tool was called more often than allowed.",
+        "rate": "I stopped: a tool may only be called so often a minute, and that was not enough. Try again later.",
+        "depth": "I stopped: agents handed the task on to each other deeper than allowed.",
+        "result_bytes": "I stopped: results were larger than allowed.",
+        "user_rate": "I stopped: you may only have so many calls made a minute. Try again in a minute.",
+        "user_runs": "I did not start: you have as many runs under way as you may. Wait until one is over.",
+        "user_tokens": "I stopped: you have used up your tokens of these 24 hours.",
+        "user_cost": "I stopped: you have used up your budget of these 24 hours.",
         "loop_detected": "I stopped: I was making the same call again and again without getting further.",
         "cancelled": "I stopped: the run was cancelled.",
+        "": "I stopped: a limit was reached.",
     },
     "zh": {
         "steps": "我停下了：步骤数超过了上限。",
         "calls": "我停下了：工具调用次数超过了上限。",
         "tokens": "我停下了：token 用量超过了上限。",
+        "cost": "我停下了：费用超过了上限。",
         "seconds": "我停下了：用时超过了上限。",
+        "tool_calls": "我停下了：某个工具的调用次数超过了上限。",
+        "rate": "我停下了：某个工具每分钟的调用次数有上限，这次不够用。请稍后再试。",
+        "depth": "我停下了：智能体之间层层转交任务，超过了允许的层数。",
+        "result_bytes": "我停下了：工具返回的结果超过了允许的大小。",
+        "user_rate": "我停下了：你每分钟的调用次数已达上限。请一分钟后再试。",
+        "user_runs": "我没有开始：你同时进行的任务已达上限。请等其中一个结束。",
+        "user_tokens": "我停下了：你 24 小时内的 token 用量已达上限。",
+        "user_cost": "我停下了：你 24 小时内的费用已达上限。",
         "loop_detected": "我停下了：我一直在重复同一个调用，没有进展。",
         "cancelled": "我停下了：运行被取消了。",
+        "": "我停下了：已达到某个上限。",
     },
 }
 
@@ -77,11 +95,11 @@ class Wording:
     @classmethod
     def for_text(cls, text: str) -> Wording:
         """In the language of what the user wrote: Chinese when it holds Han characters."""
-        return cls("zh" if _HAN.search(text) else "en")
+        return cls(language_of(text))
 
     def stopped(self, reason: str) -> str:
-        """Why the run was stopped."""
-        return self._stopped[reason]
+        """Why the run was stopped. Tools may have limits of their own, which have no sentence here."""
+        return self._stopped.get(reason, self._stopped[""])
 
     def ask_for(self, missing: Sequence[tuple[str, str]]) -> str:
         """Ask the user for values: pairs of tool and parameter."""

@@ -10,7 +10,7 @@ It grows with the conversation: a text is taken apart once, and only when a call
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import UNSET
 
@@ -28,6 +28,7 @@ _PIECE = re.compile(r"[^\n.!?。！？;；]+")
 PIECE_LENGTH_MIN = 12
 """A piece of a longer text is looked for by itself from this length on."""
 _MODEL = (Origin("model"),)
+_NESTED = (dict, list)
 
 
 Trust = Callable[[str], Sequence[str]]
@@ -59,7 +60,13 @@ class OriginIndex:
         for message in self._messages[self._seen :]:
             self._read(message)
         self._seen = len(self._messages)
-        return {path: self._of_value(value) for path, value in leaves(arguments)}
+        found: Origins = {}
+        for name, value in arguments.items():
+            if isinstance(value, _NESTED):
+                found |= {path: self._of_value(inner) for path, inner in leaves(value, name)}
+            else:
+                found[name] = self._of_value(value)
+        return found
 
     def _read(self, message: Message) -> None:
         match message:
@@ -103,7 +110,8 @@ class OriginIndex:
         plain = _plain(value)
         if not plain:
             return _MODEL
-        found = dict.fromkeys([*self._leaves.get(plain, ()), *self._holding(plain)])
+        found = dict.fromkeys(self._leaves.get(plain, ()))
+        found |= dict.fromkeys(self._holding(plain))
         if not found and isinstance(value, str):
             pieces = [_plain(piece) for piece in _PIECE.findall(value)]
             for piece in pieces if len(pieces) > 1 else ():
@@ -114,7 +122,7 @@ class OriginIndex:
 
     def _holding(self, plain: str) -> Iterator[Origin]:
         """The texts in which this stands, whole words of it."""
-        words = set(_WORD.findall(plain))
+        words = {plain} if plain.isascii() and plain.isalnum() else set(_WORD.findall(plain))
         lists = [self._by_word.get(word, ()) for word in words]
         if not lists:
             return
@@ -145,6 +153,8 @@ def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
 
 def _plain(value: Json) -> str:
     """The value as it is compared: without case, the width of spaces, and the way in which a number is written."""
+    if type(value) is int:
+        return str(value)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return " ".join(str(value).casefold().split())
@@ -161,7 +171,9 @@ def _is_letter(char: str) -> bool:
     return char.isalnum() and not "\u3400" <= char <= "\u9fff"
 
 
-def _is_trusted(path: str, trusted: Iterable[str]) -> bool:
+def _is_trusted(path: str, trusted: Sequence[str]) -> bool:
     """Declared so itself, or inside of what is; list items have the name of their list."""
+    if not trusted:
+        return False
     bare = re.sub(r"\[\d+\]", "", path)
     return any(bare == name or bare.startswith(f"{name}.") for name in trusted)

@@ -26,6 +26,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, Struct
 
+from ..core.budget import NOTHING, Budget
 from ..core.call import Effect, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import (
     ApprovalDenied,
@@ -35,6 +36,7 @@ from ..core.errors import (
     CallTimeout,
     InDoubt,
     InvalidResult,
+    RateLimited,
     ResourceLimit,
     ToolBug,
     Unavailable,
@@ -50,7 +52,9 @@ from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from .approve import pending_of
 from .breaker import Breakers
+from .excerpt import ResultReader, to_show
 from .limit import Limits
+from .meter import Gate, Meters, through
 from .origin import OriginIndex
 from .plan import Plan, Terms, check_of, decide, denied, same_arguments
 from .recording import Place, Recording
@@ -59,6 +63,8 @@ from .retry import delay
 
 log = logging.getLogger("actum.call")
 
+_NESTED = (list, dict)
+_SMALL = frozenset({bool, int, float, type(None)})
 _DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
@@ -84,6 +90,7 @@ class Scope(Struct, kw_only=True):
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
+        budget: what it has used.
     """
 
     run_id: str
@@ -98,6 +105,7 @@ class Scope(Struct, kw_only=True):
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
     heard: Sequence[Message] = ()
+    budget: Budget = msgspec.field(default_factory=Budget)
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""
@@ -113,13 +121,21 @@ class CallPath:
         terms: by what calls are judged.
         limits: how many run at a time, how long, how often.
         breakers: of the agent's tools, shared by its runs.
+        meters: of its tools and users, likewise.
     """
 
     def __init__(
-        self, scope: Scope, catalog: Catalog, terms: Terms, limits: Limits, breakers: Breakers | None = None
+        self,
+        scope: Scope,
+        catalog: Catalog,
+        terms: Terms,
+        limits: Limits,
+        breakers: Breakers | None = None,
+        meters: Meters | None = None,
     ) -> None:
         self.catalog = catalog
         self._breakers = breakers or Breakers(limits.failures, limits.rest_seconds)
+        self._meters = meters or Meters(limits)
         self._scope = scope
         self._terms = terms
         self._limits = limits
@@ -179,8 +195,16 @@ class CallPath:
         async with self._slots:
             return await self.perform(call, place, refusal)
 
-    async def perform(self, call: ToolCall, place: Place, refusal: CallError | None = None) -> ToolResult | Pending:
+    async def perform(
+        self, call: ToolCall, place: Place, refusal: CallError | None = None, *, admitted: bool = False
+    ) -> ToolResult | Pending:
         """Take one call from request to record.
+
+        Args:
+            call: what the model said.
+            place: where it stands.
+            refusal: why the loop turns it away, if it does.
+            admitted: it has waited for its turn, and is judged again.
 
         Returns:
             The result, which may be a failure; or what the call waits for.
@@ -193,19 +217,14 @@ class CallPath:
         try:
             if refusal is not None:
                 raise refusal
+            if not admitted and not recording.was_made(place):
+                self._scope.budget.count_call()
             plan = self._plan(call, place)
-            asked_before = recording.asked(place) is not None
             if doubtful and not plan.bound.tool.repeatable:
                 cleared = await self._clear_up(call, place, plan)
                 if cleared is not None:
                     return cleared
-            if not asked_before:
-                await self._look_first(plan, place)
-            asked = self._standing_question(plan, place)
-            if asked is None:
-                if asked_before and plan.bound.toolset is not None:
-                    await self._look_first(plan, place)
-                self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
+            asked, gates = await self._in_the_way(plan, place, admitted)
         except CallError as error:
             cleared = await self._clear_up(call, place, None) if doubtful else None
             return cleared or self._refuse(call, place, error)
@@ -213,7 +232,43 @@ class CallPath:
             return pending_of(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
+        if gates:
+            return await self._in_turn(call, place, gates)
         return await self._execute(plan, plan.bound.toolset, place)
+
+    async def _in_the_way(self, plan: Plan, place: Place, admitted: bool) -> tuple[Asked | None, Sequence[Gate]]:
+        """Whom this plan waits for, and for what turn. A check that its rule requires is made before anybody is asked,
+        and again when an approval is there.
+
+        Raises:
+            CallError: it is not to be made.
+        """
+        asked_before = self._scope.recording.asked(place) is not None
+        if not asked_before:
+            await self._look_first(plan, place)
+        asked = self._standing_question(plan, place)
+        if asked is not None:
+            return asked, ()
+        gates = self._gates(plan) if self._meters.gated and not admitted else ()
+        if not gates:
+            if asked_before and plan.bound.toolset is not None:
+                await self._look_first(plan, place)
+            self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
+        return None, gates
+
+    def _gates(self, plan: Plan) -> Sequence[Gate]:
+        """What the limits of its tool and its user have the call go through."""
+        if plan.bound.toolset is None:
+            return ()
+        return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.now())
+
+    async def _in_turn(self, call: ToolCall, place: Place, gates: Sequence[Gate]) -> ToolResult | Pending:
+        """Wait until the call may begin, and judge it again: what allowed it may be over by then."""
+        try:
+            async with through(gates, self._scope.clock):
+                return await self.perform(call, place, admitted=True)
+        except RateLimited as error:
+            return self._refuse(call, place, error)
 
     def _plan(self, call: ToolCall, place: Place) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -425,6 +480,8 @@ class CallPath:
         """Run the tool, an intent on record before each attempt and an outcome after it."""
         scope, tool = self._scope, plan.bound.tool
         attempt = scope.recording.attempts(place)
+        if attempt:
+            scope.budget.know(plan.key, scope.recording.used_by(place))
         if scope.emit is not None:
             scope.emit(CallStarted(plan.call, plan.repairs))
         began = scope.clock.now()
@@ -442,7 +499,7 @@ class CallPath:
                 result = _with_note(result, plan.call)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.now() - began
-            result = self._settle(plan.said, place, result, seconds, detail, final=wait is None)
+            result = self._settle(plan.said, place, result, seconds, detail, final=wait is None, plan=plan)
             if wait is None:
                 return result
             try:
@@ -566,34 +623,65 @@ class CallPath:
             progress=self._progress,
             secrets=self._scope.secrets,
             told=self._scope.told,
+            budget=self._scope.budget,
         )
 
     def _seconds(self, tool: Tool) -> float | None:
         """How long one attempt may take."""
-        return tool.timeout_s if tool.timeout_s is not None else self._limits.call_seconds
+        return self._limits.seconds_of(tool.name, tool.timeout_s)
 
     def _settle_cancelled(self, plan: Plan, place: Place, effect: Effect) -> None:
         """The attempt is over and the call is not: what may have changed something is in doubt if the run goes on."""
         error = CallCancelled("The run was cancelled during this call.", effect=effect)
-        result = self._settle(plan.said, place, ToolResult(plan.said.id, error=error.failure()), 0.0, final=False)
+        failed = ToolResult(plan.said.id, error=error.failure())
+        result = self._settle(plan.said, place, failed, 0.0, final=False, plan=plan)
         self._tell_finished(plan.call, result, 0.0)
 
     def _settle(
-        self, call: ToolCall, place: Place, result: ToolResult, seconds: float, detail: str = "", *, final: bool = True
+        self,
+        call: ToolCall,
+        place: Place,
+        result: ToolResult,
+        seconds: float,
+        detail: str = "",
+        *,
+        final: bool = True,
+        plan: Plan | None = None,
     ) -> ToolResult:
         """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
-        result = self._scope.redaction.clean(result, self._scope.told)
-        settled = Settled(place.reply, place.index, result, seconds, self._scope.elapsed(), detail, final)
+        scope = self._scope
+        result = scope.redaction.clean(result, scope.told)
+        used = scope.budget.used_by(plan.key) if plan is not None else NOTHING
+        elapsed = scope.elapsed()
         try:
-            self._scope.journal.append(self._scope.run_id, settled)
-        except (TypeError, ValueError, RecursionError):
-            error = InvalidResult("The tool returned something that is no value.").failure()
-            settled = msgspec.structs.replace(settled, result=ToolResult(call.id, error=error))
-            self._scope.journal.append(self._scope.run_id, settled)
-        self._scope.recording.note_outcome(place, settled)
+            shown = self._shown(call, result)
+            settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
+            scope.journal.append(scope.run_id, settled)
+        except (TypeError, ValueError, RecursionError, ResourceLimit) as bad:
+            no_value = InvalidResult("The tool returned something that is no value.")
+            result = ToolResult(call.id, error=(bad if isinstance(bad, ResourceLimit) else no_value).failure())
+            settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, 0, used)
+            scope.journal.append(scope.run_id, settled)
+        scope.recording.note_outcome(place, settled)
         if final:
-            self._tell_finished(call, settled.result, seconds)
-        return settled.result
+            self._tell_finished(call, result, seconds)
+        return result
+
+    def _shown(self, call: ToolCall, result: ToolResult) -> int:
+        """How many bytes of a result's text the model is shown; 0 for all.
+
+        Raises:
+            ResourceLimit: it is larger than a result may be.
+        """
+        if type(result.structured) in _SMALL and not result.content and result.error is None:
+            return 0
+        bound = self.catalog.get(call.name)
+        reading = bound is not None and isinstance(bound.toolset, ResultReader)
+        try:
+            return to_show(result, None if reading else self._limits.bytes_of(call.name), self._limits.result_bytes_max)
+        except ResourceLimit as large:
+            effect: Effect = "none" if bound is not None and bound.tool.reads_only else "done"
+            raise ResourceLimit(large.message, effect=effect, limit=large.limit) from None
 
     def _tell_finished(self, call: ToolCall, result: ToolResult, seconds: float) -> None:
         if self._scope.emit is not None:
@@ -620,8 +708,9 @@ def _is_being_cancelled() -> bool:
 
 def _own(arguments: JsonObject) -> JsonObject:
     """A copy for the tool to do with as it likes: what is on record and what another attempt gets stays as it is."""
-    if any(isinstance(value, list | dict) for value in arguments.values()):
-        return copy.deepcopy(arguments)
+    for value in arguments.values():
+        if isinstance(value, _NESTED):
+            return copy.deepcopy(arguments)
     return dict(arguments)
 
 

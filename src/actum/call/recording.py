@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
+from ..core.budget import NOTHING, Used
 from ..core.call import ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
@@ -29,6 +30,9 @@ from ..core.record import (
     ToolsChanged,
 )
 from ..core.tool import Tool
+from .excerpt import excerpt
+
+_TURNED_AWAY = frozenset({"budget_exceeded", "loop_detected"})
 
 _sorted = msgspec.json.Encoder(order="sorted")
 
@@ -42,6 +46,11 @@ class Place(Struct, frozen=True):
     reply: int
     index: int
 
+    @property
+    def name(self) -> str:
+        """What a model is told to call it."""
+        return f"{self.reply}.{self.index}"
+
 
 class Recording:
     """A run's records, in the shapes in which the loop and the path ask for them.
@@ -54,6 +63,7 @@ class Recording:
         answers: the answer that counts, by the id of what was asked; of an approval that needs several, the last one.
         compacted: the summary of what was said before, where this run made one.
         elapsed: seconds that the run had taken at its latest record.
+        cut: of the calls whose result was too long, how many bytes of it the model is shown.
     """
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
@@ -66,7 +76,9 @@ class Recording:
         self.elapsed = 0.0
         self.tools = ""
         self.tools_at: list[str] = []
+        self.cut: dict[Place, int] = {}
         self._outcomes: dict[Place, tuple[ToolResult, float]] = {}
+        self._used: dict[Place, Used] = {}
         self._attempts: dict[Place, int] = {}
         self._open: set[Place] = set()
         self._asked: dict[Place, Asked] = {}
@@ -117,6 +129,48 @@ class Recording:
         """How this call ended, and when in the run; None when it has not."""
         return self._outcomes.get(place)
 
+    def told(self, place: Place, result: ToolResult) -> ToolResult:
+        """What the model is shown of the result of this call."""
+        shown = self.cut.get(place)
+        return result if shown is None else excerpt(result, shown, place.name)
+
+    def whole(self, name: str) -> ToolResult | None:
+        """The result that was cut and is called so; None when there is none."""
+        place = next((place for place in self.cut if place.name == name), None)
+        return self._outcomes[place][0] if place is not None else None
+
+    def used_by(self, place: Place) -> Used:
+        """What a call has used up so far."""
+        return self._used.get(place, NOTHING)
+
+    def used_in(self, reply: int, calls: int) -> Used:
+        """What the calls of one reply have used up."""
+        if not self._used:
+            return NOTHING
+        return sum((self.used_by(Place(reply, index)) for index in range(calls)), NOTHING)
+
+    def used(self) -> Used:
+        """What is on record that the run has used, with all that it started."""
+        asked = Used(
+            len(self._made()),
+            sum(record.reply.usage.total_tokens for _, record in self.replies),
+            sum((record.cost for _, record in self.replies), NOTHING.cost),
+        )
+        return sum(self._used.values(), asked)
+
+    def was_made(self, place: Place) -> bool:
+        """This call was counted as one that the run makes, though it may have no outcome yet."""
+        return place in self._attempts or place in self._asked
+
+    def _made(self) -> set[Place]:
+        """The calls that the run made, and was not kept from making by a limit."""
+        refused = {
+            place
+            for place, (result, _) in self._outcomes.items()
+            if result.error is not None and result.error.code in _TURNED_AWAY
+        }
+        return (self._outcomes.keys() - refused) | self._attempts.keys() | self._asked.keys()
+
     def attempts(self, place: Place) -> int:
         """How many attempts at this call were begun."""
         return self._attempts.get(place, 0)
@@ -160,6 +214,11 @@ class Recording:
 
     def note_outcome(self, place: Place, record: Settled | Refused) -> None:
         """A call, or an attempt at it, has its outcome; one of which nobody knows what it did is still in doubt."""
+        if isinstance(record, Settled):
+            if record.used is not NOTHING:
+                self._used[place] = record.used
+            if record.shown and record.final:
+                self.cut[place] = record.shown
         if isinstance(record, Refused) or record.final:
             self._outcomes[place] = (record.result, record.elapsed)
         elif record.result.error is not None and record.result.error.effect == "unknown":

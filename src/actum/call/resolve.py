@@ -68,6 +68,10 @@ class Catalog:
         listed = [(tool, toolset) for toolset in toolsets for tool in await toolset.list_tools()]
         return cls(_bind(tool, toolset, known) for tool, toolset in [*listed, *((tool, None) for tool in bare)])
 
+    async def with_toolset(self, toolset: Toolset) -> Catalog:
+        """This catalog and the tools of one more toolset."""
+        return Catalog([*self._bound.values(), *[_bind(tool, toolset, self) for tool in await toolset.list_tools()]])
+
     @cached_property
     def definitions(self) -> bytes:
         """All definitions as JSON, for the journal to keep under `digest`."""

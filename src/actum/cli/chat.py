@@ -25,6 +25,7 @@ from .options import (
     InstructionsFlag,
     JournalFlag,
     JsonFlag,
+    LimitFlag,
     ModelFlag,
     PolicyFlag,
     ToolsFlag,
@@ -51,12 +52,19 @@ def chat(
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
     yes: YesFlag = False,
+    limit: LimitFlag = None,
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
 ) -> int:
     """Talk: each line is a turn, and what was said is kept in mind."""
     settings = options.read(
-        model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal, policy=policy
+        model=model,
+        tools=tools,
+        dialect=dialect,
+        instructions=instructions,
+        journal=journal,
+        policy=policy,
+        limits=limit,
     )
     terminal = Terminal()
     opened = options.open_journal(settings)

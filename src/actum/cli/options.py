@@ -13,8 +13,9 @@ import typer
 from .. import compose
 from ..agents.agent import Agent
 from ..compose import Settings
-from ..core.errors import UnknownName
+from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model
+from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
 
 ModelFlag = Annotated[
@@ -67,6 +68,14 @@ PolicyFlag = Annotated[
         help="Who may call what; see `actum policy`. Default: ACTUM_POLICY, then actum.toml, then: side effects ask.",
     ),
 ]
+LimitFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit",
+        metavar="NAME=NUMBER",
+        help="How much the run may use: steps=20, calls=50, seconds=60, tokens=100000, ...; `none` for no limit.",
+    ),
+]
 RunArgument = Annotated[str, typer.Argument(help="The run: its id, the beginning of it, or `last`.")]
 VerboseFlag = Annotated[bool, typer.Option("--verbose", "-v", help="Show every step.")]
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON for programs, and nothing else.")]
@@ -81,17 +90,34 @@ def read(
     instructions: str = "",
     journal: str = "",
     policy: str = "",
+    limits: list[str] | None = None,
 ) -> Settings:
     """The settings of this command: flags over environment over `actum.toml`."""
-    said = {
+    said: dict[str, str | list[str] | JsonObject | None] = {
         "model": model,
         "tools": tools,
         "dialect": dialect,
         "instructions": instructions,
         "journal": journal,
         "policy": policy,
+        "limits": dict(_limit(limit) for limit in limits or []),
     }
     return compose.read_settings(Path.cwd(), os.environ, said)
+
+
+def _limit(said: str) -> tuple[str, Json]:
+    """`calls=20` as name and number.
+
+    Raises:
+        UsageError: it is not of this form.
+    """
+    name, _, number = said.partition("=")
+    if number == "none":
+        return name, None
+    try:
+        return name, float(number) if "." in number else int(number)
+    except ValueError:
+        raise UsageError(f"--limit {said}: give a name and a number, as in --limit calls=20") from None
 
 
 def open_journal(settings: Settings) -> Journal:

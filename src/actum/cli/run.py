@@ -27,6 +27,7 @@ from .options import (
     InstructionsFlag,
     JournalFlag,
     JsonFlag,
+    LimitFlag,
     ModelFlag,
     PolicyFlag,
     ToolsFlag,
@@ -55,6 +56,7 @@ def run(
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
     yes: YesFlag = False,
+    limit: LimitFlag = None,
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
 ) -> int:
@@ -63,7 +65,13 @@ def run(
     if not text:
         raise UsageError('there is no question: actum run "What is 17 * 23?"')
     settings = options.read(
-        model=model, tools=tools, dialect=dialect, instructions=instructions, journal=journal, policy=policy
+        model=model,
+        tools=tools,
+        dialect=dialect,
+        instructions=instructions,
+        journal=journal,
+        policy=policy,
+        limits=limit,
     )
     terminal = Terminal()
     if not settings.model and terminal.err.is_terminal and not as_json:
@@ -100,6 +108,7 @@ def resume(
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
     yes: YesFlag = False,
+    limit: LimitFlag = None,
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
 ) -> int:
@@ -108,7 +117,7 @@ def resume(
     Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
     it was started with.
     """
-    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal, policy=policy)
+    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal, policy=policy, limits=limit)
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 

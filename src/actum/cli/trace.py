@@ -18,6 +18,7 @@ from msgspec import UNSET
 from rich.text import Text
 
 from ..core.call import Failure, Problem, ToolCall, ToolResult
+from ..core.error_words import Language, language_of, told
 from ..core.event import (
     CallDelta,
     CallFinished,
@@ -72,13 +73,15 @@ class Trace:
         self._streaming = streaming
         self._quiet = quiet
         self._model = model
+        self._language: Language = "en"
         self._streamed = ""
         self._started: dict[str, CallStarted] = {}
         self._running: dict[str, str] = {}
         self._calls = _InOrder()
 
     def question(self, text: str) -> None:
-        """What the user says."""
+        """What the user says; failures are told in its language."""
+        self._language = language_of(text)
         if self.verbose:
             self._terminal.line("question", text, "bold cyan")
 
@@ -161,7 +164,7 @@ class Trace:
         if self.verbose:
             call = started.call if started is not None else event.call
             show_call(self._terminal, call, started.repairs if started is not None else call.repairs)
-            show_result(self._terminal, event.result, event.seconds)
+            show_result(self._terminal, event.result, event.seconds, self._language)
 
     def _finished(self, result: RunResult) -> None:
         for finished in self._calls.rest():
@@ -224,10 +227,10 @@ def show_call(terminal: Terminal, call: ToolCall, repairs: tuple[str, ...]) -> N
         terminal.line("repaired", repair, "magenta")
 
 
-def show_result(terminal: Terminal, result: ToolResult, seconds: float) -> None:
+def show_result(terminal: Terminal, result: ToolResult, seconds: float, language: Language = "en") -> None:
     """What came of a call, and how long it took."""
     label, style = ("result", "green") if result.error is None else ("error", "red")
-    terminal.line(label, styled(result_line(result), (f"  · {duration(seconds)}", "dim")), style)
+    terminal.line(label, styled(result_line(result, language), (f"  · {duration(seconds)}", "dim")), style)
 
 
 def call_line(call: ToolCall) -> Text:
@@ -236,10 +239,11 @@ def call_line(call: ToolCall) -> Text:
     return styled((call.name, "bold yellow"), (broken, "dim"), *(_pair(pair, "  ") for pair in call.arguments.items()))
 
 
-def result_line(result: ToolResult) -> Text:
+def result_line(result: ToolResult, language: Language = "en") -> Text:
     """What came of a call in a line, or a few: an object by its fields, the rest as a model reads it."""
     if result.error is not None:
-        return styled((f"{result.error.code}: ", "red"), shorten(failure_text(result.error), RESULT_MAX))
+        text = failure_text(result.error) if language == "en" else told(result.error, language)
+        return styled((f"{result.error.code}: ", "red"), shorten(text, RESULT_MAX))
     if isinstance(result.structured, dict) and not result.content:
         return Text("  ").join(_pair(pair) for pair in result.structured.items())
     return styled(shorten(result.text, RESULT_MAX) if result.text else ("(nothing)", "dim"))

@@ -72,6 +72,7 @@ class Failure(Struct, frozen=True, omit_defaults=True):
         retry_after: seconds to wait before it makes sense to try again.
         reference: an id under which the details are on record.
         problems: for `invalid_arguments`, each thing that is wrong.
+        limit: which limit of ours turned the call away, if one did: `tool_calls`, `rate`, ...
     """
 
     code: str
@@ -80,6 +81,7 @@ class Failure(Struct, frozen=True, omit_defaults=True):
     retry_after: float | None = None
     reference: str = ""
     problems: tuple[Problem, ...] = ()
+    limit: str = ""
 
 
 class ToolCall(Struct, frozen=True, tag="tool_call", omit_defaults=True):

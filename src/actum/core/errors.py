@@ -114,6 +114,7 @@ class CallError(ActumError):
         retry_after: seconds to wait before another try makes sense.
         reference: an id under which details are on record.
         effect: what may have changed in the world, where it is known better than the class tells.
+        limit: which limit of ours turned the call away.
     """
 
     code: ClassVar[str] = "tool_error"
@@ -121,9 +122,17 @@ class CallError(ActumError):
     retry: ClassVar[Retry] = Retry.NEVER
     rule: str = ""
     """Which rule of a policy turned the call away; for the record, never told to a model."""
+    limit: str = ""
+    """Which limit of ours turned the call away; empty when none did. A run that keeps running into it is stopped."""
 
     def __init__(
-        self, message: object, *, retry_after: float | None = None, reference: str = "", effect: Effect | None = None
+        self,
+        message: object,
+        *,
+        retry_after: float | None = None,
+        reference: str = "",
+        effect: Effect | None = None,
+        limit: str = "",
     ) -> None:
         self.message = whole_text(str(message))
         super().__init__(self.message)
@@ -131,10 +140,14 @@ class CallError(ActumError):
         self.reference = reference
         if effect is not None:
             self.effect = effect
+        if limit:
+            self.limit = limit
 
     def failure(self) -> Failure:
         """The error as a value: for the journal, the model and the client."""
-        return Failure(self.code, self.message, self.effect, self.retry_after, self.reference, self._problems())
+        return Failure(
+            self.code, self.message, self.effect, self.retry_after, self.reference, self._problems(), self.limit
+        )
 
     def _problems(self) -> tuple[Problem, ...]:
         return ()
@@ -202,7 +215,7 @@ class LoopDetected(CallError):
 
 
 class RateLimited(CallError):
-    """The tool's service asks to slow down. Nothing has happened."""
+    """The tool's service asks to slow down, or a limit of ours does. Nothing has happened."""
 
     code = "rate_limited"
     retry = Retry.AUTOMATIC

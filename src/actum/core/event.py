@@ -6,10 +6,12 @@ A decoder emits the first four (`Delta`); the agent adds the rest. Events are fo
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Literal
 
 from msgspec import Struct
 
+from .budget import ZERO
 from .call import ToolCall, ToolResult
 from .json import Json
 from .message import Message, Reply, Usage
@@ -151,6 +153,7 @@ class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
         messages: the whole conversation of this run.
         usage: tokens, added up.
         steps: how often the model was asked.
+        cost: what it cost, with what it started: models by the prices that the agent was given, and what tools said.
         stop_reason: which limit, `loop_detected` or `cancelled`; empty unless stopped.
         pending: what a paused run waits for.
     """
@@ -163,6 +166,7 @@ class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
     messages: tuple[Message, ...]
     usage: Usage
     steps: int
+    cost: Decimal = ZERO
     stop_reason: str = ""
     pending: tuple[Pending, ...] = ()
 

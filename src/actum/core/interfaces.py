@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from decimal import Decimal
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
-from .errors import UnknownName
+from .errors import UnknownName, UsageError
 from .event import Delta, Pending
 from .json import Json, JsonObject
 from .message import Message, Reply
@@ -119,6 +121,7 @@ class Context:
         deps: what the program passed as `context=` to `Agent.run`; a tool's own affair.
         attachments: the run's attachments by handle.
         answers: what was answered so far in this run, by the id of what was asked.
+        budget: what the run has used; for tools that start runs themselves.
     """
 
     __slots__ = (
@@ -128,6 +131,7 @@ class Context:
         "answers",
         "attachments",
         "attempt",
+        "budget",
         "call",
         "deps",
         "key",
@@ -153,6 +157,7 @@ class Context:
         told: set[str] | None = None,
         roles: tuple[str, ...] = (),
         key_id: str = "",
+        budget: Budget | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -167,6 +172,18 @@ class Context:
         self._progress = progress
         self._secrets = secrets or {}
         self._told = set() if told is None else told
+        self.budget = budget
+
+    def spend(self, cost: Decimal) -> None:
+        """This call costs so much money: counted for the run, in the currency of its prices.
+
+        Raises:
+            UsageError: the cost is no Decimal, or below 0.
+        """
+        if not isinstance(cost, Decimal) or not cost >= 0:
+            raise UsageError(f"spend({cost!r}): give a Decimal, as in Decimal('0.02')")
+        if self.budget is not None:
+            self.budget.add_for(self.key, Used(cost=cost))
 
     def secret(self, name: str) -> str:
         """A secret of the agent, such as a key: it stands in no argument, and is kept out of what the tool returns.

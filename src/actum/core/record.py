@@ -24,11 +24,13 @@ import os
 import secrets
 import struct
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Literal
 
 import msgspec
 from msgspec import Struct
 
+from .budget import NOTHING, ZERO, Used
 from .call import ToolCall, ToolResult
 from .errors import JournalError
 from .json import JsonObject
@@ -92,12 +94,14 @@ class Replied(Struct, frozen=True, tag="replied", omit_defaults=True):
         reply: what it said.
         seconds: how long it took.
         elapsed: seconds since the run began.
+        cost: what it cost, by the prices of then.
     """
 
     intention: str
     reply: Reply
     seconds: float = 0.0
     elapsed: float = 0.0
+    cost: Decimal = ZERO
 
 
 class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
@@ -134,6 +138,8 @@ class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
     Attributes:
         detail: for people and the audit: where in a tool's code it failed; never told to a model.
         final: False when another attempt follows.
+        shown: so many bytes of its text the model is shown; 0 for all.
+        used: what the call has used up by now, all attempts together: an agent that it started, or its tool's cost.
     """
 
     reply: int
@@ -143,6 +149,8 @@ class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
     elapsed: float = 0.0
     detail: str = ""
     final: bool = True
+    shown: int = 0
+    used: Used = NOTHING
 
 
 class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):

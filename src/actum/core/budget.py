@@ -1,0 +1,225 @@
+"""What work uses up: calls, tokens and money; what tokens cost; and the budget of a run under those it works for.
+
+Pure but for the counts of a `Budget`. Knows nothing of models: prices are the program's, since any list of them ages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+
+from msgspec import Struct
+
+from .errors import BudgetExceeded, LoopDetected, UsageError
+from .message import Usage
+
+ZERO = Decimal(0)
+_MILLION = Decimal(1_000_000)
+
+
+class Used(Struct, frozen=True, omit_defaults=True):
+    """What something used up, with all that it started.
+
+    Attributes:
+        calls: tool calls.
+        tokens: of models, in and out.
+        cost: money, in the currency of the prices.
+    """
+
+    calls: int = 0
+    tokens: int = 0
+    cost: Decimal = ZERO
+
+    def __add__(self, other: Used) -> Used:
+        return Used(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def beyond(self, other: Used) -> Used:
+        """How much more this is than the other."""
+        return Used(
+            max(0, self.calls - other.calls), max(0, self.tokens - other.tokens), max(ZERO, self.cost - other.cost)
+        )
+
+
+NOTHING = Used()
+
+
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model costs, for a million tokens, in a currency of your own.
+
+    Attributes:
+        input: of what goes in.
+        output: of what comes out, reasoning included.
+        cached: of what goes in and was in the endpoint's cache; None: as `input`.
+
+    Raises:
+        UsageError: a price is no Decimal, or below 0.
+
+    >>> Price(input=Decimal("1.25"), output=Decimal(10)).of(Usage(input_tokens=1000, output_tokens=100))
+    Decimal('0.00225')
+    """
+
+    input: Decimal
+    output: Decimal
+    cached: Decimal | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is None and name == "cached":
+                continue
+            if not isinstance(value, Decimal) or not value.is_finite() or value < 0:
+                raise UsageError(
+                    f"Price({name}={value!r}): give a Decimal, as in Decimal('1.25'), for a million tokens"
+                )
+
+    def of(self, usage: Usage) -> Decimal:
+        """What this many tokens cost."""
+        cached = self.input if self.cached is None else self.cached
+        fresh = usage.input_tokens - usage.cached_tokens
+        return (fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / _MILLION
+
+
+class Budget:
+    """What a run has used, and what those above it, whose calls it works for, have left.
+
+    Whatever is counted here is counted for all above: a run can never use more than they may.
+
+    Args:
+        allowed: the limits of this run by the name of what is counted; what is missing has none.
+        agent: who runs.
+        depth: how many agents may stand one under another, the first counted.
+        prices: of models, for those below which have none of their own.
+        above: the run whose call started this one.
+        call: the idempotency key of that call.
+
+    Attributes:
+        left_s: tells how many seconds this run may still take; None where it has no end.
+
+    Raises:
+        LoopDetected: this agent works on a call above already.
+        BudgetExceeded: agents would stand too deep one under another.
+    """
+
+    __slots__ = (
+        "_allowed",
+        "_by_call",
+        "above",
+        "agent",
+        "call",
+        "calls",
+        "cost",
+        "depth",
+        "left_s",
+        "prices",
+        "tokens",
+    )
+
+    def __init__(
+        self,
+        allowed: Mapping[str, int | Decimal] | None = None,
+        agent: object = None,
+        *,
+        depth: int | None = None,
+        prices: Mapping[str, Price] | None = None,
+        above: Budget | None = None,
+        call: str = "",
+    ) -> None:
+        self._allowed = allowed or {}
+        self._by_call: dict[str, Used] = {}
+        self.agent = agent
+        self.above = above
+        self.call = call
+        self.depth = depth
+        self.left_s: Callable[[], float] | None = None
+        self.prices = prices or {}
+        self.calls = 0
+        self.tokens = 0
+        self.cost = ZERO
+        if above is not None:
+            self._check_nesting([*above._line()])
+
+    def _check_nesting(self, above: list[Budget]) -> None:
+        if any(run.agent is self.agent for run in above):
+            raise LoopDetected(
+                "This agent handed the task on itself and waits for it: it can not be given it again. "
+                "Do it without this tool."
+            )
+        depth = min((run.depth for run in [self, *above] if run.depth is not None), default=None)
+        if depth is not None and len(above) >= depth:
+            raise BudgetExceeded(
+                f"Agents may stand {depth} deep, one under another, and do. Do it without this tool.", limit="depth"
+            )
+
+    def _line(self) -> Iterator[Budget]:
+        """This run and those above it."""
+        run: Budget | None = self
+        while run is not None:
+            yield run
+            run = run.above
+
+    def add(self, calls: int = 0, tokens: int = 0, cost: Decimal = ZERO) -> None:
+        """Count what this run used, for it and for all above."""
+        self.calls += calls
+        self.tokens += tokens
+        if cost:
+            self.cost += cost
+        if self.above is not None:
+            self.above.add_for(self.call, Used(calls, tokens, cost))
+
+    def add_for(self, call: str, used: Used) -> None:
+        """Count what a call of this run used."""
+        self._by_call[call] = self.used_by(call) + used
+        self.add(used.calls, used.tokens, used.cost)
+
+    def know(self, call: str, used: Used) -> None:
+        """What is on record that a call has used; it is counted already."""
+        self._by_call.setdefault(call, used)
+
+    def used_by(self, call: str) -> Used:
+        """What the call with this idempotency key has used so far."""
+        return self._by_call.get(call, NOTHING)
+
+    def take_up(self, used: Used) -> None:
+        """Go on from what is on record; those above hear of what they have not counted yet."""
+        self.calls, self.tokens, self.cost = used.calls, used.tokens, used.cost
+        if self.above is not None:
+            self.above.add_for(self.call, used.beyond(self.above.used_by(self.call)))
+
+    def exhausted_above(self) -> str:
+        """The limit of a run above that is used up; empty when there is none."""
+        if self.above is None:
+            return ""
+        for run in self.above._line():
+            for name, most in run._allowed.items():
+                if getattr(run, name) >= most:
+                    return name
+            if run.left_s is not None and run.left_s() <= 0:
+                return "seconds"
+        return ""
+
+    def count_call(self) -> None:
+        """One more call is made.
+
+        Raises:
+            BudgetExceeded: a run above has made all the calls that it may.
+        """
+        above = self.above
+        if above is None:
+            self.calls += 1
+            return
+        if any(run.calls >= run._allowed["calls"] for run in above._line() if "calls" in run._allowed):
+            raise BudgetExceeded("The run that you work for has made all the tool calls that it may.", limit="calls")
+        self.add(calls=1)
+
+    def price(self, model: str) -> Price | None:
+        """The price of a model, by this run or one above.
+
+        Raises:
+            BudgetExceeded: it is not known, and a run above may cost only so much.
+        """
+        known = next((run.prices[model] for run in self._line() if model in run.prices), None)
+        if known is None and any("cost" in run._allowed for run in self._line()):
+            raise BudgetExceeded(
+                "What the model of this agent costs is not known, and there is a limit to the cost.", limit="cost"
+            )
+        return known
