@@ -9,15 +9,16 @@ asked for; an optional one needs `OPTIONAL_MIN`, so that what nobody said stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
 from .choices import chosen_values, truth
 from .clauses import Clause
 from .content import content_of
-from .features import Features, features, score
 from .lexicon import wordset
+from .ranker import rank
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
@@ -61,8 +62,8 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
         avoid: spans that are taken already, by another tool of the same clause.
     """
     spans = [span for span in clause.spans if not any(span.overlaps(other) for other in avoid)]
-    taken = _assigned(indexed, clause, spans)
-    taken |= _choices(indexed, clause, taken)
+    taken = _choices(indexed, clause, {})
+    taken |= _assigned(indexed, clause, avoid, taken)
     taken |= _implied(indexed, clause, taken)
     free = [slot for slot in indexed.slots if slot.path not in taken and slot.kind in FREE_TEXT and not slot.many]
     for slot in sorted(free, key=lambda slot: not slot.required):
@@ -105,51 +106,48 @@ _TYPED = frozenset(
 )
 """Kinds that are said for a purpose: a tool that has no use for one was hardly meant."""
 
+OPTIONS, BEAM = 6, 24
+"""So many candidates of a slot, and so many ways to fill the slots before it, are kept in sight."""
 
-def _assigned(indexed: Indexed, clause: Clause, spans: Sequence[Span]) -> dict[tuple[str, ...], Argument]:
-    """The best pairs, each slot and each word used once; an array takes all that fit."""
-    pairs = sorted(_pairs(indexed, clause, spans), key=lambda pair: (-pair[0], pair[2].start, pair[1].path))
-    taken: dict[tuple[str, ...], Argument] = {}
-    many: dict[tuple[str, ...], list[Argument]] = {}
-    used: list[Span] = []
-    for confidence, slot, span in pairs:
-        if any(span.overlaps(other) for other in used) or (slot.path in taken and not slot.many):
-            continue
-        value = value_for(slot, span)
-        if value is None:
-            continue
-        used.append(span)
-        if slot.many:
-            many.setdefault(slot.path, []).append(Argument(slot, value, span, confidence))
-        else:
-            taken[slot.path] = Argument(slot, value, span, confidence)
-    for path, found in many.items():
-        found.sort(key=lambda argument: argument.span.start)
-        surest = max(argument.confidence for argument in found)
-        taken[path] = Argument(found[0].slot, [argument.value for argument in found], found[0].span, surest)
-    return taken
+Taken = dict[tuple[str, ...], Argument]
 
 
-def _pairs(indexed: Indexed, clause: Clause, spans: Sequence[Span]) -> Iterator[tuple[float, Slot, Span]]:
+def _assigned(indexed: Indexed, clause: Clause, avoid: Sequence[Span], taken: Taken) -> Taken:
+    """The likeliest way to fill the slots such that no two take the same words."""
+    ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
     for slot in indexed.slots:
-        least = REQUIRED_MIN if slot.required else OPTIONAL_MIN
-        for span in spans:
-            found = features(slot, span, indexed, clause)
-            confidence = score(found)
-            if confidence >= least and (slot.required or _is_said(span, found)):
-                yield confidence, slot, span
+        if slot.path in taken or slot.kind in ("enum", "boolean"):
+            continue
+        options = _options(slot, indexed, clause, avoid)
+        longer: list[tuple[float, tuple[Argument, ...]]] = []
+        for worth, chosen in ways:
+            for gain, argument in options:
+                if argument is None:
+                    longer.append((worth + gain, chosen))
+                elif not any(argument.span.overlaps(other.span) for other in chosen):
+                    longer.append((worth + gain, (*chosen, argument)))
+        longer.sort(key=lambda way: -way[0])
+        ways = longer[:BEAM]
+    return {argument.slot.path: argument for argument in ways[0][1]}
 
 
-def _is_said(span: Span, found: Features) -> bool:
-    """Whether a word says that a span is meant for an optional slot; what is typed well enough needs none."""
-    cued = found.cue_before or found.cue_after
-    match span.kind:
-        case "name" | "phrase" | "chunk" | "word":
-            return bool(cued)
-        case "number":
-            return bool(cued or found.beside or found.unit_agrees)
-        case _:
-            return True
+def _options(
+    slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span]
+) -> list[tuple[float, Argument | None]]:
+    """What a slot may take, each with the logarithm of how likely it is; the last one is nothing."""
+    ranking = rank(slot, indexed, clause, avoid)
+    said = 1.0 - ranking.none
+    options: list[tuple[float, Argument | None]] = []
+    if said >= (REQUIRED_MIN if slot.required else OPTIONAL_MIN):
+        for each in ranking.ranked[:OPTIONS]:
+            argument = Argument(slot, each.candidate.value, each.candidate.span, said)
+            options.append((math.log(each.likely + 1e-9), argument))
+    empty = math.log(ranking.none + 1e-9) - (NEEDED if slot.required else 0.0)
+    return [*options, (empty, None)]
+
+
+NEEDED = 3.0
+"""How much, as a logarithm, speaks against leaving a required slot empty."""
 
 
 def _choices(
@@ -189,21 +187,3 @@ def _implied(
     if words & wordset("until"):
         return {first.path: Argument(first, today.value, today, 0.7), last.path: given._replace(slot=last)}
     return {}
-
-
-def value_for(slot: Slot, span: Span) -> Json | None:
-    """The span's value as the slot's schema wants it; None when it can not be that."""
-    match slot.type:
-        case "integer":
-            whole = isinstance(span.value, int | float) and float(span.value).is_integer()
-            return int(span.value) if whole and isinstance(span.value, int | float) else None
-        case "number":
-            return span.value if isinstance(span.value, int | float) else None
-        case "string":
-            if span.kind == "language" and ("code" in slot.description.lower() or "code" in slot.name):
-                return span.detail
-            if span.kind == "currency":
-                return span.detail.split(":")[0]
-            return span.text if isinstance(span.value, int | float) else span.value
-        case _:
-            return span.value

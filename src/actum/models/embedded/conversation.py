@@ -16,7 +16,7 @@ from ...core.call import MediaPart, ToolCall, ToolResult
 from ...core.json import Json
 from ...core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from .answer import value_of
-from .arguments import Argument, fill, value_for
+from .arguments import Argument, fill
 from .chain import refers_back, taken_from
 from .clauses import Clause, read
 from .plan import plan
@@ -24,6 +24,7 @@ from .selection import Shelf, index
 from .slots import Slot
 from .spans import Span
 from .step import Step
+from .values import value_for
 
 TURNS_MAX = 5
 """So many of the latest turns are looked at."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .arguments import Argument, Filled, value_for
+from .arguments import Argument, Filled
 from .choices import chosen_values
 from .clauses import Clause
 from .lexicon import is_han
 from .slots import Slot
 from .step import Step
+from .values import value_for
 
 
 def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:

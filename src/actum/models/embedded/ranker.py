@@ -1,0 +1,82 @@
+"""What could go into a slot, with how likely each is: a learned log-linear choice among the candidates and nothing.
+
+The weights are names and numbers in `data/ranker.json`, made by `make train-embedded`; `docs/embedded.md` has their
+card. A choice is the exponential of the summed weights over the sum for all of them: it needs no library, and every
+number can be looked up.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from .candidates import Candidate, View, candidates, overlapping
+from .clauses import Clause
+from .features import aim_of, begins, ends, inside, nothing
+from .selection import Indexed
+from .slots import Slot
+from .spans import Span
+
+_HERE = files("actum") / "models" / "embedded" / "data"
+
+
+class Ranked(NamedTuple):
+    """A candidate and how likely it is what the slot wants, 0 to 1."""
+
+    candidate: Candidate
+    score: float
+    likely: float
+
+
+class Ranking(NamedTuple):
+    """The candidates of a slot, the likeliest first, and how likely it is that nothing was said."""
+
+    ranked: tuple[Ranked, ...]
+    none: float
+
+
+def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = ()) -> Ranking:
+    """Judge everything that could go into a slot.
+
+    Args:
+        slot: the slot.
+        indexed: its tool.
+        clause: the clause.
+        avoid: words that are taken already.
+    """
+    weights = _weights()
+    view = View.of(clause)
+    aim = aim_of(slot, indexed)
+    found = [each for each in candidates(slot, clause) if not overlapping(each, avoid)]
+    numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
+    starts: dict[int, float] = {}
+    stops: dict[int, float] = {}
+    scores: list[float] = []
+    for each in found:
+        if each.first not in starts:
+            starts[each.first] = _sum(weights, begins(aim, view, each.first))
+        if each.last not in stops:
+            stops[each.last] = _sum(weights, ends(aim, view, each.last))
+        scores.append(starts[each.first] + stops[each.last] + _sum(weights, inside(aim, view, each, numbers)))
+    empty = _sum(weights, nothing(aim, view))
+    highest = max([*scores, empty])
+    total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
+    ranked = [
+        Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)
+    ]
+    ranked.sort(key=lambda each: -each.score)
+    return Ranking(tuple(ranked), math.exp(empty - highest) / total)
+
+
+def _sum(weights: Mapping[str, float], features: Iterable[str]) -> float:
+    return sum([weights[each] for each in features if each in weights])
+
+
+@cache
+def _weights() -> dict[str, float]:
+    read: dict[str, int] = json.loads((_HERE / "ranker.json").read_text("utf-8"))["weights"]
+    return {name: value / 100 for name, value in read.items()}

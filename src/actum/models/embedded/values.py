@@ -1,0 +1,90 @@
+"""A piece of the question as the value that a slot's schema wants: a date in the form that the description asks for, a
+percentage as a fraction, a currency by its code.
+
+Where more than one form is likely each is offered, by name; `ranker` has learned which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+
+from ...core.json import Json
+from .slots import Slot
+from .spans import Span
+
+_PERCENT = re.compile(r"\s*(?:[%％]|percent\b|per cent\b)")
+
+
+def value_for(slot: Slot, span: Span) -> Json | None:
+    """The span's value as the slot's schema wants it; None when it can not be that."""
+    return next((value for value, _ in forms_of(slot, span, "")), None)
+
+
+def forms_of(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
+    """The values that a span may mean for a slot, each with the name of its form, the usual one first.
+
+    Args:
+        slot: the slot.
+        span: the span.
+        text: the whole question: what stands around the span may change what it means.
+    """
+    match slot.type:
+        case "integer" | "number":
+            yield from _numbers(slot, span, text)
+        case "string":
+            yield from _strings(slot, span)
+        case _:
+            yield span.value, "plain"
+
+
+def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
+    value = span.value
+    if span.kind == "date" and isinstance(value, str) and slot.name in _PARTS:
+        yield _PARTS[slot.name](date.fromisoformat(value)), "part"
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    if slot.type == "number":
+        yield value, "plain"
+        if _PERCENT.match(text, span.end):
+            yield round(value / 100, 12), "fraction"
+    elif float(value).is_integer():
+        yield int(value), "plain"
+
+
+_PARTS = {"year": lambda day: day.year, "month": lambda day: day.month, "day": lambda day: day.day}
+
+
+def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
+    if span.kind == "language" and ("code" in slot.description.lower() or "code" in slot.name):
+        yield span.detail, "code"
+    elif span.kind == "currency":
+        yield span.detail.split(":")[0], "code"
+    elif span.kind == "date" and isinstance(span.value, str):
+        yield _dated(slot, span.value), "iso"
+        yield span.text, "verbatim"
+    elif span.kind == "time":
+        yield span.value, "iso"
+        yield span.text, "verbatim"
+    elif isinstance(span.value, int | float):
+        yield span.text, "plain"
+    else:
+        yield span.value, "plain"
+
+
+_FORMATS = (
+    (re.compile(r"MM[/-]DD[/-]YYYY", re.IGNORECASE), "%m{0}%d{0}%Y"),
+    (re.compile(r"DD[/-]MM[/-]YYYY", re.IGNORECASE), "%d{0}%m{0}%Y"),
+    (re.compile(r"YYYY/MM/DD", re.IGNORECASE), "%Y/%m/%d"),
+    (re.compile(r"\bYYYYMMDD\b", re.IGNORECASE), "%Y%m%d"),
+)
+
+
+def _dated(slot: Slot, iso: str) -> str:
+    """A day in the form that the description shows, else as ISO 8601."""
+    for pattern, form in _FORMATS:
+        if match := pattern.search(slot.description):
+            return date.fromisoformat(iso).strftime(form.format(match[0][2]))
+    return iso
