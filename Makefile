@@ -48,7 +48,7 @@ lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UP
 		--output-file constraints.txt
 
 clean: ## remove .venv and everything else that was made here
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* dist
+	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A .venv whose Python is gone, or that was moved along with its folder, is made anew.
