@@ -10,7 +10,7 @@ asked for; an optional one needs `OPTIONAL_MIN`, so that what nobody said stays 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
@@ -18,7 +18,7 @@ from .choices import chosen_values, truth
 from .clauses import Clause
 from .content import content_of
 from .lexicon import wordset
-from .ranker import rank
+from .ranker import Ranking, rank
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
@@ -45,12 +45,14 @@ class Filled(NamedTuple):
         arguments: the slots that have a value.
         missing: the required slots that have none.
         spare: typed spans that no slot took.
+        rankings: what else could go into its slots.
     """
 
     indexed: Indexed
     arguments: tuple[Argument, ...]
     missing: tuple[Slot, ...]
     spare: tuple[Span, ...]
+    rankings: dict[tuple[str, ...], Ranking]
 
 
 def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Filled:
@@ -63,7 +65,12 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
     """
     spans = [span for span in clause.spans if not any(span.overlaps(other) for other in avoid)]
     taken = _choices(indexed, clause, {})
-    taken |= _assigned(indexed, clause, avoid, taken)
+    rankings = {
+        slot.path: rank(slot, indexed, clause, avoid)
+        for slot in indexed.slots
+        if slot.path not in taken and slot.kind not in ("enum", "boolean")
+    }
+    taken |= _assigned(indexed, rankings)
     taken |= _implied(indexed, clause, taken)
     free = [slot for slot in indexed.slots if slot.path not in taken and slot.kind in FREE_TEXT and not slot.many]
     for slot in sorted(free, key=lambda slot: not slot.required):
@@ -73,7 +80,7 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
     arguments = tuple(taken[slot.path] for slot in indexed.slots if slot.path in taken)
     missing = tuple(slot for slot in indexed.slots if slot.required and slot.path not in taken)
     spare = [span for span in spans if span.kind in _TYPED and not any(span.overlaps(each.span) for each in arguments)]
-    return Filled(indexed, arguments, missing, tuple(spare))
+    return Filled(indexed, arguments, missing, tuple(spare), rankings)
 
 
 def _with_twins(taken: dict[tuple[str, ...], Argument], clause: Clause) -> list[Span]:
@@ -112,13 +119,13 @@ OPTIONS, BEAM = 6, 24
 Taken = dict[tuple[str, ...], Argument]
 
 
-def _assigned(indexed: Indexed, clause: Clause, avoid: Sequence[Span], taken: Taken) -> Taken:
+def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking]) -> Taken:
     """The likeliest way to fill the slots such that no two take the same words."""
     ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
     for slot in indexed.slots:
-        if slot.path in taken or slot.kind in ("enum", "boolean"):
+        if slot.path not in rankings:
             continue
-        options = _options(slot, indexed, clause, avoid)
+        options = _options(slot, rankings[slot.path])
         longer: list[tuple[float, tuple[Argument, ...]]] = []
         for worth, chosen in ways:
             for gain, argument in options:
@@ -131,11 +138,8 @@ def _assigned(indexed: Indexed, clause: Clause, avoid: Sequence[Span], taken: Ta
     return {argument.slot.path: argument for argument in ways[0][1]}
 
 
-def _options(
-    slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span]
-) -> list[tuple[float, Argument | None]]:
+def _options(slot: Slot, ranking: Ranking) -> list[tuple[float, Argument | None]]:
     """What a slot may take, each with the logarithm of how likely it is; the last one is nothing."""
-    ranking = rank(slot, indexed, clause, avoid)
     said = 1.0 - ranking.none
     options: list[tuple[float, Argument | None]] = []
     if said >= (REQUIRED_MIN if slot.required else OPTIONAL_MIN):

@@ -202,7 +202,8 @@ def _run_span(clause: Clause, view: View, first: int, last: int) -> Span:
 
 def _lists(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
     """Values side by side: numbers, or pieces of text between commas and `and`."""
-    for first, last, elements in _listings(clause):
+    numeric = slot.type in ("integer", "number")
+    for first, last, elements in (_number_listings if numeric else _listings)(clause):
         values: list[Json] = []
         for begin, end in elements:
             value = _element(slot, clause, view, begin, end)
@@ -223,15 +224,6 @@ def _element(slot: Slot, clause: Clause, view: View, first: int, last: int) -> J
             return value
     if slot.type == "string":
         return _run_span(clause, view, first, last).text
-    if slot.type in ("integer", "number"):
-        inner = [
-            span
-            for (begin, end), spans in view.typed.items()
-            if first <= begin and end <= last
-            for span in spans
-            if span.kind == "number"
-        ]
-        return value_for(slot, inner[0]) if len(inner) == 1 else None
     return None
 
 
@@ -241,12 +233,18 @@ Listing = tuple[int, int, tuple[tuple[int, int], ...]]
 @lru_cache(maxsize=64)
 def _listings(clause: Clause) -> tuple[Listing, ...]:
     view = View.of(clause)
-    return tuple(_find_listings(view))
+    return tuple(_find_listings(view, set(view.typed) | set(_runs_of(clause))))
 
 
-def _find_listings(view: View) -> Iterator[Listing]:
+@lru_cache(maxsize=64)
+def _number_listings(clause: Clause) -> tuple[Listing, ...]:
+    view = View.of(clause)
+    numbers = {place for place, spans in view.typed.items() if any(span.kind == "number" for span in spans)}
+    return tuple(_find_listings(view, numbers))
+
+
+def _find_listings(view: View, single: set[tuple[int, int]]) -> Iterator[Listing]:
     """One piece by itself, and every chain of pieces with nothing but commas and `and` between them."""
-    single = {place for place in _find_runs(view)} | set(view.typed)
     begins: dict[int, list[int]] = {}
     for first, last in sorted(single):
         if last > first:

@@ -39,7 +39,7 @@ class Aim(NamedTuple):
         others: terms of the names of the other slots.
         tool: terms of the tool's name.
         alike: how many required slots have its type, and which of them it is.
-        basic: parts of feature names: kind, type, head.
+        marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
     slot: Slot
@@ -51,6 +51,7 @@ class Aim(NamedTuple):
     others: frozenset[str]
     tool: frozenset[str]
     alike: tuple[int, int]
+    marks: tuple[str, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -82,7 +83,8 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
     kind = slot.kind + many if slot.kind != "number" else slot.type + many
     place = must.index(slot) if slot in must else -1
     return Aim(
-        slot, kind, stem(last[0]), own - others, own, told - others, others - own, indexed.named, (len(must), place)
+        slot, kind, stem(last[0]), own - others, own, told - others, others - own, indexed.named, (len(must), place),
+        slot.roles or tuple(sorted(own - others)),
     )
 
 
@@ -99,6 +101,8 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     yield f"p={before}"
     yield f"p={before}|{kind}"
     yield f"p={before}|={aim.head}"
+    for word in aim.marks:
+        yield f"p={before}|~{word}"
     yield f"pp={earlier}"
     yield f"pp={earlier}|{kind}"
     yield f"ps={_shape(view, at - 1)}|{_shape(view, at)}|{aim.slot.type}"
@@ -119,6 +123,8 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     yield f"n={after}"
     yield f"n={after}|{kind}"
     yield f"n={after}|={aim.head}"
+    for word in aim.marks:
+        yield f"n={after}|~{word}"
     yield f"nn={after} {_word(view, at + 1)}|{kind}"
     yield f"ns={_shape(view, at - 1)}|{_shape(view, at)}|{aim.slot.type}"
     yield f"l={view.lower[at - 1]}|{kind}"
@@ -202,6 +208,10 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
 WIDE = 12
 
 
+def _plural(view: View, at: int) -> bool:
+    return at < len(view.lower) and view.lower[at].endswith("s")
+
+
 def _whole_list(view: View, candidate: Candidate) -> Iterator[str]:
     after = _word(view, candidate.last)
     before = _word(view, candidate.first - 1)
@@ -225,6 +235,9 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
         yield f"unit {'agrees' if any(unit in (key, key.lstrip('#')) for key in told) else 'is another'}|{aim.kind}"
         yield f"unit={unit}|={aim.head}"
         yield f"unit={span.detail.split(':')[0]}|={aim.head}"
+    if span.text.isalpha():
+        yield f"in words|{_word(view, candidate.last - 1)}"
+        yield f"in words|{aim.kind}|{_plural(view, candidate.last)}"
     value = span.value
     if isinstance(value, int | float):
         size = "year" if isinstance(value, int) and 1800 <= value <= 2100 else "small" if abs(value) < 13 else "large"

@@ -42,7 +42,8 @@ _MEASURE = "个只条件份张台本家次位名杯瓶袋块元天年月日号�
 _OPERATOR = "加减乘除"
 
 _ARABIC = re.compile(
-    r"(?<![\w.])[-−]?\d+(?:,\d{3})+(?:\.\d+)?(?![\d,])|(?<![\w.])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?(?![\d])"
+    r"(?<![\w.^])[-−]?\d+(?:\.\d+)?[eE][-+]?\d+(?!\w)"
+    r"|(?<![\w.])[-−]?\d+(?:,\d{3})+(?:\.\d+)?(?![\d,])|(?<![\w.])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?(?![\d])"
 )
 _MULTIPLE = re.compile(r"\s*(万亿|万|亿|千|百|million|billion|thousand|bn|[kKmM](?![A-Za-z/²³\d]))(?![A-Za-z])")
 _MULTIPLES = {
@@ -76,16 +77,31 @@ def tidy(value: Number) -> Number:
 
 def _arabic(text: str) -> list[Found]:
     found = []
+    listed = [match.span() for match in _BRACKETED.finditer(text)]
     for match in _ARABIC.finditer(text):
+        if any(start <= match.start() < end for start, end in listed) and "," in match[0]:
+            found += [
+                Found(match.start() + each.start(), match.start() + each.end(), _plain(each[0]), False)
+                for each in re.finditer(r"-?[\d.]+", match[0])
+            ]
+            continue
         digits = match[0].replace(",", "").replace("−", "-")
         if len(digits) > 18:
             continue  # an identifier, not a quantity
-        value: Number = float(digits) if "." in digits else int(digits)
+        value = _plain(digits)
         end = match.end()
         if (multiple := _MULTIPLE.match(text, end)) and multiple[1] in _MULTIPLES:
             value, end = tidy(round(value * _MULTIPLES[multiple[1]], 6)), multiple.end()
         found.append(Found(match.start(), end, value, False))
     return found
+
+
+_BRACKETED = re.compile(r"\[[-\d.,\s]*\]")
+"""A list in brackets, where a comma groups no digits: `[200,300]`."""
+
+
+def _plain(digits: str) -> Number:
+    return float(digits) if re.search("[.eE]", digits) else int(digits)
 
 
 def _english(text: str) -> list[Found]:

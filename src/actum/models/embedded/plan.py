@@ -24,7 +24,8 @@ CHAIN_MIN = 0.5
 def plan(question: Clause, shelf: Shelf) -> list[Step]:
     """The steps that a question asks for; empty when no tool fits."""
     chooser = Chooser(shelf)
-    clauses = [question] if chooser.dictates(question) else split(question, chooser.names_something)
+    whole = len(shelf.tools) == 1 or chooser.dictates(question)
+    clauses = [question] if whole else split(question, chooser.names_something)
     steps: list[Step] = []
     for clause in _rejoined(clauses, question, chooser):
         steps += list(_steps_of(clause, chooser, tuple(steps)))
@@ -37,21 +38,18 @@ def _rejoined(clauses: Sequence[Clause], question: Clause, chooser: Chooser) -> 
     joined: list[Clause] = []
     for clause in clauses:
         whole = question.part(joined[-1].start, clause.end) if joined else clause
-        if joined and _is_one_call(joined[-1], clause, whole, chooser):
+        if joined and _is_one_tool(joined[-1], clause, whole, chooser):
             joined[-1] = whole
         else:
             joined.append(clause)
     return joined
 
 
-def _is_one_call(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -> bool:
-    """Each part lacks something for the tool that both ask for, and the whole lacks less."""
+def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -> bool:
+    """Both parts ask for the same tool, and so does the whole: whether it is one call or several, `sharing` tells."""
     parts = (chooser.choose(left), chooser.choose(right))
     together = chooser.choose(whole)
-    if together is None or any(part is None or part.indexed is not together.indexed for part in parts):
-        return False
-    lacking = min(len(part.missing) for part in parts if part is not None)
-    return len(together.missing) < lacking
+    return together is not None and all(part is not None and part.indexed is together.indexed for part in parts)
 
 
 def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:

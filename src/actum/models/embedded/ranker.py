@@ -33,10 +33,16 @@ class Ranked(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The candidates of a slot, the likeliest first, and how likely it is that nothing was said."""
+    """The candidates of a slot, the likeliest first.
+
+    Attributes:
+        none: how likely it is that nothing was said.
+        empty: the score of that: what scores more may be a value, of this call or another.
+    """
 
     ranked: tuple[Ranked, ...]
     none: float
+    empty: float
 
 
 def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = ()) -> Ranking:
@@ -69,7 +75,7 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
         Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)
     ]
     ranked.sort(key=lambda each: -each.score)
-    return Ranking(tuple(ranked), math.exp(empty - highest) / total)
+    return Ranking(tuple(ranked), math.exp(empty - highest) / total, empty)
 
 
 def _sum(weights: Mapping[str, float], features: Iterable[str]) -> float:

@@ -7,52 +7,116 @@ drone, and what is its flight control" lends the drone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .arguments import Argument, Filled
+from .candidates import Candidate, View
 from .choices import chosen_values
 from .clauses import Clause
-from .lexicon import is_han
+from .lexicon import is_han, wordset
+from .ranker import Ranking
 from .slots import Slot
 from .step import Step
-from .values import value_for
+from .words import bare
 
 
 def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
-    """The arguments, once for each of several values that are named side by side for one slot."""
+    """The arguments, once for each call that the clause asks for.
+
+    A slot for which several values are said makes several calls. The slot with most of them leads; one with as many
+    goes along with it in order; of any other, a call gets the value that stands nearest before it, else the first.
+    """
+    said = _mentions(filled, clause)
+    most = max((len(each) for each in said.values()), default=1)
+    if most == 1:
+        yield filled.arguments
+        return
+    leader = next(each for each in said.values() if len(each) == most)
+    for number, lead in enumerate(leader):
+        made: list[Argument] = []
+        for argument in filled.arguments:
+            values = said.get(argument.slot.path, [argument])
+            before = [each for each in values if each.span.start <= lead.span.start]
+            made.append(values[number] if len(values) == most else before[-1] if before else values[0])
+        yield tuple(made)
+
+
+def _mentions(filled: Filled, clause: Clause) -> dict[tuple[str, ...], list[Argument]]:
+    """For each slot the values that are said for it, in the order of the clause."""
+    said = {each.slot.path: [each] for each in filled.arguments}
+    rivals: list[tuple[float, Argument]] = []
     for argument in filled.arguments:
-        others = _side_by_side(argument, filled, clause)
-        if others:
-            for one in sorted([argument, *others], key=lambda each: each.span.start):
-                yield tuple(one if each is argument else each for each in filled.arguments)
-            return
-    yield filled.arguments
+        slot = argument.slot
+        if slot.many or slot.kind in ("boolean", "text", "query", "sql"):
+            continue
+        if slot.kind == "enum":
+            options = chosen_values(slot, filled.indexed.named, clause)
+            rivals += [(0.0, Argument(slot, *option)) for option in options if option[2] >= 0.8]
+        elif slot.path in filled.rankings:
+            rivals += _rivals(argument, filled.rankings[slot.path], clause)
+    for _, rival in sorted(rivals, key=lambda pair: -pair[0]):
+        taken = [each.span for several in said.values() for each in several]
+        if any(rival.span.overlaps(span) for span in taken) or not _is_another(rival, said[rival.slot.path], clause):
+            continue
+        said[rival.slot.path].append(rival)
+    return {path: sorted(several, key=lambda each: each.span.start) for path, several in said.items()}
 
 
-def _side_by_side(argument: Argument, filled: Filled, clause: Clause) -> list[Argument]:
-    if argument.slot.many or argument.slot.kind in ("text", "query", "expression", "sql", "boolean", "number"):
-        return []
-    if argument.slot.kind == "enum":
-        options = chosen_values(argument.slot, filled.indexed.named, clause)
-        return [
-            Argument(argument.slot, *option) for option in options if option[0] != argument.value and option[2] >= 0.8
-        ]
-    taken = [each.span for each in filled.arguments if each is not argument]
-    rivals = [
-        span
-        for span in clause.spans
-        if span.kind == argument.span.kind and not any(span.overlaps(other) for other in taken)
-    ]
-    group = [argument.span]
-    for span in rivals:  # those that follow it, in order
-        if span.start >= group[-1].end and clause.joins(group[-1], span):
-            group.append(span)
-    for span in reversed(rivals):  # and those before it
-        if span.end <= group[0].start and clause.joins(span, group[0]):
-            group.insert(0, span)
-    group.remove(argument.span)
-    values = [(value_for(argument.slot, span), span) for span in group]
-    return [argument._replace(value=value, span=span) for value, span in values if value is not None]
+AGAIN_MIN = 0.0
+"""How much more than for nothing must speak for a further value of a slot, as a logarithm."""
+
+
+def _rivals(argument: Argument, ranking: Ranking, clause: Clause) -> Iterator[tuple[float, Argument]]:
+    """Other values of a slot that are about as likely as the one it took, and like it."""
+    own = next((each for each in ranking.ranked if each.candidate.span == argument.span), None)
+    if own is None:
+        return
+    for each in ranking.ranked:
+        if each.score - ranking.empty > AGAIN_MIN and not each.candidate.span.overlaps(argument.span):
+            worth = each.score - own.score + _likeness(own.candidate, each.candidate, clause)
+            if worth > LIKE_MIN:
+                span = each.candidate.span
+                yield worth, Argument(argument.slot, each.candidate.value, span, each.likely)
+
+
+LIKE_MIN = 0.0
+
+
+def _likeness(one: Candidate, other: Candidate, clause: Clause) -> float:
+    """How much two pieces look like values of one kind, named side by side or in like places."""
+    view = View.of(clause)
+    first, last = sorted((one, other), key=lambda each: each.first)
+    worth = 0.0
+    between = range(first.last, last.first)
+    if between and all(view.lower[at] in _JOINING or view.functional[at] for at in between) and len(between) <= 4:
+        worth += 2.0
+    if first.first and view.lower[first.first - 1] == view.lower[last.first - 1]:
+        worth += 1.5
+    if set(one.kinds) & set(other.kinds):
+        worth += 0.5
+    elif "number" in (*one.kinds, *other.kinds) or "date" in (*one.kinds, *other.kinds):
+        worth -= 3.0
+    if one.span.text[:1].isupper() != other.span.text[:1].isupper():
+        worth -= 3.0
+    if one.span.text.isalpha() != other.span.text.isalpha() and "number" in one.kinds:
+        worth -= 2.0
+    return worth
+
+
+_JOINING = frozenset(",;、，") | {"and", "or", "和", "与", "also", "及", "以及"}
+
+
+def _is_another(rival: Argument, known: Sequence[Argument], clause: Clause) -> bool:
+    """It is said in one row with a known value, or in another part of the clause."""
+    if any(each.value == rival.value and not isinstance(each.value, int | float) for each in known):
+        return False
+    near = min(known, key=lambda each: abs(each.span.start - rival.span.start))
+    left, right = sorted((near.span, rival.span), key=lambda span: span.start)
+    between = [token for token in clause.tokens if left.end <= token.start and token.end <= right.start]
+    return any(token.text in _APART or bare(token.text) in wordset("between clauses") for token in between)
+
+
+_APART = frozenset(",;.，、；。")
 
 
 def with_topics(steps: list[Step]) -> list[Step]:

@@ -205,6 +205,8 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
             attached.append((unit.start, unit.end))
             yield unit
         said = text[number.start : number.end]
+        if text[number.start - 1 : number.start] == "^" or text[number.start - 2 : number.start] == "**":
+            continue  # the 2 of m/s^2 is no value
         yield Span("number", number.start, number.end, said, number.value, unit.detail if unit else "")
     for match in alone.finditer(text):
         if not _inside(match.start(), match.end(), attached):

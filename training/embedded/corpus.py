@@ -1,0 +1,469 @@
+"""Questions made from patterns, each with the tool that it is about and the arguments that are right.
+
+`tools_en.txt` and `tools_zh.txt` hold tools that were thought up for this, with patterns of questions; `pools.txt` holds
+what is put into them. A tool comes out under one of several names, with some of its optional parameters and in another
+order, so that what is learned is how a question goes with a schema and not this schema. Everything follows from the
+seed.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from datetime import date, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from actum.core.json import Json, JsonObject
+from actum.core.tool import Tool
+
+HERE = Path(__file__).parent
+TODAY = date(2026, 11, 20)
+"""The day on which the questions are asked."""
+
+_PARAMETER = re.compile(r"(?P<names>[^\s!:]+)(?P<must>!)?:(?P<type>\w+)(?:\((?P<enum>[^)]*)\))?(?:\s+@(?P<pools>[\w,]+))?\s*(?:\"(?P<told>.*)\")?$")
+_PLACE = re.compile(r"\{(\w+)(?:\|(\w+))?(?::([^}]+))?\}")
+_TYPES = {"str": "string", "int": "integer", "num": "number", "bool": "boolean", "enum": "string"}
+
+
+class Asked(NamedTuple):
+    """A question, the tools on offer, and the calls that are right."""
+
+    question: str
+    tools: tuple[Tool, ...]
+    calls: tuple[tuple[str, JsonObject], ...]
+
+
+class Parameter(NamedTuple):
+    """A parameter of a tool that was thought up: its names, the first of which the patterns use."""
+
+    names: tuple[str, ...]
+    required: bool
+    type: str
+    enum: tuple[str, ...]
+    pools: tuple[str, ...]
+    told: tuple[str, ...]
+
+
+class Sketch(NamedTuple):
+    """A tool that was thought up, and how people ask for it."""
+
+    names: tuple[str, ...]
+    told: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    patterns: tuple[str, ...]
+
+
+def sketches(name: str) -> list[Sketch]:
+    """The tools of a file."""
+    found: list[Sketch] = []
+    for line in (HERE / f"{name}.txt").read_text("utf-8").splitlines():
+        if line.startswith("== "):
+            names, _, told = line[3:].partition(" | ")
+            found.append(Sketch(tuple(names.split("/")), tuple(told.split(" / ")), (), ()))
+        elif line.startswith("> "):
+            found[-1] = found[-1]._replace(patterns=(*found[-1].patterns, line[2:]))
+        elif line and not line.startswith("#"):
+            found[-1] = found[-1]._replace(parameters=(*found[-1].parameters, _parameter(line)))
+    return found
+
+
+def _parameter(line: str) -> Parameter:
+    match = _PARAMETER.match(line)
+    assert match, line
+    return Parameter(
+        tuple(match["names"].rstrip("_").split("/")),
+        bool(match["must"]),
+        match["type"],
+        tuple(match["enum"].split(",")) if match["enum"] else (),
+        tuple(match["pools"].split(",")) if match["pools"] else (),
+        tuple((match["told"] or "").split(" / ")),
+    )
+
+
+def pools() -> dict[str, list[tuple[str, str]]]:
+    """What can be put in, by kind: as it is said, and what it means."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in (HERE / "pools.txt").read_text("utf-8").splitlines():
+        name, _, values = line.partition(": ")
+        if not line.startswith("#") and values and not values.startswith("="):
+            pairs = [value.split(" => ") for value in values.split(" | ")]
+            found[name] = [(pair[0], pair[-1]) for pair in pairs]
+    return found
+
+
+class Maker:
+    """Makes questions.
+
+    Args:
+        seed: where chance begins.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.pools = pools()
+
+    def ask(self, sketch: Sketch, pattern: str) -> Asked:
+        """One question for one call."""
+        tool, names = self.tool(sketch, pattern)
+        question, arguments = self.question(sketch, pattern, names)
+        return Asked(question, (tool,), ((tool.name, arguments),))
+
+    def ask_several(self, sketch: Sketch, pattern: str) -> Asked | None:
+        """One question for several calls of one tool; None where the pattern does not lend itself to it."""
+        way = self.chance.choice((self._in_a_row, self._in_a_row, self._respectively, self._tails, self._twice))
+        return way(sketch, pattern)
+
+    def _repeatable(self, sketch: Sketch, pattern: str) -> list[str]:
+        """The places of a pattern where several values may stand side by side."""
+        kinds = {each.names[0]: each for each in sketch.parameters}
+        return [
+            match[0]
+            for match in _PLACE.finditer(pattern)
+            if match[1] in kinds
+            and kinds[match[1]].type in ("str", "int", "num", "enum")
+            and match[3] not in ("name", "Cap")
+            and not {"text", "message", "phrase", "topics"} & set(kinds[match[1]].pools)
+        ]
+
+    def _rows(self, sketch: Sketch, pattern: str, places: list[str], count: int, tail: str) -> Asked:
+        """The pattern with `count` values side by side at these places."""
+        tool, names = self.tool(sketch, pattern)
+        question, common = self.question(sketch, _without(pattern, places), names, vary=False)
+        calls: list[tuple[str, JsonObject]] = [(tool.name, dict(common)) for _ in range(count)]
+        for number, place in enumerate(places):
+            made: list[str] = []
+            for at in range(count):
+                said, arguments = self.question(sketch, place, names, vary=False)
+                made.append(said)
+                calls[at][1].update(arguments)
+            question = question.replace(_hole(number), self._joined(made), 1)
+        return Asked(self._varied(question + tail), (tool,), tuple(calls))
+
+    def _in_a_row(self, sketch: Sketch, pattern: str) -> Asked | None:
+        places = self._repeatable(sketch, pattern)
+        if not places:
+            return None
+        return self._rows(sketch, pattern, [self.chance.choice(places)], self.chance.choice((2, 2, 3)), "")
+
+    def _respectively(self, sketch: Sketch, pattern: str) -> Asked | None:
+        places = self._repeatable(sketch, pattern)
+        if len(places) < 2:
+            return None
+        chosen = sorted(self.chance.sample(places, 2), key=pattern.index)
+        tail = "" if _is_chinese(pattern) or self.chance.random() < 0.3 else " respectively"
+        return self._rows(sketch, pattern.rstrip(".?"), chosen, self.chance.choice((2, 2, 3)), tail)
+
+    def _tails(self, sketch: Sketch, pattern: str) -> Asked | None:
+        """`..., and for Rome on Monday`: what stands before the first place is not said again."""
+        first = _PLACE.search(pattern)
+        if first is None or _is_chinese(pattern):
+            return None
+        head = pattern[: first.start()].split()
+        tail = " ".join([*head[-self.chance.choice((1, 1, 2)) :], pattern[first.start() :]]).rstrip(".?")
+        joint = self.chance.choice((" and ", ", and also ", ", and ", "; then ", " and then again ", ". Also "))
+        return self._parts(sketch, [pattern.rstrip(".?"), tail], joint)
+
+    def _twice(self, sketch: Sketch, pattern: str) -> Asked | None:
+        other = self.chance.choice(sketch.patterns)
+        joint = self.chance.choice(("，另外", "。", "，还有", "，") if _is_chinese(pattern) else _JOINTS)
+        if joint[0] == " " or joint[0] == ",":
+            pattern, other = pattern.rstrip(".?"), other[:1].lower() + other[1:]
+        return self._parts(sketch, [pattern, other], joint)
+
+    def _parts(self, sketch: Sketch, patterns: list[str], joint: str) -> Asked:
+        tool, names = self.tool(sketch, " ".join(patterns))
+        said = [self.question(sketch, each, names, vary=False) for each in patterns]
+        common = said[0][1]
+        calls = [(tool.name, common | arguments if number else arguments) for number, (_, arguments) in enumerate(said)]
+        return Asked(self._varied(joint.join(each for each, _ in said)), (tool,), tuple(calls))
+
+    def _joined(self, said: list[str]) -> str:
+        if _is_chinese("".join(said)):
+            return "、".join(said[:-1]) + self.chance.choice(("和", "、", "以及")) + said[-1]
+        last = self.chance.choice((" and ", " and ", ", and ", " and also "))
+        return ", ".join(said[:-1]) + last + said[-1]
+
+    def tool(self, sketch: Sketch, pattern: str) -> tuple[Tool, dict[str, str]]:
+        """The tool in one of its forms, and what each parameter is called in it."""
+        chance = self.chance
+        style = chance.randrange(len(sketch.names))
+        said = {match for found in _PLACE.findall(pattern) for match in found[:2]}
+        shown = [each for each in sketch.parameters if each.required or each.names[0] in said or chance.random() < 0.75]
+        if chance.random() < 0.3:
+            chance.shuffle(shown)
+        names = {each.names[0]: chance.choice(each.names) for each in sketch.parameters}
+        properties: JsonObject = {names[each.names[0]]: self._schema(each) for each in shown}
+        required: list[Json] = [
+            names[each.names[0]]
+            for each in shown
+            if each.required or (each.names[0] in said and chance.random() < 0.25 and not each.enum)
+        ]
+        tool = Tool(
+            name=sketch.names[style],
+            description=chance.choice(sketch.told),
+            parameters={"type": "object", "properties": properties, "required": required},
+        )
+        return tool, names
+
+    def _schema(self, parameter: Parameter) -> JsonObject:
+        schema: JsonObject
+        if parameter.type in ("ints", "strs"):
+            item = "string" if parameter.type == "strs" else self.chance.choice(("integer", "number"))
+            schema = {"type": "array", "items": {"type": item}}
+        else:
+            type_ = _TYPES[parameter.type]
+            if type_ == "number" and self.chance.random() < 0.3 and "pct" not in ",".join(parameter.pools):
+                type_ = "number"
+            schema = {"type": type_}
+        if parameter.enum:
+            schema["enum"] = list(parameter.enum)
+        schema["description"] = self.chance.choice(parameter.told)
+        return schema
+
+    def question(
+        self, sketch: Sketch, pattern: str, names: dict[str, str], *, vary: bool = True
+    ) -> tuple[str, JsonObject]:
+        """The words, and the arguments that they mean."""
+        known = {each.names[0]: each for each in sketch.parameters}
+        known |= {name: each for each in sketch.parameters for name in each.names if name not in known}
+        arguments: JsonObject = {}
+
+        def fill(match: re.Match[str]) -> str:
+            parameter = known[match[1]]
+            if match[3] == "name":
+                return names[parameter.names[0]].replace("_", " ")
+            said, value = self.value(parameter, match[3] or "")
+            arguments[names[parameter.names[0]]] = value
+            return said
+
+        question = _PLACE.sub(fill, pattern)
+        return self._varied(question) if vary else question, arguments
+
+    def _varied(self, question: str) -> str:
+        chance = self.chance
+        roll = chance.random()
+        if _is_chinese(question):
+            return chance.choice(("请", "麻烦", "你好，", "请问")) + question if roll < 0.12 else question
+        if roll < 0.12:
+            return chance.choice(_OPENINGS) + question[:1].lower() + question[1:]
+        if roll < 0.2:
+            return question.rstrip(".?") + chance.choice(_CLOSINGS)
+        if roll < 0.3:
+            return chance.choice(_BEFORE) + question
+        if roll < 0.4:
+            return question.rstrip(".?") + chance.choice(".?") + chance.choice(_AFTER)
+        return question
+
+    def value(self, parameter: Parameter, form: str) -> tuple[str, Json]:
+        """What is said, and the value it means."""
+        if parameter.enum:
+            value = self.chance.choice(parameter.enum)
+            said = value.replace("_", " ")
+            return (said.capitalize() if form == "Cap" else said), value
+        pool = self.chance.choice(parameter.pools)
+        if parameter.type in ("ints", "strs"):
+            return self._listed(pool, form, texts=parameter.type == "strs")
+        if pool in _NUMBERS or pool in _MADE:
+            said, value = (_NUMBERS.get(pool) or _MADE[pool])(self.chance)
+            if form == "$" and pool in ("money", "float"):
+                said = self.chance.choice((f"${said}", f"${said}", f"{said} dollars"))
+            if parameter.type == "int" and isinstance(value, float):
+                value = int(value)
+            return said, value
+        return self.chance.choice(self.pools[pool])
+
+    def _listed(self, pool: str, form: str, *, texts: bool) -> tuple[str, Json]:
+        count = self.chance.choice((1, 2, 2, 3, 3, 4)) if texts else self.chance.randint(2, 6)
+        if texts:
+            pairs = self.chance.sample(self.pools[pool], min(count, len(self.pools[pool])))
+        else:
+            pairs = [(said, value) for said, value in (_NUMBERS[pool](self.chance) for _ in range(count))]
+            pairs = [(said.replace(",", ""), value) for said, value in pairs]
+        said = [pair[0] for pair in pairs]
+        values: list[Json] = [pair[1] for pair in pairs]
+        if form == "b":
+            return "[" + ", ".join(said) + "]", values
+        chinese = any("\u4e00" <= sign <= "\u9fff" for sign in "".join(said)) or pool.endswith("_zh")
+        if chinese:
+            return (self.chance.choice(("、", "，", "和")).join(said) if len(said) < 3 else "、".join(said[:-1]) + "和" + said[-1]), values
+        last = self.chance.choice((" and ", " and ", ", and ", ", "))
+        return (", ".join(said[:-1]) + last + said[-1] if len(said) > 1 else said[0]), values
+
+
+_BEFORE = (
+    "I have two questions. ", "I am planning a trip with my family. ", "For my homework I need help. ",
+    "My boss asked me for one thing. ", "We are a group of friends. ", "I'm new here. ", "This is for a school project. ",
+    "I want to try something today. ", "Here is the first problem. ", "I am writing a report on this. ",
+)
+_AFTER = (
+    " Show me the results in detail.", " I need it for a report.", " Use the best method.", " Thank you so much!",
+    " It is for my second lesson.", " Tell me the answer in one sentence.", " Make it quick.", " My friend wants to know.",
+)
+_OPENINGS = ("Can you ", "Please ", "Hi, ", "I want to know: ", "Could you please ", "Hey, ", "I'd like you to ")
+_CLOSINGS = (" please?", ", please.", "? Thanks!", " for me.", " right now?", "!")
+
+_JOINTS = (". ", ". Also, ", " and ", ", and ", ". Then ", " and also ", "; ")
+
+
+def _is_chinese(text: str) -> bool:
+    return re.search("[\u4e00-\u9fff]", text) is not None
+
+
+def _hole(number: int) -> str:
+    return f"\x00{number}\x00"
+
+
+def _without(pattern: str, places: list[str]) -> str:
+    for number, place in enumerate(places):
+        pattern = pattern.replace(place, _hole(number), 1)
+    return pattern
+
+
+Made = tuple[str, Json]
+
+
+def _int(chance: random.Random) -> Made:
+    value = chance.choice((chance.randint(1, 20), chance.randint(2, 100), chance.randint(10, 999)))
+    return str(value), value
+
+
+def _small(chance: random.Random) -> Made:
+    value = chance.randint(1, 12)
+    word = _WORDS[value - 1] if chance.random() < 0.25 else str(value)
+    return word, value
+
+
+_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def _money(chance: random.Random) -> Made:
+    value = chance.choice((chance.randint(1, 50) * 10, chance.randint(1, 99) * 100, chance.randint(1, 900) * 1000))
+    return chance.choice((str(value), f"{value:,}")), value
+
+
+def _float(chance: random.Random) -> Made:
+    value = round(chance.uniform(0.1, 60), chance.choice((1, 1, 2)))
+    return str(value), value
+
+
+def _neg(chance: random.Random) -> Made:
+    value = chance.randint(-9, 20)
+    return str(value), value
+
+
+def _pct(chance: random.Random) -> Made:
+    value = chance.choice((chance.randint(1, 20), round(chance.uniform(0.5, 9), 1)))
+    if chance.random() < 0.2:
+        return str(round(value / 100, 4)), round(value / 100, 4)
+    return chance.choice((f"{value}%", f"{value}%", f"{value} percent")), round(value / 100, 12)
+
+
+def _pctwhole(chance: random.Random) -> Made:
+    value = chance.choice((10, 15, 18, 20, 25, 12))
+    return chance.choice((f"{value}%", f"{value} percent")), value
+
+
+def _ranged(least: int, most: int, step: int = 1) -> object:
+    def make(chance: random.Random) -> Made:
+        value = chance.randrange(least, most, step)
+        return str(value), value
+
+    return make
+
+
+_NUMBERS = {
+    "int": _int,
+    "small": _small,
+    "small_zh": lambda chance: (lambda value: (str(value) if chance.random() < 0.6 else "一两三四五六七八九十"[value - 1], value))(chance.randint(1, 10)),
+    "money": _money,
+    "money_zh": lambda chance: (lambda value: (str(value), value))(chance.choice((chance.randint(1, 99) * 10, chance.randint(1, 90) * 1000))),
+    "float": _float,
+    "neg": _neg,
+    "pct": _pct,
+    "pct_zh": lambda chance: (lambda value: (chance.choice((f"{value}%", f"百分之{value}")), round(value / 100, 12)))(chance.randint(2, 9)),
+    "pctwhole": _pctwhole,
+    "prob": lambda chance: (lambda value: (str(value), value))(round(chance.uniform(0.05, 0.95), 2)),
+    "rating": lambda chance: (lambda value: (str(value), value))(chance.choice((3, 3.5, 4, 4.5, 7, 8))),
+    "year": _ranged(1800, 2027),
+    "kg": _ranged(45, 110),
+    "cm": _ranged(150, 200),
+    "age": _ranged(18, 80),
+    "temp": _ranged(16, 30),
+    "uid": _ranged(1000, 99999),
+}
+
+
+def _date(chance: random.Random) -> Made:
+    day = date(2018, 1, 1) + timedelta(days=chance.randrange(4000))
+    month = day.strftime("%B")
+    nth = f"{day.day}{'th' if 10 <= day.day <= 20 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day.day % 10, 'th')}"
+    forms = [
+        day.isoformat(),
+        day.isoformat(),
+        f"{month} {day.day}, {day.year}",
+        f"{month} {nth}, {day.year}",
+        f"{day.day} {month} {day.year}",
+        f"{day.month}/{day.day}/{day.year}",
+        f"the {nth} of {month} {day.year}",
+    ]
+    if chance.random() < 0.2:
+        ahead = chance.choice((("tomorrow", 1), ("today", 0), ("yesterday", -1)))
+        return ahead[0], (TODAY + timedelta(days=ahead[1])).isoformat()
+    return chance.choice(forms), day.isoformat()
+
+
+def _date_zh(chance: random.Random) -> Made:
+    roll = chance.random()
+    if roll < 0.4:
+        said, days = chance.choice((("明天", 1), ("后天", 2), ("今天", 0), ("下周一", 3), ("下周五", 7), ("周日", 2), ("大后天", 3)))
+        return said, (TODAY + timedelta(days=days)).isoformat()
+    day = date(2026, 1, 1) + timedelta(days=chance.randrange(365))
+    forms = [f"{day.month}月{day.day}日", f"{day.month}月{day.day}号", f"{day.year}年{day.month}月{day.day}日", day.isoformat()]
+    return chance.choice(forms), day.isoformat()
+
+
+def _time(chance: random.Random) -> Made:
+    hour, minute = chance.randint(1, 11), chance.choice((0, 0, 0, 30, 15))
+    late = chance.random() < 0.6
+    value = f"{hour + 12 * late:02d}:{minute:02d}"
+    half = "PM" if late else "AM"
+    forms = [value, f"{hour}:{minute:02d} {half}", f"{hour} {half.lower()}" if not minute else f"{hour}:{minute:02d}{half.lower()}"]
+    return chance.choice(forms), value
+
+
+def _time_zh(chance: random.Random) -> Made:
+    hour, half = chance.randint(1, 11), chance.random() < 0.25
+    late = chance.random() < 0.6
+    head = chance.choice(("下午", "晚上") if hour > 5 else ("下午",)) if late else chance.choice(("早上", "上午"))
+    number = str(hour) if chance.random() < 0.5 else ("一", "两", "三", "四", "五", "六", "七", "八", "九", "十", "十一")[hour - 1]
+    return f"{head}{number}点{'半' if half else ''}", f"{hour + 12 * late:02d}:{'30' if half else '00'}"
+
+
+def _uidtext(chance: random.Random) -> Made:
+    value = str(chance.randrange(10000, 9999999))
+    return value, value
+
+
+_MADE = {"date": _date, "date_zh": _date_zh, "time": _time, "time_zh": _time_zh, "uidtext": _uidtext}
+
+
+def make(seed: int, times: int, several: int) -> Iterator[Asked]:
+    """Questions from each pattern of both languages.
+
+    Args:
+        seed: where chance begins.
+        times: so many for one call.
+        several: so many for several calls, where the pattern lends itself to it.
+    """
+    maker = Maker(seed)
+    for name in ("tools_en", "tools_zh"):
+        for sketch in sketches(name):
+            for pattern in sketch.patterns:
+                for _ in range(times):
+                    yield maker.ask(sketch, pattern)
+                for _ in range(several):
+                    asked = maker.ask_several(sketch, pattern)
+                    if asked is not None:
+                        yield asked
