@@ -8,6 +8,7 @@ seed.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
+from actum.toolsets.everyday import everyday_tools
 
 HERE = Path(__file__).parent
 TODAY = date(2026, 11, 20)
@@ -24,6 +26,10 @@ TODAY = date(2026, 11, 20)
 
 _PARAMETER = re.compile(r"(?P<names>[^\s!:]+)(?P<must>!)?:(?P<type>\w+)(?:\((?P<enum>[^)]*)\))?(?:\s+@(?P<pools>[\w,]+))?\s*(?:\"(?P<told>.*)\")?$")
 _PLACE = re.compile(r"\{(\w+)(?:\|(\w+))?(?::([^}]+))?\}")
+_LEFT_OUT = re.compile(
+    r"\s(?:(?:in|for|at|on|to|from|of|with|by|about|near|is|called|named|under|like) )?\{\w+(?:\|\w+)?(?::[^}]+)?\}(?=[.?!,]|$)"
+    r"|(?<=[帮我查一下看订买的在给])\{\w+\}(?=[的在到去发转飞]|$)"
+)
 _TYPES = {"str": "string", "int": "integer", "num": "number", "bool": "boolean", "enum": "string"}
 
 
@@ -114,6 +120,14 @@ class Maker:
         """One question for several calls of one tool; None where the pattern does not lend itself to it."""
         way = self.chance.choice((self._in_a_row, self._in_a_row, self._respectively, self._tails, self._twice))
         return way(sketch, pattern)
+
+    def ask_lacking(self, sketch: Sketch, pattern: str) -> Asked | None:
+        """A question that leaves something out: "What is the weather?"; None where that would read badly."""
+        places = [match for match in _LEFT_OUT.finditer(pattern) if not match[0].endswith("name}")]
+        if not places:
+            return None
+        place = self.chance.choice(places)
+        return self.ask(sketch, pattern[: place.start()] + pattern[place.end() :])
 
     def _repeatable(self, sketch: Sketch, pattern: str) -> list[str]:
         """The places of a pattern where several values may stand side by side."""
@@ -449,6 +463,38 @@ def _uidtext(chance: random.Random) -> Made:
 _MADE = {"date": _date, "date_zh": _date_zh, "time": _time, "time_zh": _time_zh, "uidtext": _uidtext}
 
 
+KEPT_TIMES = 2
+KEPT = HERE.parents[1] / "tests" / "models" / "embedded"
+
+
+def kept() -> list[Asked]:
+    """The questions that the tests know by heart, about tools that people really use."""
+    groups = json.loads((KEPT / "tools.json").read_text("utf-8"))
+    tools = {
+        tool["name"]: Tool(name=tool["name"], description=tool["description"], parameters=tool["parameters"])
+        for group in groups.values()
+        for tool in group
+    }
+    tools |= {tool.definition.name: tool.definition for tool in everyday_tools(HERE)}
+    found: list[Asked] = []
+    for name in ("questions", "questions_mixed"):
+        for line in (KEPT / f"{name}.jsonl").read_text("utf-8").splitlines():
+            row = json.loads(line)
+            calls = tuple((called, _settled(arguments)) for called, arguments in row["calls"])
+            offered = tuple(tools[called] for called in dict.fromkeys(called for called, _ in calls))
+            if offered:
+                found.append(Asked(row["ask"], offered, calls))
+    return found
+
+
+def _settled(arguments: JsonObject) -> JsonObject:
+    """Where several values are right, the first."""
+    return {
+        name: value["any"][0] if isinstance(value, dict) and isinstance(value.get("any"), list) else value
+        for name, value in arguments.items()
+    }
+
+
 def make(seed: int, times: int, several: int) -> Iterator[Asked]:
     """Questions from each pattern of both languages.
 
@@ -457,12 +503,16 @@ def make(seed: int, times: int, several: int) -> Iterator[Asked]:
         times: so many for one call.
         several: so many for several calls, where the pattern lends itself to it.
     """
+    yield from kept() * KEPT_TIMES
     maker = Maker(seed)
     for name in ("tools_en", "tools_zh"):
         for sketch in sketches(name):
             for pattern in sketch.patterns:
                 for _ in range(times):
                     yield maker.ask(sketch, pattern)
+                lacking = maker.ask_lacking(sketch, pattern)
+                if lacking is not None:
+                    yield lacking
                 for _ in range(several):
                     asked = maker.ask_several(sketch, pattern)
                     if asked is not None:

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actum.core.json import Json, JsonObject
-from actum.models.embedded.candidates import Candidate, View, candidates
+from actum.models.embedded.candidates import Candidate, View
 from actum.models.embedded.clauses import Clause, read
 from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
+from actum.models.embedded.ranker import offered
 from actum.models.embedded.selection import Indexed, index
 from actum.models.embedded.slots import Slot
 
@@ -94,7 +95,7 @@ def _choice(
         value = _at(arguments, slot.path)
         if value is not None and not any(_same(value, other) for other in said):
             said.append(value)
-    found = candidates(slot, clause)
+    found = offered(slot, indexed, clause)
     which = [next((n for n, value in enumerate(said, 1) if _same(each.value, value)), 0) for each in found]
     if any(n not in which for n in range(1, len(said) + 1)):
         return None

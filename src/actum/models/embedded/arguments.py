@@ -16,7 +16,6 @@ from typing import NamedTuple
 from ...core.json import Json, JsonObject
 from .choices import chosen_values, truth
 from .clauses import Clause
-from .content import content_of
 from .lexicon import wordset
 from .ranker import Ranking, rank
 from .selection import Indexed
@@ -26,7 +25,6 @@ from .words import bare
 
 REQUIRED_MIN = 0.2
 OPTIONAL_MIN = 0.5
-FREE_TEXT = ("query", "text", "title", "string")
 
 
 class Argument(NamedTuple):
@@ -72,27 +70,10 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
     }
     taken |= _assigned(indexed, rankings)
     taken |= _implied(indexed, clause, taken)
-    free = [slot for slot in indexed.slots if slot.path not in taken and slot.kind in FREE_TEXT and not slot.many]
-    for slot in sorted(free, key=lambda slot: not slot.required):
-        found = content_of(slot, indexed, clause, [*avoid, *_with_twins(taken, clause)])
-        if found is not None and found[1] >= (REQUIRED_MIN if slot.required else OPTIONAL_MIN):
-            taken[slot.path] = Argument(slot, found[0].value, *found)
     arguments = tuple(taken[slot.path] for slot in indexed.slots if slot.path in taken)
     missing = tuple(slot for slot in indexed.slots if slot.required and slot.path not in taken)
     spare = [span for span in spans if span.kind in _TYPED and not any(span.overlaps(each.span) for each in arguments)]
     return Filled(indexed, arguments, missing, tuple(spare), rankings)
-
-
-def _with_twins(taken: dict[tuple[str, ...], Argument], clause: Clause) -> list[Span]:
-    """The spans that are taken, and those that are named beside one of them: both of "into Chinese and German"."""
-    spans = [each.span for each in taken.values()]
-    twins = [
-        other
-        for span in spans
-        for other in clause.spans
-        if other.kind == span.kind and other.start >= span.end and clause.joins(span, other)
-    ]
-    return spans + twins
 
 
 def as_object(arguments: Sequence[Argument]) -> JsonObject:

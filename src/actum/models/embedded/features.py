@@ -54,11 +54,6 @@ class Aim(NamedTuple):
     marks: tuple[str, ...]
 
 
-@lru_cache(maxsize=4096)
-def _aims(digest: str, indexed: Indexed) -> dict[tuple[str, ...], Aim]:
-    return {slot.path: _aim(slot, indexed) for slot in indexed.slots}
-
-
 _known: dict[str, dict[tuple[str, ...], Aim]] = {}
 
 
@@ -167,6 +162,8 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     kind, type_ = aim.kind, aim.slot.type
     first, last = candidate.first, candidate.last
     many = min(last - first, 8)
+    fits = _fits().get(aim.slot.kind, {})
+    yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
     for each in candidate.kinds or ("run",):
         yield f"is={each}|{kind}"
         yield f"is={each}|={aim.head}"
@@ -244,6 +241,12 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
         yield f"size={size}|={aim.head}"
         yield f"size={size}|{aim.kind}"
         yield f"whole={float(value).is_integer()}|={aim.head}"
+
+
+@cache
+def _fits() -> dict[str, dict[str, float]]:
+    read: dict[str, dict[str, float]] = json.loads((_HERE / "fits.json").read_text("utf-8"))
+    return read
 
 
 def nothing(aim: Aim, view: View) -> Iterator[str]:

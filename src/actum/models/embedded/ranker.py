@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from .candidates import Candidate, View, candidates, overlapping
 from .clauses import Clause
+from .content import content_of
 from .features import aim_of, begins, ends, inside, nothing
 from .selection import Indexed
 from .slots import Slot
@@ -57,7 +58,7 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     weights = _weights()
     view = View.of(clause)
     aim = aim_of(slot, indexed)
-    found = [each for each in candidates(slot, clause) if not overlapping(each, avoid)]
+    found = [each for each in offered(slot, indexed, clause) if not overlapping(each, avoid)]
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
     starts: dict[int, float] = {}
     stops: dict[int, float] = {}
@@ -76,6 +77,16 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     ]
     ranked.sort(key=lambda each: -each.score)
     return Ranking(tuple(ranked), math.exp(empty - highest) / total, empty)
+
+
+def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
+    """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
+    free = slot.kind in FREE_TEXT and not slot.many
+    content = content_of(slot, indexed, clause, ()) if free else None
+    return candidates(slot, clause, content[0] if content else None)
+
+
+FREE_TEXT = ("query", "text", "title", "string")
 
 
 def _sum(weights: Mapping[str, float], features: Iterable[str]) -> float:
