@@ -52,6 +52,18 @@ class Filled(NamedTuple):
     spare: tuple[Span, ...]
     rankings: dict[tuple[str, ...], Ranking]
 
+    @property
+    def strengths(self) -> dict[tuple[str, ...], float]:
+        """How much more speaks for each argument than for nothing, from -1 to 1."""
+        found: dict[tuple[str, ...], float] = {}
+        for each in self.arguments:
+            ranking = self.rankings.get(each.slot.path)
+            own = next((one for one in ranking.ranked if one.candidate.span == each.span), None) if ranking else None
+            found[each.slot.path] = (
+                max(-1.0, min(1.0, (own.score - ranking.empty) / 10)) if ranking and own else each.confidence
+            )
+        return found
+
 
 def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Filled:
     """Give a tool's slots what the clause says.

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
 from .arguments import Filled, fill
 from .clauses import Clause
 from .content import is_definition
 from .lexicon import wordset
-from .selection import FIELDS, Indexed, Shelf, evidence, generic
+from .selection import FIELDS, Indexed, Ranked, Shelf, evidence, generic
 from .words import bare
 
-FITS_MIN = 0.42
-"""From this score on a tool is taken to be meant."""
+_HERE = files("actum") / "models" / "embedded" / "data"
+
+FITS_MIN = 0.0
+"""From this on a tool is taken to be meant; a logarithm."""
 
 ASKS_MIN = 0.5
-"""From this score on the user is asked for what it lacks; below, the tool was hardly meant."""
+"""From this on the user is asked for what it lacks; below, the tool was hardly meant."""
+
+DICTATES_MIN = 0.42
+"""The score of words from which on what stands before a colon names a tool."""
 
 CANDIDATES = 5
 
@@ -52,18 +62,14 @@ class Chooser:
         takes_text = bool(ranked) and any(
             slot.kind in ("text", "query", "title") for slot in ranked[0].indexed.required
         )
-        return takes_text and ranked[0].score >= FITS_MIN
+        return takes_text and ranked[0].score >= DICTATES_MIN
 
     def _choose(self, clause: Clause) -> Filled | None:
         ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)[:CANDIDATES]
-        fitting = [
-            (each.score, filled)
-            for each in ranked
-            if each.score >= FITS_MIN and _is_named(each.indexed, clause)
-            for filled in (fill(each.indexed, clause),)
-            if not filled.missing or each.score >= ASKS_MIN
-        ]
-        best = max(fitting, key=lambda pair: pair[0] + _use_made(pair[1]), default=(0.0, None))[1]
+        found = [(each, fill(each.indexed, clause)) for each in ranked if each.score > 0.0]
+        judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
+        fitting = [(worth, filled) for worth, filled in judged if worth >= (ASKS_MIN if filled.missing else FITS_MIN)]
+        best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
         if best is not None and not best.missing:
             return best
         searcher = next((tool for tool in self.shelf.tools if tool.searches), None)
@@ -73,6 +79,57 @@ class Chooser:
         return best
 
 
+def suitability(found: Mapping[str, float]) -> float:
+    """How much speaks for a tool, as a logarithm: more than 0 is for it, less for none at all."""
+    weights = _weights()
+    return sum(weights.get(name, 0.0) * value for name, value in found.items())
+
+
+@cache
+def _weights() -> dict[str, float]:
+    read: dict[str, float] = json.loads((_HERE / "chooser.json").read_text("utf-8"))["weights"]
+    return read
+
+
+def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
+    """What speaks for a tool and against it, as numbers."""
+    tool = ranked.indexed
+    required = [each for each in filled.arguments if each.slot.required]
+    sure = [each.confidence for each in required]
+    strengths = [filled.strengths.get(each.slot.path, 0.0) for each in required]
+    kinds = {each.span.kind for each in filled.arguments}  # a second city beside one that was taken is another call
+    spare = {(span.start, span.end) for span in filled.spare if span.kind not in kinds}
+    numbers = [span for span in clause.spans if span.kind == "number"]
+    unused = [n for n in numbers if not any(n.overlaps(each.span) for each in filled.arguments)]
+    missing = len(filled.missing)
+    return {
+        "any": 1.0,
+        "score": ranked.score,
+        "score^": min(ranked.score, 1.0),
+        "words": ranked.words,
+        "covered": ranked.covered,
+        "evidence": ranked.evidence,
+        "called": ranked.called,
+        "named": ranked.named,
+        "told": ranked.told,
+        "named and told": ranked.named * ranked.told,
+        "is named": float(_is_named(tool, clause)),
+        "missing": float(missing),
+        "lacks": float(missing > 0),
+        "lacks all": float(missing > 0 and not filled.arguments),
+        "needs nothing": float(not tool.required),
+        "given": float(min(len(required), 4)),
+        "optional": float(min(len(filled.arguments) - len(required), 3)),
+        "surest": max(sure, default=0.0),
+        "least sure": min(sure, default=0.0),
+        "strongest": max(strengths, default=0.0),
+        "weakest": min(strengths, default=0.0),
+        "spare": float(min(len(spare), 3)),
+        "unused numbers": float(min(len(unused), 3)),
+        "searches": float(tool.searches),
+    }
+
+
 def _is_named(tool: Indexed, clause: Clause) -> bool:
     """The clause names the tool, or has what it is for; not just something that it takes as well."""
     named = any(tool.weights.get(term.key, 0.0) >= FIELDS["enum"] and generic(term.key) > 0.3 for term in clause.terms)
@@ -80,16 +137,6 @@ def _is_named(tool: Indexed, clause: Clause) -> bool:
         tool.weights.get(f"#{name}", 0.0) >= FIELDS["summary"] for span in clause.spans for name in span.operators
     )
     return named or calculates or evidence(tool, clause.spans) >= 0.3 or tool.tool.name in clause.words
-
-
-def _use_made(filled: Filled) -> float:
-    """A required slot that stays empty speaks against a tool, and so does a typed piece that it has no use for."""
-    missing = len(filled.missing)
-    good = 0.08 * (len(filled.indexed.required) - missing) - 0.15 * missing
-    optional = sum(0.05 for each in filled.arguments if not each.slot.required)
-    kinds = {each.span.kind for each in filled.arguments}  # a second city beside one that was taken is another call
-    spare = {(span.start, span.end) for span in filled.spare if span.kind not in kinds}
-    return good + optional - 0.12 * len(spare)
 
 
 def _asks_for_knowledge(clause: Clause, *, named: bool) -> bool:
