@@ -129,6 +129,46 @@ class Maker:
         place = self.chance.choice(places)
         return self.ask(sketch, pattern[: place.start()] + pattern[place.end() :])
 
+    def ask_spelled(self, sketch: Sketch) -> Asked:
+        """A question in which each value stands by the name of its parameter, after what the tool does."""
+        chance = self.chance
+        told = [each for each in sketch.told if not _is_chinese(each)] or list(sketch.told)
+        optional = [each for each in sketch.parameters if not each.required and (each.pools or each.enum)]
+        said = [each for each in sketch.parameters if each.required and (each.pools or each.enum)]
+        said += chance.sample(optional, chance.randint(0, min(2, len(optional))))
+        if chance.random() < 0.3:
+            chance.shuffle(said)
+        tool, names = self.tool(sketch, " ".join(f"{{{each.names[0]}}}" for each in said))
+        arguments: JsonObject = {}
+        pieces: list[str] = []
+        for each in said:
+            words, value = self.value(each, chance.choice(("", "b")) if each.type == "ints" else "")
+            arguments[names[each.names[0]]] = value
+            near = _BY_POOL.get(each.pools[0], ()) if each.pools and chance.random() < 0.5 else ()
+            name = re.sub(r"(?<=[a-z])(?=[A-Z])|[_.]", " ", names[each.names[0]]).lower().strip()
+            pieces.append(chance.choice(near or _FRAGMENTS).format(name=name, value=words))
+        head = chance.choice(told).rstrip(".")
+        head = chance.choice((head, head, f"I want to {head[:1].lower()}{head[1:]}", f"Can you {head[:1].lower()}{head[1:]}"))
+        joint = chance.choice((" ", " ", ", ", " and "))
+        question = f"{head} {pieces[0]}" + "".join(
+            (chance.choice((" and ", ", and ", ", ", joint)) if at else "") + piece for at, piece in enumerate(pieces[1:], 1)
+        ) if pieces else head
+        return Asked(self._varied(re.sub(r"\band and\b", "and", question) + chance.choice((".", "", "?"))), (tool,), ((tool.name, arguments),))
+
+    def ask_more(self, sketch: Sketch, pattern: str) -> Asked | None:
+        """The pattern with an optional parameter told at its end."""
+        chance = self.chance
+        said = {name for found in _PLACE.findall(pattern) for name in found[:2]}
+        more = [each for each in sketch.parameters if each.names[0] not in said and each.pools and each.type != "bool"]
+        if not more or _is_chinese(pattern):
+            return None
+        each = chance.choice(more)
+        near = _BY_POOL.get(each.pools[0], ()) if chance.random() < 0.5 else ()
+        spelled = each.names[0].replace("_", " ")
+        tail = chance.choice(near or _FRAGMENTS).format(name=spelled, value=f"{{{each.names[0]}}}")
+        end = pattern[-1] if pattern[-1] in ".?" else ""
+        return self.ask(sketch, f"{pattern.rstrip('.?')}{chance.choice((' ', ' ', ', ', ' and '))}{tail}{end}")
+
     def _repeatable(self, sketch: Sketch, pattern: str) -> list[str]:
         """The places of a pattern where several values may stand side by side."""
         kinds = {each.names[0]: each for each in sketch.parameters}
@@ -233,8 +273,17 @@ class Maker:
             schema = {"type": type_}
         if parameter.enum:
             schema["enum"] = list(parameter.enum)
-        schema["description"] = self.chance.choice(parameter.told)
+        schema["description"] = self.chance.choice(parameter.told) + self._shown(parameter)
         return schema
+
+    def _shown(self, parameter: Parameter) -> str:
+        """Examples for the description, now and then."""
+        pool = parameter.pools[0] if parameter.pools else ""
+        if parameter.type != "str" or pool not in self.pools or self.chance.random() > 0.2:
+            return ""
+        values = [value for _, value in self.chance.sample(self.pools[pool], min(3, len(self.pools[pool])))]
+        form = self.chance.choice((" e.g. '{0}'.", " (e.g., {0}, {1})", " Such as {0}, {1} or {2}.", " For example '{0}' or '{1}'."))
+        return form.format(*values, *values, *values)
 
     def question(
         self, sketch: Sketch, pattern: str, names: dict[str, str], *, vary: bool = True
@@ -264,8 +313,13 @@ class Maker:
             return chance.choice(_OPENINGS) + question[:1].lower() + question[1:]
         if roll < 0.2:
             return question.rstrip(".?") + chance.choice(_CLOSINGS)
-        if roll < 0.3:
+        if roll < 0.26:
             return chance.choice(_BEFORE) + question
+        if roll < 0.32:
+            count = chance.choice(("two", "three", "four", "2", "a few", "five"))
+            things = chance.choice(_THINGS)
+            form = chance.choice(("There are {0} {1}. ", "I have {0} {1}. ", "We need this for {0} {1}. ", "Imagine {0} different {1}. "))
+            return form.format(count, things) + question
         if roll < 0.4:
             return question.rstrip(".?") + chance.choice(".?") + chance.choice(_AFTER)
         return question
@@ -286,7 +340,12 @@ class Maker:
             if parameter.type == "int" and isinstance(value, float):
                 value = int(value)
             return said, value
-        return self.chance.choice(self.pools[pool])
+        said, value = self.chance.choice(self.pools[pool])
+        if said == value and pool not in _NEVER_QUOTED and self.chance.random() < 0.12:
+            said = self.chance.choice(("'{}'", '"{}"', "“{}”", "'{}'")).format(said)
+        elif pool in _LOWERED and self.chance.random() < 0.1:
+            said = said.lower()
+        return said, value
 
     def _listed(self, pool: str, form: str, *, texts: bool) -> tuple[str, Json]:
         count = self.chance.choice((1, 2, 2, 3, 3, 4)) if texts else self.chance.randint(2, 6)
@@ -315,9 +374,33 @@ _AFTER = (
     " Show me the results in detail.", " I need it for a report.", " Use the best method.", " Thank you so much!",
     " It is for my second lesson.", " Tell me the answer in one sentence.", " Make it quick.", " My friend wants to know.",
 )
+_THINGS = "objects cars cities people friends tests questions options numbers circles tasks balls students rooms companies charges".split()
 _OPENINGS = ("Can you ", "Please ", "Hi, ", "I want to know: ", "Could you please ", "Hey, ", "I'd like you to ")
 _CLOSINGS = (" please?", ", please.", "? Thanks!", " for me.", " right now?", "!")
 
+_NEVER_QUOTED = {"text", "message", "phrase", "arithmetic", "sqltext", "arithmetic_zh"}
+_LOWERED = {"city", "country", "person", "company", "team", "artist", "movie", "language", "cuisine"}
+_FRAGMENTS = (
+    "with a {name} of {value}", "with {name} {value}", "with the {name} {value}", "{name} {value}", "{name}: {value}",
+    "{name} = {value}", "whose {name} is {value}", "given a {name} of {value}", "for the {name} {value}",
+    "where the {name} is {value}", "and {value} as the {name}", "using {value} as {name}", "the {name} is {value}",
+    "the {name} should be {value}", "with {value} {name}", "for a {name} of {value}", "and a {name} of {value}",
+    "and its {name} as {value}", "and {name} {value}", "having {name} {value}", "{value} {name}",
+)
+_BY_POOL = {
+    "city": ("in {value}", "near {value}", "for {value}", "at {value}", "from {value}"),
+    "citystate": ("in {value}", "near {value}", "for {value}", "around {value}"),
+    "country": ("in {value}", "for {value}", "of {value}"), "state": ("in {value}", "for {value}"),
+    "place": ("in {value}", "near {value}", "at {value}"), "date": ("on {value}", "for {value}", "{value}", "dated {value}"),
+    "time": ("at {value}", "by {value}", "around {value}"), "year": ("in {value}", "for {value}", "for the year {value}", "of {value}", "since {value}"),
+    "person": ("by {value}", "for {value}", "with {value}", "of {value}"), "artist": ("by {value}", "of {value}"),
+    "money": ("under ${value}", "below {value} dollars", "of ${value}", "for ${value}"), "language": ("in {value}", "into {value}"),
+    "unit_len": ("in {value}", "measured in {value}"), "color": ("in {value}", "with {value} color"), "material": ("made of {value}", "of {value}"),
+    "genre": ("{value}", "in the {value} genre"), "brand": ("from {value}", "by {value}", "made by {value}"), "company": ("of {value}", "from {value}", "at {value}"),
+    "platform": ("on {value}", "for {value}"), "rating": ("with a rating above {value}", "rated at least {value}"), "cuisine": ("{value}", "with {value} food"),
+    "season": ("in {value}",), "month": ("in {value}",), "weekday": ("on {value}", "on a {value}"), "league": ("in the {value}", "of {value}"), "team": ("of {value}", "for {value}"),
+    "airline": ("with {value}", "by {value}"), "ecosystem": ("in the {value}",), "soil": ("in {value} soil",), "diet": ("for a {value} diet", "that is {value}"),
+}
 _JOINTS = (". ", ". Also, ", " and ", ", and ", ". Then ", " and also ", "; ")
 
 
@@ -507,12 +590,13 @@ def make(seed: int, times: int, several: int) -> Iterator[Asked]:
     maker = Maker(seed)
     for name in ("tools_en", "tools_zh"):
         for sketch in sketches(name):
+            if name == "tools_en":
+                yield from (maker.ask_spelled(sketch) for _ in range(6 * times))
             for pattern in sketch.patterns:
                 for _ in range(times):
                     yield maker.ask(sketch, pattern)
-                lacking = maker.ask_lacking(sketch, pattern)
-                if lacking is not None:
-                    yield lacking
+                made = [maker.ask_lacking(sketch, pattern), *(maker.ask_more(sketch, pattern) for _ in range(times))]
+                yield from (each for each in made if each is not None)
                 for _ in range(several):
                     asked = maker.ask_several(sketch, pattern)
                     if asked is not None:

@@ -148,9 +148,9 @@ def _bare(text: str) -> str:
 class Settings(NamedTuple):
     """How it is learned."""
 
-    rounds: int = 12
+    rounds: int = 10
     rate: float = 0.25
-    decay: float = 2e-5
+    decay: float = 1e-3
     batch: int = 256
     rare: int = 3
     seed: int = 1

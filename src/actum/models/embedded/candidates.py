@@ -105,7 +105,7 @@ def _view(clause: Clause) -> View:
     )
 
 
-_WHOLE = frozenset({"number", "date", "time", "email", "url", "file", "code", "quoted", "sql", "city", "country"})
+_WHOLE = frozenset({"number", "date", "time", "email", "url", "file", "code", "quoted", "sql", "city", "country", "formula"})
 """Kinds of which no part by itself is a value."""
 
 

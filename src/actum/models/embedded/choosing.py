@@ -12,6 +12,7 @@ from .clauses import Clause
 from .content import is_definition
 from .lexicon import wordset
 from .selection import FIELDS, Indexed, Ranked, Shelf, evidence, generic
+from .sharing import mentions
 from .words import bare
 
 _HERE = files("actum") / "models" / "embedded" / "data"
@@ -100,7 +101,8 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     kinds = {each.span.kind for each in filled.arguments}  # a second city beside one that was taken is another call
     spare = {(span.start, span.end) for span in filled.spare if span.kind not in kinds}
     numbers = [span for span in clause.spans if span.kind == "number"]
-    unused = [n for n in numbers if not any(n.overlaps(each.span) for each in filled.arguments)]
+    taken = [each.span for several in mentions(filled, clause).values() for each in several]
+    unused = [n for n in numbers if not any(n.overlaps(span) for span in taken)]
     missing = len(filled.missing)
     return {
         "any": 1.0,

@@ -9,6 +9,7 @@ each is made once: where a piece begins, where it ends, and the piece itself. A 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -39,6 +40,7 @@ class Aim(NamedTuple):
         others: terms of the names of the other slots.
         tool: terms of the tool's name.
         alike: how many required slots have its type, and which of them it is.
+        examples: values that its description shows, in lower case.
         marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
@@ -52,6 +54,7 @@ class Aim(NamedTuple):
     tool: frozenset[str]
     alike: tuple[int, int]
     marks: tuple[str, ...]
+    examples: frozenset[str]
 
 
 _known: dict[str, dict[tuple[str, ...], Aim]] = {}
@@ -80,7 +83,19 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
     return Aim(
         slot, kind, stem(last[0]), own - others, own, told - others, others - own, indexed.named, (len(must), place),
         slot.roles or tuple(sorted(own - others)),
+        _examples(slot.description),
     )
+
+
+_SHOWN = re.compile(r"['\"“‘]([^'\"”’]{1,40})['\"”’]")
+_SUCH_AS = re.compile(r"(?:e\.g\.,?|such as|for example,?|like|including|i\.e\.,?|例如|比如|如)\s*:?\s*([^.;()（）。]+)", re.IGNORECASE)
+
+
+def _examples(description: str) -> frozenset[str]:
+    found = set(_SHOWN.findall(description))
+    for said in _SUCH_AS.findall(description):
+        found |= {each.strip(" '\"“”‘’,") for each in re.split(r",|、|\bor\b|\band\b|或|和", said)}
+    return frozenset(each.lower() for each in found if 0 < len(each) <= 40)
 
 
 @lru_cache(maxsize=8192)
@@ -186,6 +201,8 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     for at in range(first + 1, last - 1):
         if view.functional[at]:
             yield f"m={view.lower[at]}|{type_}"
+    if aim.examples and type_ == "string":
+        yield f"example={candidate.span.text.lower() in aim.examples}"
     keys = frozenset().union(*view.keys[first:last]) if last - first < WIDE else frozenset()
     if keys & aim.shared:
         yield f"has own|{kind}"
@@ -256,6 +273,9 @@ def nothing(aim: Aim, view: View) -> Iterator[str]:
     yield f"none|{must}|{aim.kind}"
     yield f"none|{must}|={aim.head}"
     said = frozenset().union(*view.keys) if view.keys else frozenset()
+    if aim.examples:
+        words = {word for at in range(len(view.lower)) for word in (view.lower[at],)}
+        yield f"none|{must}|example={bool(words & aim.examples)}"
     yield f"none|{must}|own={bool(said & aim.own)}|told={bool(said & aim.told)}"
     yield f"none|{must}|{aim.kind}|own={bool(said & aim.own)}"
     if "default" in aim.slot.schema or "default" in aim.slot.description.lower():

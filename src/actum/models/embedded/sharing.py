@@ -7,15 +7,17 @@ drone, and what is its flight control" lends the drone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
-from .arguments import Argument, Filled
+from .arguments import Argument, Filled, fill
 from .candidates import Candidate, View
 from .choices import chosen_values
 from .clauses import Clause
 from .lexicon import is_han, wordset
 from .ranker import Ranking
 from .slots import Slot
+from .spans import Span
 from .step import Step
 from .words import bare
 
@@ -23,25 +25,92 @@ from .words import bare
 def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     """The arguments, once for each call that the clause asks for.
 
-    A slot for which several values are said makes several calls. The slot with most of them leads; one with as many
-    goes along with it in order; of any other, a call gets the value that stands nearest before it, else the first.
+    A slot for which several values are said makes several calls. Where they are said in one row ("Rome and Oslo"), the
+    slot with most of them leads, one with as many goes along with it in order, and of any other a call gets the value
+    that stands nearest before it. Where they are not, each begins a part of the clause that is a call of its own.
     """
-    said = _mentions(filled, clause)
+    said = mentions(filled, clause)
     most = max((len(each) for each in said.values()), default=1)
     if most == 1:
         yield filled.arguments
         return
     leader = next(each for each in said.values() if len(each) == most)
+    if any(not _in_a_row(left.span, right.span, clause) for left, right in pairwise(leader)):
+        parts = _parts(leader, said, clause)
+        if len(parts) > 1:
+            yield from _by_part(parts, filled, clause)
+            return
+    yield from _zipped(filled, said, leader)
+
+
+def _zipped(
+    filled: Filled, said: Mapping[tuple[str, ...], list[Argument]], leader: Sequence[Argument]
+) -> Iterator[tuple[Argument, ...]]:
     for number, lead in enumerate(leader):
         made: list[Argument] = []
         for argument in filled.arguments:
             values = said.get(argument.slot.path, [argument])
             before = [each for each in values if each.span.start <= lead.span.start]
-            made.append(values[number] if len(values) == most else before[-1] if before else values[0])
+            made.append(values[number] if len(values) == len(leader) else before[-1] if before else values[0])
         yield tuple(made)
 
 
-def _mentions(filled: Filled, clause: Clause) -> dict[tuple[str, ...], list[Argument]]:
+def _by_part(parts: Sequence[Clause], filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
+    """The calls of each part; what a part does not say is as in the part before, or as for the whole."""
+    known = {each.slot.path: each for each in filled.arguments if each.slot.required}
+    for part in parts:
+        own = fill(filled.indexed, part)
+        for made in _zipped_part(own, part):
+            had = {each.slot.path for each in made}
+            lent = [each for path, each in known.items() if path not in had]
+            known |= {each.slot.path: each for each in made if each.slot.required}
+            yield (*made, *lent)
+
+
+def _zipped_part(filled: Filled, part: Clause) -> Iterator[tuple[Argument, ...]]:
+    said = mentions(filled, part)
+    most = max((len(each) for each in said.values()), default=1)
+    leader = next((each for each in said.values() if len(each) == most), [])
+    if most == 1 or any(not _in_a_row(left.span, right.span, part) for left, right in pairwise(leader)):
+        yield filled.arguments
+    else:
+        yield from _zipped(filled, said, leader)
+
+
+def _in_a_row(left: Span, right: Span, clause: Clause) -> bool:
+    """Only small words stand between two values, and one that joins them."""
+    between = [token for token in clause.tokens if left.end <= token.start and token.end <= right.start]
+    return len(between) <= ROW_MAX and all(token.functional or token.kind == "sign" for token in between)
+
+
+ROW_MAX = 4
+
+
+def _parts(
+    leader: Sequence[Argument], said: Mapping[tuple[str, ...], list[Argument]], clause: Clause
+) -> list[Clause]:
+    """The clause cut before each value of the leader but the first, where its part begins."""
+    cuts: list[int] = []
+    for left, right in pairwise(leader):
+        others = [each.span for several in said.values() for each in several if each.span.start < right.span.start]
+        floor = max((span.end for span in others if span.end <= right.span.start), default=left.span.end)
+        signs = [
+            token
+            for token in clause.tokens
+            if left.span.end <= token.start < right.span.start
+            and (token.text in _APART or bare(token.text) in wordset("between clauses"))
+            and not any(span.start <= token.start < span.end for span in others)
+        ]
+        # The part begins at the latest sign before which another slot's value was said, else at the latest of all.
+        early = [token for token in signs if token.start >= floor]
+        chosen = early[0] if early else signs[-1] if signs else None
+        if chosen is not None:
+            cuts.append(chosen.end)
+    edges = [clause.start, *cuts, clause.end]
+    return [clause.part(start, end) for start, end in pairwise(edges)]
+
+
+def mentions(filled: Filled, clause: Clause) -> dict[tuple[str, ...], list[Argument]]:
     """For each slot the values that are said for it, in the order of the clause."""
     said = {each.slot.path: [each] for each in filled.arguments}
     rivals: list[tuple[float, Argument]] = []

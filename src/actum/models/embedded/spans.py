@@ -66,6 +66,11 @@ _FILE = re.compile(
 _CODE = re.compile(
     r"(?<![\w.@/-])#?(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w/@])|(?<![\w-])#\d+|(?<![\w.-])[A-Z]{2,6}(?![\w.-])"
 )
+_TERM = (
+    r"(?:(?:\d+(?:\.\d+)?\s?\*?\s?)?(?:(?:sin|cos|tan|log|ln|exp|sqrt)\s?\([^()]*\)|\([^()]*[+*/^-][^()]*\)|[A-Za-z](?![A-Za-z'’]))"
+    r"|\d+(?:\.\d+)?)(?:\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?"
+)
+_FORMULA = re.compile(rf"(?<![\w.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?![\w])")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
 
@@ -89,7 +94,7 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         for number in find_numbers(text)
         if not _inside(number.start, number.end, masked) and not (number.words and _part_of_word(number, tokens))
     ]
-    spans = [*fixed, *_named(text)]
+    spans = [*fixed, *_named(text), *_formulas(text)]
     spans += _measures(text, numbers)
     for found in find_expressions(text, numbers, masked):
         spans.append(
@@ -141,6 +146,14 @@ def _plain(text: str) -> Iterator[Span]:
     for match in _QUOTED.finditer(text):
         inner = next(group for group in match.groups() if group is not None)
         yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
+
+
+def _formulas(text: str) -> Iterator[Span]:
+    """Formulas with a letter in them: `3x^2 + 2x - 1`, `e^x`."""
+    for match in _FORMULA.finditer(text):
+        said = match[0].strip()
+        if re.search(r"[A-Za-z]", said) and re.search(r"\^|\*\*|[\dA-Za-z)]\s*[+*/]\s*[\dA-Za-z(]|\s-\s|\w\(", said):
+            yield Span("formula", match.start(), match.start() + len(said), said, said)
 
 
 def _dated(text: str, today: date) -> Iterator[Span]:
