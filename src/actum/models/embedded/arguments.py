@@ -10,18 +10,21 @@ asked for; an optional one needs `OPTIONAL_MIN`, so that what nobody said stays 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
 from .choices import chosen_values, truth
 from .clauses import Clause
-from .lexicon import wordset
+from .lexicon import table, wordset
 from .ranker import Ranking, rank
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
-from .words import bare
+from .values import located
+from .words import bare, spaced
 
 REQUIRED_MIN = 0.2
 OPTIONAL_MIN = 0.5
@@ -82,10 +85,14 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
     }
     taken |= _assigned(indexed, rankings)
     taken |= _implied(indexed, clause, taken)
-    arguments = tuple(taken[slot.path] for slot in indexed.slots if slot.path in taken)
+    arguments = tuple(_located(taken[slot.path]) for slot in indexed.slots if slot.path in taken)
     missing = tuple(slot for slot in indexed.slots if slot.required and slot.path not in taken)
     spare = [span for span in spans if span.kind in _TYPED and not any(span.overlaps(each.span) for each in arguments)]
     return Filled(indexed, arguments, missing, tuple(spare), rankings)
+
+
+def _located(argument: Argument) -> Argument:
+    return argument._replace(value=located(argument.slot, argument.value))
 
 
 def as_object(arguments: Sequence[Argument]) -> JsonObject:
@@ -125,10 +132,28 @@ def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking]) -> 
                 if argument is None:
                     longer.append((worth + gain, chosen))
                 elif not any(argument.span.overlaps(other.span) for other in chosen):
-                    longer.append((worth + gain, (*chosen, argument)))
+                    longer.append((worth + gain - _disorder(argument, chosen), (*chosen, argument)))
         longer.sort(key=lambda way: -way[0])
         ways = longer[:BEAM]
     return {argument.slot.path: argument for argument in ways[0][1]}
+
+
+def _disorder(argument: Argument, chosen: Sequence[Argument]) -> float:
+    """What speaks against a value that stands before one of a slot which comes first, where both are of a kind."""
+    against = 0.0
+    for other in chosen:
+        if other.slot.kind == argument.slot.kind and argument.span.start < other.span.start:
+            against += IN_A_SERIES if _series(other.slot.name) == _series(argument.slot.name) else OUT_OF_ORDER
+    return against
+
+
+IN_A_SERIES, OUT_OF_ORDER = 4.0, 0.3
+
+
+@cache
+def _series(name: str) -> str:
+    """What the names of a series have in common: `city1` and `city2`, `first_color` and `second_color`."""
+    return re.sub(r"(?<=[a-z_])[ab12]$|\d+|first|second|one|two", "", name.lower())
 
 
 def _options(slot: Slot, ranking: Ranking) -> list[tuple[float, Argument | None]]:
@@ -156,6 +181,8 @@ def _choices(
         least = REQUIRED_MIN if slot.required else OPTIONAL_MIN
         if slot.kind == "enum":
             options = [option for option in chosen_values(slot, indexed.named, clause) if option[2] >= least]
+            if slot.required and not options:  # then a word of the tool's name may be meant as well
+                options = [option for option in chosen_values(slot, frozenset(), clause) if option[2] >= least]
             if options and slot.many:
                 found[slot.path] = Argument(slot, [value for value, _, _ in options], options[0][1], options[0][2])
             elif options:
@@ -168,6 +195,32 @@ def _choices(
 
 
 def _implied(
+    indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
+) -> dict[tuple[str, ...], Argument]:
+    """What is meant and not said: numbers by the words of `implied.csv`, and the present day."""
+    found = _todays(indexed, clause, taken)
+    for slot in indexed.slots:
+        if slot.type in ("integer", "number") and not slot.many and slot.path not in taken:
+            named = f"{spaced(slot.name)} {slot.description}".lower()
+            for said, meant, value in _meanings():
+                match = said.search(clause.words) if meant.search(named) else None
+                if match is not None:
+                    start = clause.start + match.start()
+                    span = Span("implied", start, start + len(match[0]), match[0], value)
+                    found[slot.path] = Argument(slot, value, span, 0.7)
+                    break
+    return found
+
+
+@cache
+def _meanings() -> tuple[tuple[re.Pattern[str], re.Pattern[str], int], ...]:
+    rows = table("implied")
+    return tuple(
+        (re.compile(row["said"], re.IGNORECASE), re.compile(row["slot"]), int(row["value"])) for row in rows
+    )
+
+
+def _todays(
     indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
 ) -> dict[tuple[str, ...], Argument]:
     """The present day, where two days are asked for, one is said, and `until` or `since` stands by it."""

@@ -17,7 +17,7 @@ from .words import bare
 
 _HERE = files("actum") / "models" / "embedded" / "data"
 
-FITS_MIN = 0.0
+FITS_MIN = -0.5
 """From this on a tool is taken to be meant; a logarithm."""
 
 ASKS_MIN = 0.5

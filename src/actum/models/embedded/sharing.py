@@ -15,11 +15,14 @@ from .candidates import Candidate, View
 from .choices import chosen_values
 from .clauses import Clause
 from .lexicon import is_han, wordset
-from .ranker import Ranking
 from .slots import Slot
 from .spans import Span
 from .step import Step
 from .words import bare
+
+
+Said = Mapping[tuple[str, ...], list[Argument]]
+"""The values that are said for each slot."""
 
 
 def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
@@ -44,7 +47,7 @@ def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
 
 
 def _zipped(
-    filled: Filled, said: Mapping[tuple[str, ...], list[Argument]], leader: Sequence[Argument]
+    filled: Filled, said: Said, leader: Sequence[Argument]
 ) -> Iterator[tuple[Argument, ...]]:
     for number, lead in enumerate(leader):
         made: list[Argument] = []
@@ -85,9 +88,11 @@ def _in_a_row(left: Span, right: Span, clause: Clause) -> bool:
 
 ROW_MAX = 4
 
+ROW_WORTH = 4.0
+
 
 def _parts(
-    leader: Sequence[Argument], said: Mapping[tuple[str, ...], list[Argument]], clause: Clause
+    leader: Sequence[Argument], said: Said, clause: Clause
 ) -> list[Clause]:
     """The clause cut before each value of the leader but the first, where its part begins."""
     cuts: list[int] = []
@@ -113,42 +118,41 @@ def _parts(
 def mentions(filled: Filled, clause: Clause) -> dict[tuple[str, ...], list[Argument]]:
     """For each slot the values that are said for it, in the order of the clause."""
     said = {each.slot.path: [each] for each in filled.arguments}
-    rivals: list[tuple[float, Argument]] = []
-    for argument in filled.arguments:
-        slot = argument.slot
-        if slot.many or slot.kind in ("boolean", "text", "query", "sql"):
-            continue
-        if slot.kind == "enum":
-            options = chosen_values(slot, filled.indexed.named, clause)
-            rivals += [(0.0, Argument(slot, *option)) for option in options if option[2] >= 0.8]
-        elif slot.path in filled.rankings:
-            rivals += _rivals(argument, filled.rankings[slot.path], clause)
-    for _, rival in sorted(rivals, key=lambda pair: -pair[0]):
-        taken = [each.span for several in said.values() for each in several]
-        if any(rival.span.overlaps(span) for span in taken) or not _is_another(rival, said[rival.slot.path], clause):
-            continue
-        said[rival.slot.path].append(rival)
+    while (found := max(_rivals(said, filled, clause), key=lambda pair: pair[0], default=None)) is not None:
+        said[found[1].slot.path].append(found[1])
     return {path: sorted(several, key=lambda each: each.span.start) for path, several in said.items()}
 
 
-AGAIN_MIN = 0.0
-"""How much more than for nothing must speak for a further value of a slot, as a logarithm."""
-
-
-def _rivals(argument: Argument, ranking: Ranking, clause: Clause) -> Iterator[tuple[float, Argument]]:
-    """Other values of a slot that are about as likely as the one it took, and like it."""
-    own = next((each for each in ranking.ranked if each.candidate.span == argument.span), None)
-    if own is None:
-        return
-    for each in ranking.ranked:
-        if each.score - ranking.empty > AGAIN_MIN and not each.candidate.span.overlaps(argument.span):
-            worth = each.score - own.score + _likeness(own.candidate, each.candidate, clause)
+def _rivals(said: Said, filled: Filled, clause: Clause) -> Iterator[tuple[float, Argument]]:
+    """What could be one more value of a slot: about as likely as the one it took, and like one that is known."""
+    taken = [each.span for several in said.values() for each in several]
+    for argument in filled.arguments:
+        slot, known = argument.slot, said[argument.slot.path]
+        if slot.many or slot.kind in ("boolean", "text", "query", "sql"):
+            continue
+        if slot.kind == "enum":
+            for option in chosen_values(slot, filled.indexed.named, clause):
+                rival = Argument(slot, *option)
+                if option[2] >= 0.8 and _is_free(rival, known, taken, clause):
+                    yield 0.0, rival
+            continue
+        ranking = filled.rankings.get(slot.path)
+        first = next((each for each in ranking.ranked if each.candidate.span == argument.span), None) if ranking else None
+        if ranking is None or first is None:
+            continue
+        places = {each.candidate.span: each.candidate for each in ranking.ranked}
+        for each in ranking.ranked:
+            rival = Argument(slot, each.candidate.value, each.candidate.span, each.likely)
+            if each.score <= ranking.empty or not _is_free(rival, known, taken, clause):
+                continue
+            near = min(known, key=lambda one: abs(one.span.start - rival.span.start))
+            worth = each.score - first.score + _likeness(places[near.span], each.candidate, clause)
             if worth > LIKE_MIN:
-                span = each.candidate.span
-                yield worth, Argument(argument.slot, each.candidate.value, span, each.likely)
+                yield worth, rival
 
 
 LIKE_MIN = 0.0
+"""How much must speak for one more value, as a logarithm beside the first one."""
 
 
 def _likeness(one: Candidate, other: Candidate, clause: Clause) -> float:
@@ -158,7 +162,7 @@ def _likeness(one: Candidate, other: Candidate, clause: Clause) -> float:
     worth = 0.0
     between = range(first.last, last.first)
     if between and all(view.lower[at] in _JOINING or view.functional[at] for at in between) and len(between) <= 4:
-        worth += 2.0
+        worth += ROW_WORTH
     if first.first and view.lower[first.first - 1] == view.lower[last.first - 1]:
         worth += 1.5
     if set(one.kinds) & set(other.kinds):
@@ -175,8 +179,10 @@ def _likeness(one: Candidate, other: Candidate, clause: Clause) -> float:
 _JOINING = frozenset(",;、，") | {"and", "or", "和", "与", "also", "及", "以及"}
 
 
-def _is_another(rival: Argument, known: Sequence[Argument], clause: Clause) -> bool:
-    """It is said in one row with a known value, or in another part of the clause."""
+def _is_free(rival: Argument, known: Sequence[Argument], taken: Sequence[Span], clause: Clause) -> bool:
+    """Its words are not taken, and it is said in one row with a known value or in another part of the clause."""
+    if any(rival.span.overlaps(span) for span in taken):
+        return False
     if any(each.value == rival.value and not isinstance(each.value, int | float) for each in known):
         return False
     near = min(known, key=lambda each: abs(each.span.start - rival.span.start))

@@ -71,6 +71,9 @@ _TERM = (
     r"|\d+(?:\.\d+)?)(?:\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?"
 )
 _FORMULA = re.compile(rf"(?<![\w.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?![\w])")
+_MEASURED = re.compile(r"\d+[A-Za-z]{1,3}")
+"""`70kg`, `298K`: a number and what it counts, more likely than a code."""
+
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
 
@@ -140,7 +143,8 @@ def _plain(text: str) -> Iterator[Span]:
     for kind, pattern in (("sql", _SQL), ("email", _EMAIL), ("url", _URL), ("file", _FILE), ("code", _CODE)):
         for match in pattern.finditer(text):
             said = match[0].rstrip(".,;:!?。") if kind in ("url", "sql", "file") else match[0]
-            if said and not _inside(match.start(), match.start() + len(said), taken) and not _ORDINAL.fullmatch(said):
+            counted = _ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said))
+            if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
                 taken.append((match.start(), match.start() + len(said)))
                 yield Span(kind, match.start(), match.start() + len(said), said, said.lstrip("#"))
     for match in _QUOTED.finditer(text):

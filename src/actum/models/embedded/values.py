@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
+from functools import cache
 
 from ...core.json import Json
+from .lexicon import shared_table, table
 from .slots import Slot
 from .spans import Span
 
@@ -88,3 +90,29 @@ def _dated(slot: Slot, iso: str) -> str:
         if match := pattern.search(slot.description):
             return date.fromisoformat(iso).strftime(form.format(match[0][2]))
     return iso
+
+
+# Places ---------------------------------------------------------------------------------------------------------------
+
+_WITH_REGION = re.compile(
+    r"city(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?(?:state|country|region)|[A-Z][a-z]+, (?:[A-Z]{2}\b|[A-Z][a-z]+)|城市[，、和]?(?:州|国家)",
+)
+_TAIL = re.compile(r",\s*(?:[A-Z]{2}|[A-Z][a-z]+)\.?$")
+
+
+def located(slot: Slot, value: Json) -> Json:
+    """A city with its region where the description wants both, and without where it wants the city alone."""
+    if slot.kind not in ("city", "place") or not isinstance(value, str):
+        return value
+    if _WITH_REGION.search(slot.description):
+        region = _regions().get(value.casefold()) if "," not in value else None
+        return f"{value}, {region}" if region else value
+    alone = "city" in slot.name.lower() and not re.search("state|country|region", slot.description, re.IGNORECASE)
+    return _TAIL.sub("", value) if alone else value
+
+
+@cache
+def _regions() -> dict[str, str]:
+    """The region of a city, by its name: the state in the USA, else the country."""
+    found = {row["name"].casefold(): row["country"] for row in shared_table("cities")}
+    return found | {city.casefold(): row["region"] for row in table("regions") for city in row["cities"].split("|")}
