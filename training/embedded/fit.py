@@ -150,9 +150,9 @@ class Settings(NamedTuple):
 
     rounds: int = 10
     rate: float = 0.25
-    decay: float = 1e-3
+    decay: float = 1e-4
     batch: int = 256
-    rare: int = 3
+    rare: int = 5
     seed: int = 1
 
 

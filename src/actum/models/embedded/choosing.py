@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
@@ -11,8 +11,9 @@ from .arguments import Filled, fill
 from .clauses import Clause
 from .content import is_definition
 from .lexicon import wordset
-from .selection import FIELDS, Indexed, Ranked, Shelf, evidence, generic
+from .selection import FIELDS, Indexed, Ranked, Shelf, evidence, generic, start_of
 from .sharing import mentions
+from .spans import Span
 from .words import bare
 
 _HERE = files("actum") / "models" / "embedded" / "data"
@@ -104,6 +105,7 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     taken = [each.span for several in mentions(filled, clause).values() for each in several]
     unused = [n for n in numbers if not any(n.overlaps(span) for span in taken)]
     missing = len(filled.missing)
+    content, left = _left_over(tool, taken, clause)
     return {
         "any": 1.0,
         "score": ranked.score,
@@ -129,7 +131,33 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
         "spare": float(min(len(spare), 3)),
         "unused numbers": float(min(len(unused), 3)),
         "searches": float(tool.searches),
+        "left over": min(left, 6.0),
+        "share left": left / content if content else 0.0,
+        "all explained": float(left == 0.0),
+        "short": float(content < 3),
+        "left, not named": min(left, 6.0) * (1.0 - ranked.named),
+        "no words": float(ranked.words == 0.0),
+        "few words": float(ranked.words < 0.5),
+        "filled and named": ranked.named * float(missing == 0),
+        "filled and told": ranked.told * float(missing == 0),
+        "filled, all explained": float(missing == 0 and left == 0.0),
     }
+
+
+def _left_over(tool: Indexed, taken: Sequence[Span], clause: Clause) -> tuple[float, float]:
+    """How many words of the clause say something, and how many of them neither the tool nor a value explains."""
+    content = left = 0.0
+    for token in clause.tokens:
+        if token.functional or token.kind == "number":
+            continue
+        keys = [term.key for term in clause.terms if term.start < token.end and token.start < term.end]
+        worth = max((generic(key) for key in keys), default=1.0)
+        content += worth
+        if any(span.start < token.end and token.start < span.end for span in taken):
+            continue
+        if not any(key in tool.weights or start_of(key) in tool.weights for key in keys):
+            left += worth
+    return content, left
 
 
 def _is_named(tool: Indexed, clause: Clause) -> bool:

@@ -139,11 +139,11 @@ class Shelf:
     def _ranked(
         self, tool: Indexed, said: dict[str, float], stray: set[str], spans: Sequence[Span], text: str
     ) -> Ranked:
-        said = {key if key in tool.weights else _start(key): weight for key, weight in said.items()}
+        said = {key if key in tool.weights else start_of(key): weight for key, weight in said.items()}
         matched = {key: weight * tool.weights[key] for key, weight in said.items() if key in tool.weights}
         words = sum(weight * self._rarity(key) for key, weight in matched.items())
         unmatched = sum(
-            said.get(key, said.get(_start(key), 0.0)) for key in stray if not {key, _start(key)} & matched.keys()
+            said.get(key, said.get(start_of(key), 0.0)) for key in stray if not {key, start_of(key)} & matched.keys()
         )
         free = any(slot.kind in FREE for slot in tool.required)
         covered = words / (words + unmatched * (0.3 if free else 0.8)) if words else 0.0
@@ -159,7 +159,7 @@ class Shelf:
         return 0.6 + 0.4 * math.log(1 + count / max(self._counts[key], 1)) / math.log(1 + count)
 
 
-def _start(key: str) -> str:
+def start_of(key: str) -> str:
     """How a longer English word begins: `discover` and `discoverer` meet there."""
     return f"{key[:ROOT]}~" if len(key) >= ROOT and key[0] != "#" and key.isascii() else key
 
@@ -173,7 +173,7 @@ def _share(keys: frozenset[str], said: Mapping[str, float]) -> float:
     whole = sum(map(generic, sorted(keys)))
     if not whole:
         return 0.0
-    met = {key: said[key] if key in said else ROOT_WORTH * said.get(_start(key), 0.0) for key in keys}
+    met = {key: said[key] if key in said else ROOT_WORTH * said.get(start_of(key), 0.0) for key in keys}
     return sum(generic(key) * min(1.0, met[key]) for key in sorted(keys)) / whole
 
 
@@ -237,7 +237,7 @@ def _index(tool: Tool) -> Indexed:
 
     def add(text: str, field: str) -> None:
         for term in terms(text, hints=False):
-            for key, worth in ((term.key, term.weight), (_start(term.key), ROOT_WORTH * term.weight)):
+            for key, worth in ((term.key, term.weight), (start_of(term.key), ROOT_WORTH * term.weight)):
                 weights[key] = max(weights.get(key, 0.0), FIELDS[field] * worth)
 
     summary, _, rest = _SENTENCE_END.sub("\n", tool.description.strip(), count=1).partition("\n")

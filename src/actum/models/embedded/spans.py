@@ -71,8 +71,8 @@ _TERM = (
     r"|\d+(?:\.\d+)?)(?:\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?"
 )
 _FORMULA = re.compile(rf"(?<![\w.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?![\w])")
-_MEASURED = re.compile(r"\d+[A-Za-z]{1,3}")
-"""`70kg`, `298K`: a number and what it counts, more likely than a code."""
+_MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+")
+"""`70kg`, `298K`, `4-day`: a number and what it counts, more likely than a code."""
 
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
