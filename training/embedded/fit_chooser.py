@@ -46,11 +46,14 @@ def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]
         own = each.tools[0]
         own_score = next((one.score for one in ranked if one.indexed.tool.name == own.name), 0.0)
         like = [one.indexed.tool for one in ranked if one.score < 0.7 * own_score][:ALIKE]
+        far = [one.indexed.tool for one in ranked[ALIKE:] if one.indexed.tool.name != own.name]
+        strange = chance.sample(far, 4)
+        alike = chance.sample(like, min(2, len(like)))
         for right, tools in (
             (0, [own]),
-            (0, [own, *chance.sample(like, min(3, len(like)))]),
-            (-1, chance.sample(like, min(1, len(like)))),
-            (-1, chance.sample(like, min(3, len(like)))),
+            (0, [own, *alike, *strange]),
+            (-1, alike[:1]),
+            (-1, [*alike[1:], *strange]),
         ):
             rows: list[list[float]] = []
             few = Shelf(tools)

@@ -24,6 +24,9 @@ from .words import Token, bare
 WORDS_MAX = 9
 """So many words of a run at most, quotes and lists apart."""
 
+CHARACTERS_MAX = 12
+"""And so many Chinese characters or words."""
+
 LISTED_MAX = 40
 """So many words of a list at most."""
 
@@ -57,7 +60,7 @@ class View(NamedTuple):
     """A clause as its candidates see it.
 
     Attributes:
-        tokens: its words, articles among them.
+        tokens: its words, articles among them; Chinese that is not known by characters.
         lower: each of them in lower case.
         keys: the terms that each of them stands for.
         functional: whether it says nothing of what is asked for.
@@ -80,7 +83,7 @@ class View(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _view(clause: Clause) -> View:
-    tokens = clause.tokens
+    tokens = tuple(_finer(clause.tokens))
     starts = [token.start for token in tokens]
     ends = [token.end for token in tokens]
     keys: list[set[str]] = [set() for _ in tokens]
@@ -103,6 +106,17 @@ def _view(clause: Clause) -> View:
         typed,
         tuple(map(tuple, inside)),
     )
+
+
+def _finer(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Chinese that no lexicon knows cut into characters: where a value ends in it is learned, not known."""
+    for token in tokens:
+        if token.kind == "chunk" and len(token.text) > 1:
+            yield from (
+                Token(sign, token.start + at, token.start + at + 1, "chunk") for at, sign in enumerate(token.text)
+            )
+        else:
+            yield token
 
 
 _WHOLE = frozenset({"number", "date", "time", "email", "url", "file", "code", "quoted", "sql", "city", "country", "formula"})
@@ -170,7 +184,8 @@ def _find_runs(view: View) -> Iterator[tuple[int, int]]:
     for first in range(len(tokens)):
         if not _may_begin(view, first):
             continue
-        for last in range(first + 1, min(len(tokens), first + WORDS_MAX) + 1):
+        reach = CHARACTERS_MAX if is_han(tokens[first].text) else WORDS_MAX
+        for last in range(first + 1, min(len(tokens), first + reach) + 1):
             end = tokens[last - 1]
             if end.text in _ENDS and not _held_together(view, last - 1):
                 break
@@ -182,14 +197,20 @@ def _may_begin(view: View, at: int) -> bool:
     token = view.tokens[at]
     if token.kind == "sign":
         return token.text in _OPENING
-    return not view.functional[at] or (at > 0 and token.text[0].isupper() and token.text != "I") or token.text == "The"
+    capital = (at > 0 and token.text[0].isupper() and token.text != "I") or token.text == "The"
+    return not view.functional[at] or capital or (is_han(token.text) and token.text not in _NEVER_FIRST)
 
 
 def _may_end(view: View, at: int) -> bool:
     token = view.tokens[at]
     if token.kind == "sign":
         return token.text in _CLOSING
-    return not view.functional[at] or token.text[0].isupper()
+    han = is_han(token.text) and token.text not in _NEVER_LAST
+    return not view.functional[at] or token.text[0].isupper() or han
+
+
+_NEVER_FIRST = frozenset("的 了 吗 呢 吧 把 被 给 在 从 向 请 请问 帮我 和 与 、".split())
+_NEVER_LAST = frozenset("的 吗 呢 吧 把 被 给 在 从 向 请 是 和 与 什么 怎么样 多少 怎么".split())
 
 
 def _held_together(view: View, at: int) -> bool:
@@ -313,8 +334,3 @@ def _after_separator(view: View, at: int) -> int | None:
 def overlapping(candidate: Candidate, spans: Sequence[Span]) -> bool:
     """It shares words with one of the spans."""
     return any(candidate.span.overlaps(span) for span in spans)
-
-
-def is_chinese(clause: Clause) -> bool:
-    """Whether the clause has Chinese in it."""
-    return is_han(clause.words)

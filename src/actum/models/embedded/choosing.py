@@ -24,8 +24,8 @@ FITS_MIN = -0.5
 ASKS_MIN = 0.5
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
 
-DICTATES_MIN = 0.42
-"""The score of words from which on what stands before a colon names a tool."""
+NAMES_MIN = 0.42
+"""From this score of words on a piece of a question names a tool."""
 
 CANDIDATES = 5
 
@@ -49,8 +49,12 @@ class Chooser:
         return self._chosen[place]
 
     def names_something(self, piece: Clause) -> bool:
-        """Whether a piece by itself says what to do."""
-        return self.choose(piece) is not None
+        """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
+        chosen = self.choose(piece)
+        if chosen is None:
+            return False
+        ranked = self.shelf.rank(piece.terms, piece.spans, piece.words)
+        return any(each.score >= NAMES_MIN for each in ranked if each.indexed is chosen.indexed)
 
     def dictates(self, question: Clause) -> bool:
         """What stands before a colon names a tool that takes free text: the rest is its text, whatever it says."""
@@ -64,7 +68,7 @@ class Chooser:
         takes_text = bool(ranked) and any(
             slot.kind in ("text", "query", "title") for slot in ranked[0].indexed.required
         )
-        return takes_text and ranked[0].score >= DICTATES_MIN
+        return takes_text and ranked[0].score >= NAMES_MIN
 
     def _choose(self, clause: Clause) -> Filled | None:
         ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)[:CANDIDATES]

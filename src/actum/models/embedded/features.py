@@ -176,7 +176,10 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     """Of the piece itself."""
     kind, type_ = aim.kind, aim.slot.type
     first, last = candidate.first, candidate.last
-    many = min(last - first, 8)
+    chinese = "h" if view.tokens[first].kind in ("chunk", "known") else ""
+    many = f"{chinese}{min(last - first, 8)}"
+    if chinese and any(place[0] < first < place[1] or place[0] < last < place[1] for place in _names_at(view, first, last)):
+        yield f"name cut|{kind}"
     fits = _fits().get(aim.slot.kind, {})
     yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
     for each in candidate.kinds or ("run",):
@@ -217,6 +220,12 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
         yield from _whole_list(view, candidate)
     if type_ in ("integer", "number") and not candidate.listed:
         yield from _number(aim, candidate, numbers, view)
+
+
+def _names_at(view: View, first: int, last: int) -> set[tuple[int, int]]:
+    """The typed spans that reach over one of the borders."""
+    near = {first - 1, first, last - 1, last} & set(range(len(view.inside)))
+    return {place for at in near for place in view.inside[at]}
 
 
 WIDE = 12

@@ -46,10 +46,13 @@ def _rejoined(clauses: Sequence[Clause], question: Clause, chooser: Chooser) -> 
 
 
 def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -> bool:
-    """Both parts ask for the same tool, and so does the whole: whether it is one call or several, `sharing` tells."""
-    parts = (chooser.choose(left), chooser.choose(right))
-    together = chooser.choose(whole)
-    return together is not None and all(part is not None and part.indexed is together.indexed for part in parts)
+    """The parts are for the same tool, or the second for none and the whole for that of the first. Whether it is one
+    call or several, `sharing` tells.
+    """
+    first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
+    if first is None or together is None or first.indexed is not together.indexed:
+        return False
+    return second is None or second.indexed is first.indexed or bool(second.missing and not second.arguments)
 
 
 def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:

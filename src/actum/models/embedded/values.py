@@ -50,7 +50,7 @@ def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
         return
     if slot.type == "number":
         yield value, "plain"
-        if _PERCENT.match(text, span.end):
+        if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之"):
             yield round(value / 100, 12), "fraction"
     elif float(value).is_integer():
         yield int(value), "plain"
