@@ -21,6 +21,9 @@ _HERE = files("actum") / "models" / "embedded" / "data"
 FITS_MIN = -0.5
 """From this on a tool is taken to be meant; a logarithm."""
 
+FITS_MORE = 0.25
+"""So much less for each further tool on offer: who offers many has one for most questions."""
+
 ASKS_MIN = 0.5
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
 
@@ -74,7 +77,8 @@ class Chooser:
         ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)[:CANDIDATES]
         found = [(each, fill(each.indexed, clause)) for each in ranked if each.score > 0.0]
         judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
-        fitting = [(worth, filled) for worth, filled in judged if worth >= (ASKS_MIN if filled.missing else FITS_MIN)]
+        least = FITS_MIN - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
+        fitting = [(worth, filled) for worth, filled in judged if worth >= (ASKS_MIN if filled.missing else least)]
         best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
         if best is not None and not best.missing:
             return best

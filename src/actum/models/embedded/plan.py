@@ -95,7 +95,7 @@ def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled
                 if slot.path not in had and feeds(first, slot, given.arguments):
                     return given, rest, slot
         both = fill(other, clause)
-        if not both.missing and not filled.missing:
+        if not both.missing and not filled.missing and _apart(filled, both):
             return filled, both, None
     unsure = [
         each.slot
@@ -113,6 +113,19 @@ def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled
             ):
                 return given, fill(filled.indexed, clause, avoid=[each.span for each in given.arguments]), slot
     return None
+
+
+def _apart(one: Filled, other: Filled) -> bool:
+    """Two calls have only such words in common as may be lent: the city of "the weather and the news in Oslo"."""
+    return not any(
+        mine.span.overlaps(theirs.span)
+        for mine in one.arguments
+        for theirs in other.arguments
+        if mine.span.kind not in _LENT
+    )
+
+
+_LENT = frozenset({"city", "country", "date", "time"})
 
 
 def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]:
