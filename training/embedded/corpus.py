@@ -538,12 +538,22 @@ def _time_zh(chance: random.Random) -> Made:
     return f"{head}{number}点{'半' if half else ''}", f"{hour + 12 * late:02d}:{'30' if half else '00'}"
 
 
+def _datetime(chance: random.Random) -> Made:
+    (day, iso), (time, clock) = _date(chance), _time(chance)
+    return chance.choice((f"{day} at {time}", f"{day}, {time}", f"{day} {time}")), f"{iso}T{clock}:00"
+
+
+def _datetime_zh(chance: random.Random) -> Made:
+    (day, iso), (time, clock) = _date_zh(chance), _time_zh(chance)
+    return f"{day}{time}", f"{iso}T{clock}:00"
+
+
 def _uidtext(chance: random.Random) -> Made:
     value = str(chance.randrange(10000, 9999999))
     return value, value
 
 
-_MADE = {"date": _date, "date_zh": _date_zh, "time": _time, "time_zh": _time_zh, "uidtext": _uidtext}
+_MADE = {"datetime": _datetime, "datetime_zh": _datetime_zh, "date": _date, "date_zh": _date_zh, "time": _time, "time_zh": _time_zh, "uidtext": _uidtext}
 
 
 KEPT_TIMES = 2

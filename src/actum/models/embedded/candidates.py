@@ -119,7 +119,7 @@ def _finer(tokens: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-_WHOLE = frozenset({"number", "date", "time", "email", "url", "file", "code", "quoted", "sql", "city", "country", "formula"})
+_WHOLE = frozenset({"number", "date", "time", "email", "url", "file", "code", "quoted", "sql", "city", "country", "formula", "datetime"})
 """Kinds of which no part by itself is a value."""
 
 
@@ -148,10 +148,7 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
                     seen.append(value)
                     yield Candidate(span, value, first, last, kinds, form)
     if slot.type == "string":
-        for first, last in _runs(clause, view):
-            if (first, last) not in view.typed:
-                span = _run_span(clause, view, first, last)
-                yield Candidate(span, span.text, first, last, ())
+        yield from _loose_runs(clause)
 
 
 def _marked(found: Sequence[Candidate], content: Span) -> Iterator[Candidate]:
@@ -174,8 +171,11 @@ def _runs_of(clause: Clause) -> tuple[tuple[int, int], ...]:
     return tuple(_find_runs(view))
 
 
-def _runs(clause: Clause, view: View) -> tuple[tuple[int, int], ...]:
-    return _runs_of(clause)
+@lru_cache(maxsize=64)
+def _loose_runs(clause: Clause) -> tuple[Candidate, ...]:
+    view = View.of(clause)
+    spans = [(place, _run_span(clause, view, *place)) for place in _runs_of(clause) if place not in view.typed]
+    return tuple(Candidate(span, span.text, *place, ()) for place, span in spans)
 
 
 def _find_runs(view: View) -> Iterator[tuple[int, int]]:

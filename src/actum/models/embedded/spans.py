@@ -14,11 +14,11 @@ from functools import cache
 from typing import NamedTuple
 
 from ...core.json import Json
-from .dates import find_dates
+from .dates import FoundDate, find_dates
 from .expressions import find_expressions
 from .lexicon import HAN, fold, is_han, lexicon, wordset
 from .numerals import Found, find_numbers
-from .times import find_times
+from .times import FoundTime, find_times
 from .words import Term, Token
 
 
@@ -161,10 +161,22 @@ def _formulas(text: str) -> Iterator[Span]:
 
 
 def _dated(text: str, today: date) -> Iterator[Span]:
-    for day in find_dates(text, today):
+    days, times = find_dates(text, today), find_times(text)
+    for day in days:
         yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
-    for time in find_times(text):
+    for time in times:
         yield Span("time", time.start, time.end, text[time.start : time.end], time.text)
+        near = [day for day in days if _TOGETHER.fullmatch(_between(text, day, time))]
+        if near:
+            start, end = min(near[0].start, time.start), max(near[0].end, time.end)
+            yield Span("datetime", start, end, text[start:end], f"{near[0].iso}T{time.text}:00")
+
+
+def _between(text: str, day: FoundDate, time: FoundTime) -> str:
+    return text[min(day.end, time.end) : max(day.start, time.start)]
+
+
+_TOGETHER = re.compile(r"\s*(?:at|on|,|的|T|around|about)?\s*", re.IGNORECASE)
 
 
 _OTHER_NAMES = ("city", "country", "language")

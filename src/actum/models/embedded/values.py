@@ -67,6 +67,8 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     elif span.kind == "date" and isinstance(span.value, str):
         yield _dated(slot, span.value), "iso"
         yield span.text, "verbatim"
+    elif span.kind == "datetime" and isinstance(span.value, str):
+        yield _momentous(slot, span.value), "iso"
     elif span.kind == "time":
         yield span.value, "iso"
         yield span.text, "verbatim"
@@ -74,6 +76,14 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.text, "plain"
     else:
         yield span.value, "plain"
+
+
+def _momentous(slot: Slot, iso: str) -> str:
+    """A moment in the form that the description shows, else as ISO 8601."""
+    if re.search(r"YYYY-MM-DD HH:MM|\d{4}-\d\d-\d\d \d\d:\d\d", slot.description, re.IGNORECASE):
+        seconds = re.search(r"HH:MM:SS|\d\d:\d\d:\d\d", slot.description, re.IGNORECASE)
+        return iso.replace("T", " ") if seconds else iso.replace("T", " ")[:-3]
+    return iso if re.search(r"SS|:\d\d:\d\d|ISO|date-time", f"{slot.description}{slot.schema.get('format')}") else iso[:-3]
 
 
 _FORMATS = (
