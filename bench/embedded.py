@@ -63,15 +63,21 @@ def leaderboard(categories: Sequence[str] = CATEGORIES) -> Rows:
 
 
 def own() -> Rows:
-    """Percent of the own set that came out right, by language."""
-    right: dict[str, list[bool]] = {"zh": [], "en": []}
+    """Percent of the own set that came out right, by language and by what is wanted."""
+    kinds = ("one call", "several calls", "nothing to call", "something is missing")
+    right: dict[str, dict[str, list[bool]]] = {language: {kind: [] for kind in kinds} for language in ("zh", "en")}
     for question in questions.load():
         moment = questions.now(question.language).date()
         offered = [questions.tools()[name] for name in question.tools]
-        calls, text = reply(Embedded(today=lambda day=moment: day), [UserMessage.of(question.question)], offered)
-        right[question.language].append(questions.judge(question, calls, text).ok)
-    every = {**right, "both": right["zh"] + right["en"]}
-    return [{"language": name, "right": percent(marks), "questions": len(marks)} for name, marks in every.items()]
+        calls, text = reply(Embedded(today=lambda day=moment: day), [UserMessage.of(question.question)], offered)  # type: ignore[misc]
+        kind = kinds[min(len(question.calls), 2) - 1] if question.calls else kinds[3 if question.ask else 2]
+        right[question.language][kind].append(questions.judge(question, calls, text).ok)
+    right["both"] = {kind: right["zh"][kind] + right["en"][kind] for kind in kinds}
+    return [
+        {"language": language, "right": percent([mark for marks in by_kind.values() for mark in marks])}
+        | {kind: percent(marks) for kind, marks in by_kind.items()}
+        for language, by_kind in right.items()
+    ]
 
 
 def latency() -> Rows:

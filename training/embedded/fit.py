@@ -152,7 +152,7 @@ class Settings(NamedTuple):
     rate: float = 0.25
     decay: float = 1e-4
     batch: int = 256
-    rare: int = 5
+    rare: int = 6
     seed: int = 1
 
 

@@ -10,7 +10,7 @@ from importlib.resources import files
 from .arguments import Filled, fill
 from .clauses import Clause
 from .content import is_definition
-from .lexicon import wordset
+from .lexicon import is_han, wordset
 from .selection import FIELDS, Indexed, Ranked, Shelf, evidence, generic, start_of
 from .sharing import mentions
 from .spans import Span
@@ -114,6 +114,8 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     unused = [n for n in numbers if not any(n.overlaps(span) for span in taken)]
     missing = len(filled.missing)
     content, left = _left_over(tool, taken, clause)
+    chinese = is_han(clause.words)
+    foreign = chinese != is_han(tool.tool.description or tool.tool.name)
     return {
         "any": 1.0,
         "score": ranked.score,
@@ -148,6 +150,14 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
         "few words": float(ranked.words < 0.5),
         "filled and named": ranked.named * float(missing == 0),
         "filled and told": ranked.told * float(missing == 0),
+        "chinese": float(chinese),
+        "chinese, left over": chinese * min(left, 6.0),
+        "chinese, words": chinese * min(ranked.words, 2.0),
+        "foreign": float(foreign),
+        "foreign, left over": foreign * min(left, 6.0),
+        "foreign, words": foreign * min(ranked.words, 2.0),
+        "foreign, filled": float(foreign and missing == 0),
+        "foreign, no words": float(foreign and ranked.words == 0.0),
         "filled, all explained": float(missing == 0 and left == 0.0),
     }
 

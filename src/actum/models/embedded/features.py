@@ -41,6 +41,7 @@ class Aim(NamedTuple):
         tool: terms of the tool's name.
         alike: how many required slots have its type, and which of them it is.
         examples: values that its description shows, in lower case.
+        signs: the Chinese characters of its name and description: 人 of 人数.
         marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
@@ -55,6 +56,7 @@ class Aim(NamedTuple):
     alike: tuple[int, int]
     marks: tuple[str, ...]
     examples: frozenset[str]
+    signs: frozenset[str]
 
 
 _known: dict[str, dict[tuple[str, ...], Aim]] = {}
@@ -84,9 +86,13 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         slot, kind, stem(last[0]), own - others, own, told - others, others - own, indexed.named, (len(must), place),
         slot.roles or tuple(sorted(own - others)),
         _examples(slot.description),
+        frozenset(_HAN.findall(f"{slot.name}{slot.description[:SIGNS_MAX]}")) - _COMMON,
     )
 
 
+_HAN = re.compile(f"[{HAN}]")
+_COMMON = frozenset("的之一是和与或要查询名称例如为可选在中上下个")
+SIGNS_MAX = 12
 _SHOWN = re.compile(r"['\"“‘]([^'\"”’]{1,40})['\"”’]")
 _SUCH_AS = re.compile(r"(?:e\.g\.,?|such as|for example,?|like|including|i\.e\.,?|例如|比如|如)\s*:?\s*([^.;()（）。]+)", re.IGNORECASE)
 
@@ -123,6 +129,9 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
         yield f"tool first|{aim.slot.type}"
     if at and view.keys[at - 1] & aim.tool:
         yield f"tool before|{kind}"
+    if at and aim.signs:
+        yield f"sign before={_meets(view, at - 1, aim)}{_meets(view, at - 2, aim)}|{aim.slot.type}"
+        yield f"sign first={_meets(view, at, aim)}|{aim.slot.type}"
     yield from _cues("b", aim, view, range(at - 1, max(-1, at - 1 - REACH), -1))
 
 
@@ -142,7 +151,15 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
         yield f"own last|{aim.slot.type}"
     if at < len(view.keys) and view.keys[at] & aim.tool:
         yield f"tool after|{kind}"
+    if aim.signs:
+        yield f"sign after={_meets(view, at, aim)}{_meets(view, at + 1, aim)}|{aim.slot.type}"
+        yield f"sign last={_meets(view, at - 1, aim)}|{aim.slot.type}"
     yield from _cues("a", aim, view, range(at, min(len(view.tokens), at + REACH)))
+
+
+def _meets(view: View, at: int, aim: Aim) -> int:
+    """Whether a word there shares a Chinese character with the slot."""
+    return int(0 <= at < len(view.lower) and not aim.signs.isdisjoint(view.lower[at]))
 
 
 def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
