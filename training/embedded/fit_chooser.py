@@ -16,12 +16,16 @@ from actum.core.tool import Tool
 from actum.models.embedded.arguments import fill
 from actum.models.embedded.choosing import signs
 from actum.models.embedded.clauses import read
-from actum.models.embedded.selection import Shelf
+from actum.models.embedded.selection import Shelf, generic, index
 
 from .corpus import TODAY, Asked
 
 ALIKE = 6
 """Among so many tools that come nearest by their words the wrong ones are chosen."""
+
+
+_VERBS = {"#calculate", "#search", "#estimate", "#prediction", "#reserve", "#set", "#add"}
+"""What many tools do: to have one of these in common makes no two tools for the same thing."""
 
 
 class Posed(NamedTuple):
@@ -45,7 +49,10 @@ def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]
         ranked = shelf.rank(clause.terms, clause.spans, clause.words)
         own = each.tools[0]
         own_score = next((one.score for one in ranked if one.indexed.tool.name == own.name), 0.0)
-        like = [one.indexed.tool for one in ranked if one.score < 0.7 * own_score][:ALIKE]
+        named = {key for key in index(own).named if generic(key) > 0.5} - _VERBS
+        like = [
+            one.indexed.tool for one in ranked if one.score < 0.7 * own_score and named.isdisjoint(one.indexed.named)
+        ][:ALIKE]
         far = [one.indexed.tool for one in ranked[ALIKE:] if one.indexed.tool.name != own.name]
         strange = chance.sample(far, 4)
         alike = chance.sample(like, min(2, len(like)))
