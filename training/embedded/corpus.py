@@ -470,7 +470,21 @@ def _ranged(least: int, most: int, step: int = 1) -> object:
     return make
 
 
+def _minutes(chance: random.Random) -> Made:
+    return chance.choice(
+        (("half an hour", 30), ("2 hours", 120), ("an hour", 60), ("45 minutes", 45), ("20 minutes", 20), ("three hours", 180))
+    )
+
+
+def _minutes_zh(chance: random.Random) -> Made:
+    return chance.choice(
+        (("半小时", 30), ("两个小时", 120), ("一小时", 60), ("45分钟", 45), ("二十分钟", 20), ("一个半小时", 90), ("半个小时", 30))
+    )
+
+
 _NUMBERS = {
+    "minutes": _minutes,
+    "minutes_zh": _minutes_zh,
     "int": _int,
     "small": _small,
     "small_zh": lambda chance: (lambda value: (str(value) if chance.random() < 0.6 else "一两三四五六七八九十"[value - 1], value))(chance.randint(1, 10)),

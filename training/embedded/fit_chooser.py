@@ -68,7 +68,7 @@ def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]
                 numbers = signs(one, fill(one.indexed, clause), clause)
                 names = names or list(numbers)
                 rows.append(list(numbers.values()))
-                if right == 0 and one.indexed.tool is own:
+                if right == 0 and one.indexed.tool.digest == own.digest:
                     at = len(rows) - 1
             if rows:
                 found.append(Posed(rows, at if right == 0 else -1))

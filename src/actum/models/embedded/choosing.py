@@ -18,10 +18,10 @@ from .words import bare
 
 _HERE = files("actum") / "models" / "embedded" / "data"
 
-FITS_MIN = -0.5
+FITS_MIN = 0.5
 """From this on a tool is taken to be meant; a logarithm."""
 
-FITS_MORE = 0.25
+FITS_MORE = 0.5
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
 ASKS_MIN = 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .lexicon import is_han
@@ -61,7 +62,7 @@ _MULTIPLES |= {"bn": 10**9, "k": 1_000, "K": 1_000}
 
 def find_numbers(text: str) -> list[Found]:
     """The numbers of a text in their order."""
-    found = [*_arabic(text), *_english(text), *_chinese(text)]
+    found = [*_halves(text), *_arabic(text), *_english(text), *_chinese(text)]
     found.sort(key=lambda number: (number.start, -number.end))
     kept: list[Found] = []
     for number in found:
@@ -102,6 +103,25 @@ _BRACKETED = re.compile(r"\[[-\d.,\s]*\]")
 
 def _plain(digits: str) -> Number:
     return float(digits) if re.search("[.eE]", digits) else int(digits)
+
+
+_HALF = re.compile(
+    r"(\d+|[一两二三四五六七八九十]+)(?=个半(?:小时|钟头|月|星期)|年半|天半)(?:个?半|[年天]半)"
+    r"|半(?=个?(?:小时|钟头|天|年|月|斤|公斤|公里))|\bhalf\s+(?:an?|of\s+an?)(?=\s+(?:hour|day|year|mile|kilo))"
+    r"|\b(?:an?)(?=\s+(?:hour|minute|day|week|month|year)\b(?!['’]s))",
+    re.IGNORECASE,
+)
+
+
+def _halves(text: str) -> Iterator[Found]:
+    """`half an hour`, 半小时, 两个半小时; and the one of `an hour`."""
+    for match in _HALF.finditer(text):
+        said = match[0].lower()
+        if match[1]:
+            whole = int(match[1]) if match[1].isdigit() else _read_chinese(match[1])
+            yield Found(match.start(), match.end(), whole + 0.5, True)
+        else:
+            yield Found(match.start(), match.end(), 0.5 if said[0] in "半h" else 1, True)
 
 
 def _english(text: str) -> list[Found]:

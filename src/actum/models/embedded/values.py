@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 
 from ...core.json import Json
-from .lexicon import shared_table, table
+from .lexicon import lexicon, shared_table, table
 from .slots import Slot
 from .spans import Span
+from .words import spaced
 
 _PERCENT = re.compile(r"\s*(?:[%％]|percent\b|per cent\b)")
 
@@ -48,12 +49,45 @@ def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
+    converted = _converted(slot, span)
+    if converted is not None and (slot.type == "number" or float(converted).is_integer()):
+        yield (int(converted) if float(converted).is_integer() else converted), "converted"
     if slot.type == "number":
         yield value, "plain"
         if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之"):
             yield round(value / 100, 12), "fraction"
     elif float(value).is_integer():
         yield int(value), "plain"
+
+
+def _converted(slot: Slot, span: Span) -> float | None:
+    """The number in the unit that the slot asks for, where it was said in another: two hours as 120 minutes."""
+    said, wanted = span.detail.split(":")[-1], _unit_of(f"{spaced(slot.name)} {slot.description}")
+    units = _units()
+    if not isinstance(span.value, int | float) or wanted is None or said not in units or said == wanted:
+        return None
+    (quantity, factor), (other, scale) = units[said], units[wanted]
+    return round(span.value * factor / scale, 6) if quantity == other else None
+
+
+@lru_cache(maxsize=4096)
+def _unit_of(told: str) -> str | None:
+    """The unit that a name or description ends by or puts in brackets: `duration_minutes`, `时长（分钟）`."""
+    match = _TOLD_UNIT.search(told.lower())
+    names = lexicon().names.get(match[0], ()) if match else ()
+    return next((name.key for name in names if name.kind == "unit"), None)
+
+
+_TOLD_UNIT = re.compile(
+    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|miles|feet|kg|kilograms|grams|pounds"
+    r"|liters|litres|milliliters|ml|cm|centimeters|centimetres)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+)
+
+
+@cache
+def _units() -> dict[str, tuple[str, float]]:
+    rows = shared_table("units")
+    return {row["unit"]: (row["quantity"], float(row["factor"])) for row in rows if float(row["offset"] or 0) == 0}
 
 
 _PARTS = {"year": lambda day: day.year, "month": lambda day: day.month, "day": lambda day: day.day}
