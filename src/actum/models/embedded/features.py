@@ -197,7 +197,7 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     many = f"{chinese}{min(last - first, 8)}"
     if chinese and any(place[0] < first < place[1] or place[0] < last < place[1] for place in _names_at(view, first, last)):
         yield f"name cut|{kind}"
-    fits = _fits().get(aim.slot.kind, {})
+    fits = fits_of(aim.slot.kind)
     yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
     for each in candidate.kinds or ("run",):
         yield f"is={each}|{kind}"
@@ -284,6 +284,11 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
         yield f"size={size}|={aim.head}"
         yield f"size={size}|{aim.kind}"
         yield f"whole={float(value).is_integer()}|={aim.head}"
+
+
+def fits_of(kind: str) -> dict[str, float]:
+    """How well each kind of span suits a kind of slot, 0 to 1; one that is not there does not."""
+    return _fits().get(kind, {})
 
 
 @cache

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from .candidates import Candidate, View, candidates, overlapping
 from .clauses import Clause
 from .content import content_of
-from .features import aim_of, begins, ends, inside, nothing
+from .features import aim_of, begins, ends, fits_of, inside, nothing
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
@@ -81,10 +81,16 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
 
 def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
+    if slot.kind in TYPED and not slot.many:
+        fits = fits_of(slot.kind)
+        return [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
     return candidates(slot, clause, content[0] if content else None)
 
+
+TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql"})
+"""Kinds of slots that take nothing but what can be seen to be such."""
 
 FREE_TEXT = ("query", "text", "title", "string")
 
