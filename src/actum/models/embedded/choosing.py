@@ -54,8 +54,8 @@ class Chooser:
     def names_something(self, piece: Clause) -> bool:
         """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
         chosen = self.choose(piece)
-        if chosen is None:
-            return False
+        if chosen is None or chosen.indexed.searches:
+            return chosen is not None
         ranked = self.shelf.rank(piece.terms, piece.spans, piece.words)
         return any(each.score >= NAMES_MIN for each in ranked if each.indexed is chosen.indexed)
 

@@ -139,7 +139,9 @@ def _answered(pending: Sequence[Step], answer: Clause) -> list[Step]:
     filled: list[Step] = []
     for step in pending:
         had = {each.slot.path for each in step.arguments}
-        given = [each for each in fill(step.indexed, answer).arguments if each.slot.path not in had]
+        wants_text = len(step.missing) == 1 and step.missing[0].kind == "text"
+        found = () if wants_text else fill(step.indexed, answer).arguments
+        given = [each for each in found if each.slot.path not in had]
         known = {each.slot.path for each in given}
         missing = [slot for slot in step.missing if slot.path not in known]
         if len(missing) == 1 == len(step.missing) and (whole := _whole(missing[0], answer)) is not None:

@@ -39,6 +39,7 @@ class Aim(NamedTuple):
         told: terms of its description that no other slot has in its name.
         others: terms of the names of the other slots.
         tool: terms of the tool's name.
+        commands: those, and the terms of its parameters' names and of the values that they are chosen from.
         alike: how many required slots have its type, and which of them it is.
         examples: values that its description shows, in lower case.
         signs: the Chinese characters of its name and description: 人 of 人数.
@@ -53,6 +54,7 @@ class Aim(NamedTuple):
     told: frozenset[str]
     others: frozenset[str]
     tool: frozenset[str]
+    commands: frozenset[str]
     alike: tuple[int, int]
     marks: tuple[str, ...]
     examples: frozenset[str]
@@ -83,11 +85,17 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
     kind = slot.kind + many if slot.kind != "number" else slot.type + many
     place = must.index(slot) if slot in must else -1
     return Aim(
-        slot, kind, stem(last[0]), own - others, own, told - others, others - own, indexed.named, (len(must), place),
+        slot, kind, stem(last[0]), own - others, own, told - others, others - own, indexed.named,
+        indexed.named | own | others | _chosen(indexed), (len(must), place),
         slot.roles or tuple(sorted(own - others)),
         _examples(slot.description),
         frozenset(_HAN.findall(f"{slot.name}{slot.description[:SIGNS_MAX]}")) - _COMMON,
     )
+
+
+def _chosen(indexed: Indexed) -> frozenset[str]:
+    """The terms of the values of the tool's enumerations."""
+    return frozenset(key for each in indexed.slots for value in each.enum for key in _keys(spaced(str(value))))
 
 
 _HAN = re.compile(f"[{HAN}]")
@@ -111,6 +119,8 @@ def _keys(text: str) -> frozenset[str]:
 
 def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     """Of a piece that begins with this word."""
+    if at >= len(view.lower):
+        return  # what was attached stands behind the last word
     before = _word(view, at - 1)
     earlier = f"{_word(view, at - 2)} {before}"
     kind = aim.kind
@@ -137,6 +147,8 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
 
 def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     """Of a piece whose last word stands before this place."""
+    if not view.lower:
+        return
     after = _word(view, at)
     kind = aim.kind
     yield f"n={after}"
@@ -193,7 +205,7 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     """Of the piece itself."""
     kind, type_ = aim.kind, aim.slot.type
     first, last = candidate.first, candidate.last
-    chinese = "h" if view.tokens[first].kind in ("chunk", "known") else ""
+    chinese = "h" if first < len(view.tokens) and view.tokens[first].kind in ("chunk", "known") else ""
     many = f"{chinese}{min(last - first, 8)}"
     if chinese and any(place[0] < first < place[1] or place[0] < last < place[1] for place in _names_at(view, first, last)):
         yield f"name cut|{kind}"

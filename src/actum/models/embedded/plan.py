@@ -52,7 +52,7 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
     first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
     if first is None or together is None or first.indexed is not together.indexed:
         return False
-    return second is None or second.indexed is first.indexed or bool(second.missing and not second.arguments)
+    return second is None or second.indexed is first.indexed
 
 
 def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:

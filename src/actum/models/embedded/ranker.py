@@ -86,10 +86,25 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         return [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
-    return candidates(slot, clause, content[0] if content else None)
+    found = candidates(slot, clause, content[0] if content else None)
+    if slot.type != "string" or slot.many:
+        return found
+    commands, view = aim_of(slot, indexed).commands, View.of(clause)
+    return [each for each in found if not _is_command(each, commands, view)]
 
 
-TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql"})
+def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> bool:
+    """Nothing but words of the tool, in lower case: they say what to do and not what with."""
+    if not _LOOSE.issuperset(candidate.kinds) or candidate.span.text[:1].isupper():
+        return False
+    places = [at for at in range(candidate.first, candidate.last) if not view.functional[at]]
+    return bool(places) and all(view.keys[at] & commands for at in places)
+
+
+_LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
+
+
+TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
 """Kinds of slots that take nothing but what can be seen to be such."""
 
 FREE_TEXT = ("query", "text", "title", "string")
