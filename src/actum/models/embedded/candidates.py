@@ -189,7 +189,8 @@ def _find_runs(view: View) -> Iterator[tuple[int, int]]:
             end = tokens[last - 1]
             if end.text in _ENDS and not _held_together(view, last - 1):
                 break
-            if _may_end(view, last - 1) and not _cuts(view, first, last):
+            small = is_han(tokens[first].text) and all(view.functional[first:last])
+            if _may_end(view, last - 1) and not small and not _cuts(view, first, last):
                 yield first, last
 
 
@@ -197,6 +198,8 @@ def _may_begin(view: View, at: int) -> bool:
     token = view.tokens[at]
     if token.kind == "sign":
         return token.text in _OPENING
+    if at and view.lower[at - 1] in _SPEECH:
+        return True
     capital = (at > 0 and token.text[0].isupper() and token.text != "I") or token.text == "The"
     return not view.functional[at] or capital or (is_han(token.text) and token.text not in _NEVER_FIRST)
 
@@ -208,6 +211,9 @@ def _may_end(view: View, at: int) -> bool:
     han = is_han(token.text) and token.text not in _NEVER_LAST
     return not view.functional[at] or token.text[0].isupper() or han
 
+
+_SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
+"""What stands before the words of somebody: they may begin with any word."""
 
 _NEVER_FIRST = frozenset("的 了 吗 呢 吧 把 被 给 在 从 向 请 请问 帮我 和 与 、".split())
 _NEVER_LAST = frozenset("的 吗 呢 吧 把 被 给 在 从 向 请 是 和 与 什么 怎么样 多少 怎么".split())

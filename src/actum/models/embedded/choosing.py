@@ -11,7 +11,7 @@ from .arguments import Filled, fill
 from .clauses import Clause
 from .content import is_definition
 from .lexicon import is_han, wordset
-from .selection import FIELDS, Indexed, Ranked, Shelf, evidence, generic, start_of
+from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
 from .sharing import mentions
 from .spans import Span
 from .words import bare
@@ -21,7 +21,7 @@ _HERE = files("actum") / "models" / "embedded" / "data"
 FITS_MIN = 0.5
 """From this on a tool is taken to be meant; a logarithm."""
 
-FITS_MORE = 0.5
+FITS_MORE = 0.4
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
 ASKS_MIN = 0.5
@@ -78,8 +78,15 @@ class Chooser:
         found = [(each, fill(each.indexed, clause)) for each in ranked if each.score > 0.0]
         judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
         least = FITS_MIN - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
-        fitting = [(worth, filled) for worth, filled in judged if worth >= (ASKS_MIN if filled.missing else least)]
+        fitting = [
+            (worth, filled)
+            for worth, filled in judged
+            if worth >= (ASKS_MIN if filled.missing else FITS_MIN if changes_things(filled.indexed.tool) else least)
+        ]
         best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
+        if best is None:  # to ask is no call: for that it is enough that the words name a tool
+            lacking = [filled for each, filled in found if filled.missing and each.score >= NAMES_MIN]
+            best = next((filled for filled in lacking if _is_named(filled.indexed, clause)), None)
         if best is not None and not best.missing:
             return best
         searcher = next((tool for tool in self.shelf.tools if tool.searches), None)

@@ -224,7 +224,8 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
         yield f"capitals={'all' if capitals == last - first else 'some'}|{kind}"
         if _capital(view, first - 1) or _capital(view, last):
             yield f"capitals cut|{type_}"
-    within = [place for at in (first, last - 1) for place in view.inside[at] if place != (first, last)]
+    borders = {first, last - 1} & set(range(len(view.inside)))
+    within = [place for at in borders for place in view.inside[at] if place != (first, last)]
     if within:
         yield f"with typed|{kind}"
     held = sum(view.functional[at] for at in range(first, last))

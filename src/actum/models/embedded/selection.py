@@ -148,7 +148,7 @@ class Shelf:
         free = any(slot.kind in FREE for slot in tool.required)
         covered = words / (words + unmatched * (0.3 if free else 0.8)) if words else 0.0
         words *= 0.5 + 0.5 * covered
-        if _changes_things(tool.tool) and tool.named.isdisjoint(matched):
+        if changes_things(tool.tool) and tool.named.isdisjoint(matched):
             words *= WEAK  # to change something takes to be asked for it
         typed, called = evidence(tool, spans), _called(tool.tool.name, text)
         named, told = _share(tool.named, said), _share(tool.summary, said)
@@ -177,7 +177,8 @@ def _share(keys: frozenset[str], said: Mapping[str, float]) -> float:
     return sum(generic(key) * min(1.0, met[key]) for key in sorted(keys)) / whole
 
 
-def _changes_things(tool: Tool) -> bool:
+def changes_things(tool: Tool) -> bool:
+    """It is declared to do more than look."""
     return tool.effects is not None and not tool.reads_only
 
 

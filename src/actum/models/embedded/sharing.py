@@ -203,14 +203,16 @@ def with_topics(steps: list[Step]) -> list[Step]:
         for at, each in enumerate(arguments):
             if each.slot.kind == "query" and isinstance(each.value, str):
                 own = _OWNED.match(each.value)
-                if own is not None and topic:
-                    rest = each.value[own.end() :].strip()
+                owned = own is not None or _OWNED_BEFORE.search(step.clause.text[: each.span.start]) is not None
+                if owned and topic:
+                    rest = each.value[own.end() if own else 0 :].strip()
                     arguments[at] = each._replace(value=f"{topic}{rest}" if is_han(rest) else f"{topic} {rest}")
-                topic = topic if own is not None else each.value
+                topic = topic if owned else each.value
         told.append(step._replace(arguments=tuple(arguments)))
     return told
 
 
+_OWNED_BEFORE = re.compile(r"\b(?:its|their|his|her)\s+$|[它其](?:们)?的?$", re.IGNORECASE)
 _OWNED = re.compile(r"(?:its|their|his|her)\s+|[它其]们?的?", re.IGNORECASE)
 
 
