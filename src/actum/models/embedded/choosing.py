@@ -85,8 +85,9 @@ class Chooser:
         ]
         best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
         if best is None:  # to ask is no call: for that it is enough that the words name a tool
-            lacking = [filled for each, filled in found if filled.missing and each.score >= NAMES_MIN]
-            best = next((filled for filled in lacking if _is_named(filled.indexed, clause)), None)
+            named = [filled for each, filled in found if each.score >= NAMES_MIN and _is_named(each.indexed, clause)]
+            lacking = [filled for filled in named if filled.missing or not filled.indexed.required]
+            best = min(lacking, key=lambda filled: len(filled.missing), default=None)
         if best is not None and not best.missing:
             return best
         searcher = next((tool for tool in self.shelf.tools if tool.searches), None)

@@ -98,8 +98,11 @@ def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> b
     if not _LOOSE.issuperset(candidate.kinds) or candidate.span.text[:1].isupper():
         return False
     places = [at for at in range(candidate.first, candidate.last) if not view.functional[at]]
-    return bool(places) and all(view.keys[at] & commands for at in places)
+    return bool(places) and all(view.keys[at] & (commands | _VERBS) for at in places)
 
+
+_VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update", "#send", "#calculate", "#convert"})
+"""What is said of any tool."""
 
 _LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
 
