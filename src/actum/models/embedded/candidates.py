@@ -208,7 +208,7 @@ def _may_end(view: View, at: int) -> bool:
     token = view.tokens[at]
     if token.kind == "sign":
         return token.text in _CLOSING
-    han = is_han(token.text) and token.text not in _NEVER_LAST
+    han = is_han(token.text) and token.text not in _NEVER_LAST | wordset("question words zh")
     return not view.functional[at] or token.text[0].isupper() or han
 
 

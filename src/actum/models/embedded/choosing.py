@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 
 from .arguments import Filled, fill
 from .clauses import Clause
@@ -14,9 +11,9 @@ from .lexicon import is_han, wordset
 from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
 from .sharing import mentions
 from .spans import Span
+from .weights import weights
 from .words import bare
 
-_HERE = files("actum") / "models" / "embedded" / "data"
 
 FITS_MIN = 0.5
 """From this on a tool is taken to be meant; a logarithm."""
@@ -84,14 +81,15 @@ class Chooser:
             if worth >= (ASKS_MIN if filled.missing else FITS_MIN if changes_things(filled.indexed.tool) else least)
         ]
         best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
-        if best is None:  # to ask is no call: for that it is enough that the words name a tool
+        if best is None or (best.missing and not best.arguments):
+            # To ask is no call: for that it is enough that the words name a tool.
             named = [filled for each, filled in found if each.score >= NAMES_MIN and _is_named(each.indexed, clause)]
             lacking = [filled for filled in named if filled.missing or not filled.indexed.required]
-            best = min(lacking, key=lambda filled: len(filled.missing), default=None)
+            best = min(lacking, key=lambda filled: len(filled.missing), default=best)
         if best is not None and not best.missing:
             return best
         searcher = next((tool for tool in self.shelf.tools if tool.searches), None)
-        if searcher is not None and _asks_for_knowledge(clause, named=best is not None):
+        if searcher is not None and (_asks_for_knowledge(clause, named=best is not None) or _says_search(clause)):
             searched = fill(searcher, clause)
             return best if searched.missing else searched
         return best
@@ -99,14 +97,8 @@ class Chooser:
 
 def suitability(found: Mapping[str, float]) -> float:
     """How much speaks for a tool, as a logarithm: more than 0 is for it, less for none at all."""
-    weights = _weights()
-    return sum(weights.get(name, 0.0) * value for name, value in found.items())
-
-
-@cache
-def _weights() -> dict[str, float]:
-    read: dict[str, float] = json.loads((_HERE / "chooser.json").read_text("utf-8"))["weights"]
-    return read
+    known = weights("chooser.json")
+    return sum(known.get(name, 0.0) * value for name, value in found.items())
 
 
 def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
@@ -193,6 +185,10 @@ def _is_named(tool: Indexed, clause: Clause) -> bool:
         tool.weights.get(f"#{name}", 0.0) >= FIELDS["summary"] for span in clause.spans for name in span.operators
     )
     return named or calculates or evidence(tool, clause.spans) >= 0.3 or tool.tool.name in clause.words
+
+
+def _says_search(clause: Clause) -> bool:
+    return any(term.key == "#search" and term.weight == 1.0 for term in clause.terms)
 
 
 def _asks_for_knowledge(clause: Clause, *, named: bool) -> bool:

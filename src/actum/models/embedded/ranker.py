@@ -7,11 +7,8 @@ number can be looked up.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 from .candidates import Candidate, View, candidates, overlapping
@@ -21,8 +18,7 @@ from .features import aim_of, begins, ends, fits_of, inside, nothing
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
-
-_HERE = files("actum") / "models" / "embedded" / "data"
+from .weights import weights
 
 
 class Ranked(NamedTuple):
@@ -55,7 +51,7 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
         clause: the clause.
         avoid: words that are taken already.
     """
-    weights = _weights()
+    known = weights("ranker.json")
     view = View.of(clause)
     aim = aim_of(slot, indexed)
     found = [each for each in offered(slot, indexed, clause) if not overlapping(each, avoid)]
@@ -65,11 +61,11 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     scores: list[float] = []
     for each in found:
         if each.first not in starts:
-            starts[each.first] = _sum(weights, begins(aim, view, each.first))
+            starts[each.first] = _sum(known, begins(aim, view, each.first))
         if each.last not in stops:
-            stops[each.last] = _sum(weights, ends(aim, view, each.last))
-        scores.append(starts[each.first] + stops[each.last] + _sum(weights, inside(aim, view, each, numbers)))
-    empty = _sum(weights, nothing(aim, view))
+            stops[each.last] = _sum(known, ends(aim, view, each.last))
+        scores.append(starts[each.first] + stops[each.last] + _sum(known, inside(aim, view, each, numbers)))
+    empty = _sum(known, nothing(aim, view))
     highest = max([*scores, empty])
     total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
     ranked = [
@@ -113,11 +109,5 @@ TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "ex
 FREE_TEXT = ("query", "text", "title", "string")
 
 
-def _sum(weights: Mapping[str, float], features: Iterable[str]) -> float:
-    return sum([weights[each] for each in features if each in weights])
-
-
-@cache
-def _weights() -> dict[str, float]:
-    read: dict[str, int] = json.loads((_HERE / "ranker.json").read_text("utf-8"))["weights"]
-    return {name: value / 100 for name, value in read.items()}
+def _sum(known: Mapping[str, float], features: Iterable[str]) -> float:
+    return sum([known[each] for each in features if each in known])

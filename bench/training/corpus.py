@@ -132,7 +132,7 @@ class Maker:
     def ask_spelled(self, sketch: Sketch) -> Asked:
         """A question in which each value stands by the name of its parameter, after what the tool does."""
         chance = self.chance
-        told = [each for each in sketch.told if not _is_chinese(each)] or list(sketch.told)
+        told = [each for each in sketch.told if not is_chinese(each)] or list(sketch.told)
         optional = [each for each in sketch.parameters if not each.required and (each.pools or each.enum)]
         said = [each for each in sketch.parameters if each.required and (each.pools or each.enum)]
         said += chance.sample(optional, chance.randint(0, min(2, len(optional))))
@@ -160,7 +160,7 @@ class Maker:
         chance = self.chance
         said = {name for found in _PLACE.findall(pattern) for name in found[:2]}
         more = [each for each in sketch.parameters if each.names[0] not in said and each.pools and each.type != "bool"]
-        if not more or _is_chinese(pattern):
+        if not more or is_chinese(pattern):
             return None
         each = chance.choice(more)
         near = _BY_POOL.get(each.pools[0], ()) if chance.random() < 0.5 else ()
@@ -206,13 +206,13 @@ class Maker:
         if len(places) < 2:
             return None
         chosen = sorted(self.chance.sample(places, 2), key=pattern.index)
-        tail = "" if _is_chinese(pattern) or self.chance.random() < 0.3 else " respectively"
+        tail = "" if is_chinese(pattern) or self.chance.random() < 0.3 else " respectively"
         return self._rows(sketch, pattern.rstrip(".?"), chosen, self.chance.choice((2, 2, 3)), tail)
 
     def _tails(self, sketch: Sketch, pattern: str) -> Asked | None:
         """`..., and for Rome on Monday`: what stands before the first place is not said again."""
         first = _PLACE.search(pattern)
-        if first is None or _is_chinese(pattern):
+        if first is None or is_chinese(pattern):
             return None
         head = pattern[: first.start()].split()
         tail = " ".join([*head[-self.chance.choice((1, 1, 2)) :], pattern[first.start() :]]).rstrip(".?")
@@ -221,7 +221,7 @@ class Maker:
 
     def _twice(self, sketch: Sketch, pattern: str) -> Asked | None:
         other = self.chance.choice(sketch.patterns)
-        joint = self.chance.choice(("，另外", "。", "，还有", "，") if _is_chinese(pattern) else _JOINTS)
+        joint = self.chance.choice(("，另外", "。", "，还有", "，") if is_chinese(pattern) else _JOINTS)
         if joint[0] == " " or joint[0] == ",":
             pattern, other = pattern.rstrip(".?"), other[:1].lower() + other[1:]
         return self._parts(sketch, [pattern, other], joint)
@@ -234,7 +234,7 @@ class Maker:
         return Asked(self._varied(joint.join(each for each, _ in said)), (tool,), tuple(calls))
 
     def _joined(self, said: list[str]) -> str:
-        if _is_chinese("".join(said)):
+        if is_chinese("".join(said)):
             return "、".join(said[:-1]) + self.chance.choice(("和", "、", "以及")) + said[-1]
         last = self.chance.choice((" and ", " and ", ", and ", " and also "))
         return ", ".join(said[:-1]) + last + said[-1]
@@ -307,7 +307,7 @@ class Maker:
     def _varied(self, question: str) -> str:
         chance = self.chance
         roll = chance.random()
-        if _is_chinese(question):
+        if is_chinese(question):
             return chance.choice(("请", "麻烦", "你好，", "请问")) + question if roll < 0.12 else question
         if roll < 0.12:
             return chance.choice(_OPENINGS) + question[:1].lower() + question[1:]
@@ -404,7 +404,8 @@ _BY_POOL = {
 _JOINTS = (". ", ". Also, ", " and ", ", and ", ". Then ", " and also ", "; ")
 
 
-def _is_chinese(text: str) -> bool:
+def is_chinese(text: str) -> bool:
+    """Whether there is Chinese in a text."""
     return re.search("[\u4e00-\u9fff]", text) is not None
 
 
@@ -574,8 +575,23 @@ KEPT_TIMES = 2
 KEPT = HERE.parents[1] / "tests" / "models" / "embedded"
 
 
+HELD_OUT_SEED = 20_261_120
+
+
+def held_out() -> list[Asked]:
+    """Questions that nothing was learned from: those of the tests, and generated ones of another seed.
+
+    The patterns of the generated ones are those of training, their values, tools and wording are drawn anew.
+    """
+    return [*_of_tests("questions_held_out"), *list(make(HELD_OUT_SEED, 1, 0))[::4]]
+
+
 def kept() -> list[Asked]:
     """The questions that the tests know by heart, about tools that people really use."""
+    return [*_of_tests("questions"), *_of_tests("questions_mixed")]
+
+
+def _of_tests(name: str) -> list[Asked]:
     groups = json.loads((KEPT / "tools.json").read_text("utf-8"))
     tools = {
         tool["name"]: Tool(name=tool["name"], description=tool["description"], parameters=tool["parameters"])
@@ -584,13 +600,12 @@ def kept() -> list[Asked]:
     }
     tools |= {tool.definition.name: tool.definition for tool in everyday_tools(HERE)}
     found: list[Asked] = []
-    for name in ("questions", "questions_mixed"):
-        for line in (KEPT / f"{name}.jsonl").read_text("utf-8").splitlines():
-            row = json.loads(line)
-            calls = tuple((called, _settled(arguments)) for called, arguments in row["calls"])
-            offered = tuple(tools[called] for called in dict.fromkeys(called for called, _ in calls))
-            if offered:
-                found.append(Asked(row["ask"], offered, calls))
+    for line in (KEPT / f"{name}.jsonl").read_text("utf-8").splitlines():
+        row = json.loads(line)
+        calls = tuple((called, _settled(arguments)) for called, arguments in row["calls"])
+        offered = tuple(tools[called] for called in dict.fromkeys(called for called, _ in calls))
+        if offered:
+            found.append(Asked(row["ask"], offered, calls))
     return found
 
 
