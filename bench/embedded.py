@@ -86,7 +86,9 @@ def latency() -> Rows:
     rows: Rows = []
     own_tools = list(questions.tools().values())
     asked = {
-        "own set": [(question.question, [questions.tools()[n] for n in question.tools]) for question in questions.load()],
+        "own set": [
+            (question.question, [questions.tools()[n] for n in question.tools]) for question in questions.load()
+        ],
         "multiple": [(str(case.messages[-1].text), list(case.tools)) for case in bfcl.load("multiple")],  # type: ignore[union-attr]
     }
     for name, every in asked.items():

@@ -24,7 +24,9 @@ HERE = Path(__file__).parent
 TODAY = date(2026, 11, 20)
 """The day on which the questions are asked."""
 
-_PARAMETER = re.compile(r"(?P<names>[^\s!:]+)(?P<must>!)?:(?P<type>\w+)(?:\((?P<enum>[^)]*)\))?(?:\s+@(?P<pools>[\w,]+))?\s*(?:\"(?P<told>.*)\")?$")
+_PARAMETER = re.compile(
+    r"(?P<names>[^\s!:]+)(?P<must>!)?:(?P<type>\w+)(?:\((?P<enum>[^)]*)\))?(?:\s+@(?P<pools>[\w,]+))?\s*(?:\"(?P<told>.*)\")?$"
+)
 _PLACE = re.compile(r"\{(\w+)(?:\|(\w+))?(?::([^}]+))?\}")
 _LEFT_OUT = re.compile(
     r"\s(?:(?:in|for|at|on|to|from|of|with|by|about|near|is|called|named|under|like) )?\{\w+(?:\|\w+)?(?::[^}]+)?\}(?=[.?!,]|$)"
@@ -148,12 +150,24 @@ class Maker:
             name = re.sub(r"(?<=[a-z])(?=[A-Z])|[_.]", " ", names[each.names[0]]).lower().strip()
             pieces.append(chance.choice(near or _FRAGMENTS).format(name=name, value=words))
         head = chance.choice(told).rstrip(".")
-        head = chance.choice((head, head, f"I want to {head[:1].lower()}{head[1:]}", f"Can you {head[:1].lower()}{head[1:]}"))
+        head = chance.choice(
+            (head, head, f"I want to {head[:1].lower()}{head[1:]}", f"Can you {head[:1].lower()}{head[1:]}")
+        )
         joint = chance.choice((" ", " ", ", ", " and "))
-        question = f"{head} {pieces[0]}" + "".join(
-            (chance.choice((" and ", ", and ", ", ", joint)) if at else "") + piece for at, piece in enumerate(pieces[1:], 1)
-        ) if pieces else head
-        return Asked(self._varied(re.sub(r"\band and\b", "and", question) + chance.choice((".", "", "?"))), (tool,), ((tool.name, arguments),))
+        question = (
+            f"{head} {pieces[0]}"
+            + "".join(
+                (chance.choice((" and ", ", and ", ", ", joint)) if at else "") + piece
+                for at, piece in enumerate(pieces[1:], 1)
+            )
+            if pieces
+            else head
+        )
+        return Asked(
+            self._varied(re.sub(r"\band and\b", "and", question) + chance.choice((".", "", "?"))),
+            (tool,),
+            ((tool.name, arguments),),
+        )
 
     def ask_more(self, sketch: Sketch, pattern: str) -> Asked | None:
         """The pattern with an optional parameter told at its end."""
@@ -282,7 +296,9 @@ class Maker:
         if parameter.type != "str" or pool not in self.pools or self.chance.random() > 0.2:
             return ""
         values = [value for _, value in self.chance.sample(self.pools[pool], min(3, len(self.pools[pool])))]
-        form = self.chance.choice((" e.g. '{0}'.", " (e.g., {0}, {1})", " Such as {0}, {1} or {2}.", " For example '{0}' or '{1}'."))
+        form = self.chance.choice(
+            (" e.g. '{0}'.", " (e.g., {0}, {1})", " Such as {0}, {1} or {2}.", " For example '{0}' or '{1}'.")
+        )
         return form.format(*values, *values, *values)
 
     def question(
@@ -318,7 +334,9 @@ class Maker:
         if roll < 0.32:
             count = chance.choice(("two", "three", "four", "2", "a few", "five"))
             things = chance.choice(_THINGS)
-            form = chance.choice(("There are {0} {1}. ", "I have {0} {1}. ", "We need this for {0} {1}. ", "Imagine {0} different {1}. "))
+            form = chance.choice(
+                ("There are {0} {1}. ", "I have {0} {1}. ", "We need this for {0} {1}. ", "Imagine {0} different {1}. ")
+            )
             return form.format(count, things) + question
         if roll < 0.4:
             return question.rstrip(".?") + chance.choice(".?") + chance.choice(_AFTER)
@@ -360,46 +378,114 @@ class Maker:
             return "[" + ", ".join(said) + "]", values
         chinese = any("\u4e00" <= sign <= "\u9fff" for sign in "".join(said)) or pool.endswith("_zh")
         if chinese:
-            return (self.chance.choice(("、", "，", "和")).join(said) if len(said) < 3 else "、".join(said[:-1]) + "和" + said[-1]), values
+            return (
+                self.chance.choice(("、", "，", "和")).join(said)
+                if len(said) < 3
+                else "、".join(said[:-1]) + "和" + said[-1]
+            ), values
         last = self.chance.choice((" and ", " and ", ", and ", ", "))
         return (", ".join(said[:-1]) + last + said[-1] if len(said) > 1 else said[0]), values
 
 
 _BEFORE = (
-    "I have two questions. ", "I am planning a trip with my family. ", "For my homework I need help. ",
-    "My boss asked me for one thing. ", "We are a group of friends. ", "I'm new here. ", "This is for a school project. ",
-    "I want to try something today. ", "Here is the first problem. ", "I am writing a report on this. ",
+    "I have two questions. ",
+    "I am planning a trip with my family. ",
+    "For my homework I need help. ",
+    "My boss asked me for one thing. ",
+    "We are a group of friends. ",
+    "I'm new here. ",
+    "This is for a school project. ",
+    "I want to try something today. ",
+    "Here is the first problem. ",
+    "I am writing a report on this. ",
 )
 _AFTER = (
-    " Show me the results in detail.", " I need it for a report.", " Use the best method.", " Thank you so much!",
-    " It is for my second lesson.", " Tell me the answer in one sentence.", " Make it quick.", " My friend wants to know.",
+    " Show me the results in detail.",
+    " I need it for a report.",
+    " Use the best method.",
+    " Thank you so much!",
+    " It is for my second lesson.",
+    " Tell me the answer in one sentence.",
+    " Make it quick.",
+    " My friend wants to know.",
 )
-_THINGS = "objects cars cities people friends tests questions options numbers circles tasks balls students rooms companies charges".split()
+_THINGS = [
+    "objects",
+    "cars",
+    "cities",
+    "people",
+    "friends",
+    "tests",
+    "questions",
+    "options",
+    "numbers",
+    "circles",
+    "tasks",
+    "balls",
+    "students",
+    "rooms",
+    "companies",
+    "charges",
+]
 _OPENINGS = ("Can you ", "Please ", "Hi, ", "I want to know: ", "Could you please ", "Hey, ", "I'd like you to ")
 _CLOSINGS = (" please?", ", please.", "? Thanks!", " for me.", " right now?", "!")
 
 _NEVER_QUOTED = {"text", "message", "phrase", "arithmetic", "sqltext", "arithmetic_zh"}
 _LOWERED = {"city", "country", "person", "company", "team", "artist", "movie", "language", "cuisine"}
 _FRAGMENTS = (
-    "with a {name} of {value}", "with {name} {value}", "with the {name} {value}", "{name} {value}", "{name}: {value}",
-    "{name} = {value}", "whose {name} is {value}", "given a {name} of {value}", "for the {name} {value}",
-    "where the {name} is {value}", "and {value} as the {name}", "using {value} as {name}", "the {name} is {value}",
-    "the {name} should be {value}", "with {value} {name}", "for a {name} of {value}", "and a {name} of {value}",
-    "and its {name} as {value}", "and {name} {value}", "having {name} {value}", "{value} {name}",
+    "with a {name} of {value}",
+    "with {name} {value}",
+    "with the {name} {value}",
+    "{name} {value}",
+    "{name}: {value}",
+    "{name} = {value}",
+    "whose {name} is {value}",
+    "given a {name} of {value}",
+    "for the {name} {value}",
+    "where the {name} is {value}",
+    "and {value} as the {name}",
+    "using {value} as {name}",
+    "the {name} is {value}",
+    "the {name} should be {value}",
+    "with {value} {name}",
+    "for a {name} of {value}",
+    "and a {name} of {value}",
+    "and its {name} as {value}",
+    "and {name} {value}",
+    "having {name} {value}",
+    "{value} {name}",
 )
 _BY_POOL = {
     "city": ("in {value}", "near {value}", "for {value}", "at {value}", "from {value}"),
     "citystate": ("in {value}", "near {value}", "for {value}", "around {value}"),
-    "country": ("in {value}", "for {value}", "of {value}"), "state": ("in {value}", "for {value}"),
-    "place": ("in {value}", "near {value}", "at {value}"), "date": ("on {value}", "for {value}", "{value}", "dated {value}"),
-    "time": ("at {value}", "by {value}", "around {value}"), "year": ("in {value}", "for {value}", "for the year {value}", "of {value}", "since {value}"),
-    "person": ("by {value}", "for {value}", "with {value}", "of {value}"), "artist": ("by {value}", "of {value}"),
-    "money": ("under ${value}", "below {value} dollars", "of ${value}", "for ${value}"), "language": ("in {value}", "into {value}"),
-    "unit_len": ("in {value}", "measured in {value}"), "color": ("in {value}", "with {value} color"), "material": ("made of {value}", "of {value}"),
-    "genre": ("{value}", "in the {value} genre"), "brand": ("from {value}", "by {value}", "made by {value}"), "company": ("of {value}", "from {value}", "at {value}"),
-    "platform": ("on {value}", "for {value}"), "rating": ("with a rating above {value}", "rated at least {value}"), "cuisine": ("{value}", "with {value} food"),
-    "season": ("in {value}",), "month": ("in {value}",), "weekday": ("on {value}", "on a {value}"), "league": ("in the {value}", "of {value}"), "team": ("of {value}", "for {value}"),
-    "airline": ("with {value}", "by {value}"), "ecosystem": ("in the {value}",), "soil": ("in {value} soil",), "diet": ("for a {value} diet", "that is {value}"),
+    "country": ("in {value}", "for {value}", "of {value}"),
+    "state": ("in {value}", "for {value}"),
+    "place": ("in {value}", "near {value}", "at {value}"),
+    "date": ("on {value}", "for {value}", "{value}", "dated {value}"),
+    "time": ("at {value}", "by {value}", "around {value}"),
+    "year": ("in {value}", "for {value}", "for the year {value}", "of {value}", "since {value}"),
+    "person": ("by {value}", "for {value}", "with {value}", "of {value}"),
+    "artist": ("by {value}", "of {value}"),
+    "money": ("under ${value}", "below {value} dollars", "of ${value}", "for ${value}"),
+    "language": ("in {value}", "into {value}"),
+    "unit_len": ("in {value}", "measured in {value}"),
+    "color": ("in {value}", "with {value} color"),
+    "material": ("made of {value}", "of {value}"),
+    "genre": ("{value}", "in the {value} genre"),
+    "brand": ("from {value}", "by {value}", "made by {value}"),
+    "company": ("of {value}", "from {value}", "at {value}"),
+    "platform": ("on {value}", "for {value}"),
+    "rating": ("with a rating above {value}", "rated at least {value}"),
+    "cuisine": ("{value}", "with {value} food"),
+    "season": ("in {value}",),
+    "month": ("in {value}",),
+    "weekday": ("on {value}", "on a {value}"),
+    "league": ("in the {value}", "of {value}"),
+    "team": ("of {value}", "for {value}"),
+    "airline": ("with {value}", "by {value}"),
+    "ecosystem": ("in the {value}",),
+    "soil": ("in {value} soil",),
+    "diet": ("for a {value} diet", "that is {value}"),
 }
 _JOINTS = (". ", ". Also, ", " and ", ", and ", ". Then ", " and also ", "; ")
 
@@ -433,7 +519,7 @@ def _small(chance: random.Random) -> Made:
     return word, value
 
 
-_WORDS = "one two three four five six seven eight nine ten eleven twelve".split()
+_WORDS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 
 
 def _money(chance: random.Random) -> Made:
@@ -473,13 +559,28 @@ def _ranged(least: int, most: int, step: int = 1) -> object:
 
 def _minutes(chance: random.Random) -> Made:
     return chance.choice(
-        (("half an hour", 30), ("2 hours", 120), ("an hour", 60), ("45 minutes", 45), ("20 minutes", 20), ("three hours", 180))
+        (
+            ("half an hour", 30),
+            ("2 hours", 120),
+            ("an hour", 60),
+            ("45 minutes", 45),
+            ("20 minutes", 20),
+            ("three hours", 180),
+        )
     )
 
 
 def _minutes_zh(chance: random.Random) -> Made:
     return chance.choice(
-        (("半小时", 30), ("两个小时", 120), ("一小时", 60), ("45分钟", 45), ("二十分钟", 20), ("一个半小时", 90), ("半个小时", 30))
+        (
+            ("半小时", 30),
+            ("两个小时", 120),
+            ("一小时", 60),
+            ("45分钟", 45),
+            ("二十分钟", 20),
+            ("一个半小时", 90),
+            ("半个小时", 30),
+        )
     )
 
 
@@ -488,13 +589,19 @@ _NUMBERS = {
     "minutes_zh": _minutes_zh,
     "int": _int,
     "small": _small,
-    "small_zh": lambda chance: (lambda value: (str(value) if chance.random() < 0.6 else "一两三四五六七八九十"[value - 1], value))(chance.randint(1, 10)),
+    "small_zh": lambda chance: (
+        lambda value: (str(value) if chance.random() < 0.6 else "一两三四五六七八九十"[value - 1], value)
+    )(chance.randint(1, 10)),
     "money": _money,
-    "money_zh": lambda chance: (lambda value: (str(value), value))(chance.choice((chance.randint(1, 99) * 10, chance.randint(1, 90) * 1000))),
+    "money_zh": lambda chance: (lambda value: (str(value), value))(
+        chance.choice((chance.randint(1, 99) * 10, chance.randint(1, 90) * 1000))
+    ),
     "float": _float,
     "neg": _neg,
     "pct": _pct,
-    "pct_zh": lambda chance: (lambda value: (chance.choice((f"{value}%", f"百分之{value}")), round(value / 100, 12)))(chance.randint(2, 9)),
+    "pct_zh": lambda chance: (lambda value: (chance.choice((f"{value}%", f"百分之{value}")), round(value / 100, 12)))(
+        chance.randint(2, 9)
+    ),
     "pctwhole": _pctwhole,
     "prob": lambda chance: (lambda value: (str(value), value))(round(chance.uniform(0.05, 0.95), 2)),
     "rating": lambda chance: (lambda value: (str(value), value))(chance.choice((3, 3.5, 4, 4.5, 7, 8))),
@@ -529,10 +636,17 @@ def _date(chance: random.Random) -> Made:
 def _date_zh(chance: random.Random) -> Made:
     roll = chance.random()
     if roll < 0.4:
-        said, days = chance.choice((("明天", 1), ("后天", 2), ("今天", 0), ("下周一", 3), ("下周五", 7), ("周日", 2), ("大后天", 3)))
+        said, days = chance.choice(
+            (("明天", 1), ("后天", 2), ("今天", 0), ("下周一", 3), ("下周五", 7), ("周日", 2), ("大后天", 3))
+        )
         return said, (TODAY + timedelta(days=days)).isoformat()
     day = date(2026, 1, 1) + timedelta(days=chance.randrange(365))
-    forms = [f"{day.month}月{day.day}日", f"{day.month}月{day.day}号", f"{day.year}年{day.month}月{day.day}日", day.isoformat()]
+    forms = [
+        f"{day.month}月{day.day}日",
+        f"{day.month}月{day.day}号",
+        f"{day.year}年{day.month}月{day.day}日",
+        day.isoformat(),
+    ]
     return chance.choice(forms), day.isoformat()
 
 
@@ -541,7 +655,11 @@ def _time(chance: random.Random) -> Made:
     late = chance.random() < 0.6
     value = f"{hour + 12 * late:02d}:{minute:02d}"
     half = "PM" if late else "AM"
-    forms = [value, f"{hour}:{minute:02d} {half}", f"{hour} {half.lower()}" if not minute else f"{hour}:{minute:02d}{half.lower()}"]
+    forms = [
+        value,
+        f"{hour}:{minute:02d} {half}",
+        f"{hour} {half.lower()}" if not minute else f"{hour}:{minute:02d}{half.lower()}",
+    ]
     return chance.choice(forms), value
 
 
@@ -549,7 +667,11 @@ def _time_zh(chance: random.Random) -> Made:
     hour, half = chance.randint(1, 11), chance.random() < 0.25
     late = chance.random() < 0.6
     head = chance.choice(("下午", "晚上") if hour > 5 else ("下午",)) if late else chance.choice(("早上", "上午"))
-    number = str(hour) if chance.random() < 0.5 else ("一", "两", "三", "四", "五", "六", "七", "八", "九", "十", "十一")[hour - 1]
+    number = (
+        str(hour)
+        if chance.random() < 0.5
+        else ("一", "两", "三", "四", "五", "六", "七", "八", "九", "十", "十一")[hour - 1]
+    )
     return f"{head}{number}点{'半' if half else ''}", f"{hour + 12 * late:02d}:{'30' if half else '00'}"
 
 
@@ -568,7 +690,15 @@ def _uidtext(chance: random.Random) -> Made:
     return value, value
 
 
-_MADE = {"datetime": _datetime, "datetime_zh": _datetime_zh, "date": _date, "date_zh": _date_zh, "time": _time, "time_zh": _time_zh, "uidtext": _uidtext}
+_MADE = {
+    "datetime": _datetime,
+    "datetime_zh": _datetime_zh,
+    "date": _date,
+    "date_zh": _date_zh,
+    "time": _time,
+    "time_zh": _time_zh,
+    "uidtext": _uidtext,
+}
 
 
 KEPT_TIMES = 2

@@ -75,7 +75,9 @@ def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]
     return names, found
 
 
-def learned(names: Sequence[str], choices: Sequence[Posed], *, rounds: int = 2500, rate: float = 0.2) -> dict[str, float]:
+def learned(
+    names: Sequence[str], choices: Sequence[Posed], *, rounds: int = 2500, rate: float = 0.2
+) -> dict[str, float]:
     """The weights: by gradient descent, all choices at once."""
     most = max(len(each.tools) for each in choices)
     data = np.zeros((len(choices), most, len(names)))

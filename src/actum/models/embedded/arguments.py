@@ -215,9 +215,7 @@ def _implied(
 @cache
 def _meanings() -> tuple[tuple[re.Pattern[str], re.Pattern[str], int], ...]:
     rows = table("implied")
-    return tuple(
-        (re.compile(row["said"], re.IGNORECASE), re.compile(row["slot"]), int(row["value"])) for row in rows
-    )
+    return tuple((re.compile(row["said"], re.IGNORECASE), re.compile(row["slot"]), int(row["value"])) for row in rows)
 
 
 def _todays(

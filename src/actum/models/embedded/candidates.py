@@ -119,7 +119,23 @@ def _finer(tokens: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-_WHOLE = frozenset({"number", "date", "time", "email", "url", "file", "code", "quoted", "sql", "city", "country", "formula", "datetime"})
+_WHOLE = frozenset(
+    {
+        "number",
+        "date",
+        "time",
+        "email",
+        "url",
+        "file",
+        "code",
+        "quoted",
+        "sql",
+        "city",
+        "country",
+        "formula",
+        "datetime",
+    }
+)
 """Kinds of which no part by itself is a value."""
 
 
@@ -215,8 +231,31 @@ def _may_end(view: View, at: int) -> bool:
 _SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
 """What stands before the words of somebody: they may begin with any word."""
 
-_NEVER_FIRST = frozenset("的 了 吗 呢 吧 把 被 给 在 从 向 请 请问 帮我 和 与 、".split())
-_NEVER_LAST = frozenset("的 吗 呢 吧 把 被 给 在 从 向 请 是 和 与 什么 怎么样 多少 怎么".split())
+_NEVER_FIRST = frozenset(
+    ["的", "了", "吗", "呢", "吧", "把", "被", "给", "在", "从", "向", "请", "请问", "帮我", "和", "与", "、"]
+)
+_NEVER_LAST = frozenset(
+    [
+        "的",
+        "吗",
+        "呢",
+        "吧",
+        "把",
+        "被",
+        "给",
+        "在",
+        "从",
+        "向",
+        "请",
+        "是",
+        "和",
+        "与",
+        "什么",
+        "怎么样",
+        "多少",
+        "怎么",
+    ]
+)
 
 
 def _held_together(view: View, at: int) -> bool:

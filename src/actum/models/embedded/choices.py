@@ -56,7 +56,8 @@ def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, 
         name = re.escape(value)
         edge = rf"(?<![\w.]){name}(?![\w.])['\"”’]?"
         after = re.findall(
-            rf"{edge}\s*(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|表示|代表|为|是)\s*['\"“‘]?([^，,;；。.、)）|/'\"”’]+)", description
+            rf"{edge}\s*(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|表示|代表|为|是)\s*['\"“‘]?([^，,;；。.、)）|/'\"”’]+)",
+            description,
         )
         before = re.findall(rf"([^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}", description)
         said = tuple(each.strip().lower() for each in [*after, *before] if 0 < len(each.strip()) <= GLOSS_MAX)

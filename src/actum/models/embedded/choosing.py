@@ -14,7 +14,6 @@ from .spans import Span
 from .weights import weights
 from .words import bare
 
-
 FITS_MIN = 0.5
 """From this on a tool is taken to be meant; a logarithm."""
 

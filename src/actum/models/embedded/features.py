@@ -85,8 +85,16 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
     kind = slot.kind + many if slot.kind != "number" else slot.type + many
     place = must.index(slot) if slot in must else -1
     return Aim(
-        slot, kind, stem(last[0]), own - others, own, told - others, others - own, indexed.named,
-        indexed.named | own | others | _chosen(indexed), (len(must), place),
+        slot,
+        kind,
+        stem(last[0]),
+        own - others,
+        own,
+        told - others,
+        others - own,
+        indexed.named,
+        indexed.named | own | others | _chosen(indexed),
+        (len(must), place),
         slot.roles or tuple(sorted(own - others)),
         _examples(slot.description),
         frozenset(_HAN.findall(f"{slot.name}{slot.description[:SIGNS_MAX]}")) - _COMMON,
@@ -102,7 +110,9 @@ _HAN = re.compile(f"[{HAN}]")
 _COMMON = frozenset("的之一是和与或要查询名称例如为可选在中上下个")
 SIGNS_MAX = 12
 _SHOWN = re.compile(r"['\"“‘]([^'\"”’]{1,40})['\"”’]")
-_SUCH_AS = re.compile(r"(?:e\.g\.,?|such as|for example,?|like|including|i\.e\.,?|例如|比如|如)\s*:?\s*([^.;()（）。]+)", re.IGNORECASE)
+_SUCH_AS = re.compile(
+    r"(?:e\.g\.,?|such as|for example,?|like|including|i\.e\.,?|例如|比如|如)\s*:?\s*([^.;()（）。]+)", re.IGNORECASE
+)
 
 
 def _examples(description: str) -> frozenset[str]:
@@ -207,7 +217,9 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     first, last = candidate.first, candidate.last
     chinese = "h" if first < len(view.tokens) and view.tokens[first].kind in ("chunk", "known") else ""
     many = f"{chinese}{min(last - first, 8)}"
-    if chinese and any(place[0] < first < place[1] or place[0] < last < place[1] for place in _names_at(view, first, last)):
+    if chinese and any(
+        place[0] < first < place[1] or place[0] < last < place[1] for place in _names_at(view, first, last)
+    ):
         yield f"name cut|{kind}"
     fits = fits_of(aim.slot.kind)
     yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
@@ -279,7 +291,13 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
     count, place = aim.alike
     span = candidate.span
     if place >= 0:
-        before = sum(1 for (first, _), spans in view.typed.items() if first < candidate.first for span_ in spans if span_.kind == "number")
+        before = sum(
+            1
+            for (first, _), spans in view.typed.items()
+            if first < candidate.first
+            for span_ in spans
+            if span_.kind == "number"
+        )
         yield f"order={max(-3, min(3, before - place))}|{min(count, 4)}|{min(numbers, 5)}"
         yield f"order={max(-3, min(3, before - place))}|{'exact' if count == numbers else 'more' if numbers > count else 'fewer'}"
     if span.detail:
@@ -341,8 +359,12 @@ def _shape(view: View, at: int) -> str:
     token = view.tokens[at]
     if token.kind == "word":
         small = "f" if view.functional[at] else ""
-        return ("A" if token.text.isupper() and len(token.text) > 1 else "A1" if token.text[0].isupper() else "a") + small
-    return {"known": "k", "chunk": "c", "number": "0", "sign": "."}[token.kind] + ("f" if token.kind == "known" and view.functional[at] else "")
+        return (
+            "A" if token.text.isupper() and len(token.text) > 1 else "A1" if token.text[0].isupper() else "a"
+        ) + small
+    return {"known": "k", "chunk": "c", "number": "0", "sign": "."}[token.kind] + (
+        "f" if token.kind == "known" and view.functional[at] else ""
+    )
 
 
 def _capital(view: View, at: int) -> bool:

@@ -68,9 +68,7 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     empty = _sum(known, nothing(aim, view))
     highest = max([*scores, empty])
     total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
-    ranked = [
-        Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)
-    ]
+    ranked = [Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)]
     ranked.sort(key=lambda each: -each.score)
     return Ranking(tuple(ranked), math.exp(empty - highest) / total, empty)
 
@@ -82,6 +80,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         return [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
+    if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
+        content = None  # two questions are no query
     found = candidates(slot, clause, content[0] if content else None)
     if slot.type != "string" or slot.many:
         return found

@@ -20,7 +20,6 @@ from .spans import Span
 from .step import Step
 from .words import bare
 
-
 Said = Mapping[tuple[str, ...], list[Argument]]
 """The values that are said for each slot."""
 
@@ -46,9 +45,7 @@ def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     yield from _zipped(filled, said, leader)
 
 
-def _zipped(
-    filled: Filled, said: Said, leader: Sequence[Argument]
-) -> Iterator[tuple[Argument, ...]]:
+def _zipped(filled: Filled, said: Said, leader: Sequence[Argument]) -> Iterator[tuple[Argument, ...]]:
     for number, lead in enumerate(leader):
         made: list[Argument] = []
         for argument in filled.arguments:
@@ -91,9 +88,7 @@ ROW_MAX = 4
 ROW_WORTH = 4.0
 
 
-def _parts(
-    leader: Sequence[Argument], said: Said, clause: Clause
-) -> list[Clause]:
+def _parts(leader: Sequence[Argument], said: Said, clause: Clause) -> list[Clause]:
     """The clause cut before each value of the leader but the first, where its part begins."""
     cuts: list[int] = []
     for left, right in pairwise(leader):
@@ -137,7 +132,9 @@ def _rivals(said: Said, filled: Filled, clause: Clause) -> Iterator[tuple[float,
                     yield 0.0, rival
             continue
         ranking = filled.rankings.get(slot.path)
-        first = next((each for each in ranking.ranked if each.candidate.span == argument.span), None) if ranking else None
+        first = (
+            next((each for each in ranking.ranked if each.candidate.span == argument.span), None) if ranking else None
+        )
         if ranking is None or first is None:
             continue
         places = {each.candidate.span: each.candidate for each in ranking.ranked}

@@ -25,7 +25,8 @@ _SHOWN_CODE = re.compile(r"\b[A-Za-z]{1,8}-?\d+\b")
 """A description that shows a code, such as `INV-7`, wants one."""
 
 _MOMENT = re.compile(
-    r"YYYY-MM-DD[T ]\\?'?HH|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
+    r"YYYY-MM-DD[T ]\\?'?HH|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
     re.IGNORECASE,
 )
 """A description that wants a day and a time of day in one."""

@@ -117,7 +117,9 @@ def _momentous(slot: Slot, iso: str) -> str:
     if re.search(r"YYYY-MM-DD HH:MM|\d{4}-\d\d-\d\d \d\d:\d\d", slot.description, re.IGNORECASE):
         seconds = re.search(r"HH:MM:SS|\d\d:\d\d:\d\d", slot.description, re.IGNORECASE)
         return iso.replace("T", " ") if seconds else iso.replace("T", " ")[:-3]
-    return iso if re.search(r"SS|:\d\d:\d\d|ISO|date-time", f"{slot.description}{slot.schema.get('format')}") else iso[:-3]
+    return (
+        iso if re.search(r"SS|:\d\d:\d\d|ISO|date-time", f"{slot.description}{slot.schema.get('format')}") else iso[:-3]
+    )
 
 
 _FORMATS = (
@@ -139,7 +141,8 @@ def _dated(slot: Slot, iso: str) -> str:
 # Places ---------------------------------------------------------------------------------------------------------------
 
 _WITH_REGION = re.compile(
-    r"city(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?(?:state|country|region)|[A-Z][a-z]+, (?:[A-Z]{2}\b|[A-Z][a-z]+)|城市[，、和]?(?:州|国家)",
+    r"city(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?(?:state|country|region)"
+    r"|[A-Z][a-z]+, (?:[A-Z]{2}\b|[A-Z][a-z]+)|城市[，、和]?(?:州|国家)",
 )
 _TAIL = re.compile(r",\s*(?:[A-Z]{2}|[A-Z][a-z]+)\.?$")
 
