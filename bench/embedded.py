@@ -73,11 +73,12 @@ def own() -> Rows:
         kind = kinds[min(len(question.calls), 2) - 1] if question.calls else kinds[3 if question.ask else 2]
         right[question.language][kind].append(questions.judge(question, calls, text).ok)
     right["both"] = {kind: right["zh"][kind] + right["en"][kind] for kind in kinds}
-    return [
-        {"language": language, "right": percent([mark for marks in by_kind.values() for mark in marks])}
-        | {kind: percent(marks) for kind, marks in by_kind.items()}
-        for language, by_kind in right.items()
-    ]
+    rows: Rows = []
+    for language, by_kind in right.items():
+        row: dict[str, str | float] = {"language": language}
+        row["right"] = percent([mark for marks in by_kind.values() for mark in marks])
+        rows.append(row | {kind: percent(marks) for kind, marks in by_kind.items()})
+    return rows
 
 
 def latency() -> Rows:

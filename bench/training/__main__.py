@@ -1,5 +1,5 @@
-"""`python -m bench.training fit` learns new weights into `.cache/embedded`; `python -m bench.training promote` puts them
-into the package, if they are better on held-out questions.
+"""`python -m bench.training fit` learns new weights into `.cache/embedded`; `python -m bench.training promote` puts
+them into the package, if they are better on held-out questions.
 
 The held-out questions are those of `tests/models/embedded/questions_held_out.jsonl` and some that are generated from a
 seed that training does not use. Neither the leaderboard nor the own set has a part in it.
@@ -22,7 +22,8 @@ from actum.models.embedded import Embedded
 from actum.models.embedded.weights import FILES, SHIPPED, use
 
 from . import fit, fit_chooser
-from .corpus import TODAY, Asked, held_out, is_chinese, make
+from .amounts import TODAY
+from .corpus import Asked, held_out, is_chinese, make
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7

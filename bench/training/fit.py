@@ -23,7 +23,8 @@ from actum.models.embedded.ranker import offered
 from actum.models.embedded.selection import Indexed, index
 from actum.models.embedded.slots import Slot
 
-from .corpus import TODAY, Asked
+from .amounts import TODAY
+from .corpus import Asked
 
 NEGATIVES = 50
 """So many wrong candidates of a slot are learned from."""
@@ -82,8 +83,8 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
                 for names, value in posed:
                     add(names, value)
                 sizes.append(len(counts) - before)
-    arrays = (np.array(each, np.int64) for each in (features, counts, sizes, values))
-    return Choices(list(numbered), *arrays, skipped)
+    flat, lengths, slots, said = (np.array(each, np.int64) for each in (features, counts, sizes, values))
+    return Choices(list(numbered), flat, lengths, slots, said, skipped)
 
 
 def _choice(

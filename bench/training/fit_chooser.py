@@ -18,7 +18,8 @@ from actum.models.embedded.choosing import signs
 from actum.models.embedded.clauses import read
 from actum.models.embedded.selection import Shelf, generic, index
 
-from .corpus import TODAY, Asked
+from .amounts import TODAY
+from .corpus import Asked
 
 ALIKE = 6
 """Among so many tools that come nearest by their words the wrong ones are chosen."""
@@ -63,6 +64,7 @@ def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]
             (-1, [*alike[1:], *strange]),
         ):
             rows: list[list[float]] = []
+            at = -1
             few = Shelf(tools)
             for one in few.rank(clause.terms, clause.spans, clause.words):
                 numbers = signs(one, fill(one.indexed, clause), clause)
@@ -71,7 +73,7 @@ def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]
                 if right == 0 and one.indexed.tool.digest == own.digest:
                     at = len(rows) - 1
             if rows:
-                found.append(Posed(rows, at if right == 0 else -1))
+                found.append(Posed(rows, at))
     return names, found
 
 

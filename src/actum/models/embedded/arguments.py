@@ -26,8 +26,8 @@ from .spans import Span
 from .values import located
 from .words import bare, spaced
 
-REQUIRED_MIN = 0.2
-OPTIONAL_MIN = 0.5
+REQUIRED_MIN = 0.3
+OPTIONAL_MIN = 0.55
 
 
 class Argument(NamedTuple):

@@ -139,18 +139,18 @@ _WHOLE = frozenset(
 """Kinds of which no part by itself is a value."""
 
 
-def candidates(slot: Slot, clause: Clause, content: Span | None = None) -> list[Candidate]:
+def candidates(slot: Slot, clause: Clause, content: tuple[Span, float] | None = None) -> list[Candidate]:
     """What could go into a slot, in the order of the clause.
 
     Args:
         slot: a slot that is neither an enumeration nor a boolean.
         clause: the clause.
-        content: what remains of it when the command is taken off.
+        content: what remains of it when the command is taken off, and how sure that is.
     """
     view = View.of(clause)
     found = list(_lists(slot, clause, view) if slot.many else _single(slot, clause, view))
     if content is not None and not slot.many:
-        found = [*_marked(found, content), *_new(found, content, view)]
+        found = [*_marked(found, *content), *_new(found, *content, view)]
     return sorted(found, key=lambda each: (each.first, each.last, each.span.kind))
 
 
@@ -167,18 +167,18 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
         yield from _loose_runs(clause)
 
 
-def _marked(found: Sequence[Candidate], content: Span) -> Iterator[Candidate]:
+def _marked(found: Sequence[Candidate], content: Span, sure: float) -> Iterator[Candidate]:
     """The candidates, the one that is the content with that among its kinds."""
     for each in found:
         same = (each.span.start, each.span.end) == (content.start, content.end)
-        yield each._replace(kinds=(*each.kinds, "content")) if same else each
+        yield each._replace(kinds=(*each.kinds, "content", f"content {sure}")) if same else each
 
 
-def _new(found: Sequence[Candidate], content: Span, view: View) -> Iterator[Candidate]:
+def _new(found: Sequence[Candidate], content: Span, sure: float, view: View) -> Iterator[Candidate]:
     if not any((each.span.start, each.span.end) == (content.start, content.end) for each in found):
         first = bisect_right([token.end for token in view.tokens], content.start)
         last = bisect_left([token.start for token in view.tokens], content.end)
-        yield Candidate(content, content.value, first, last, ("content",))
+        yield Candidate(content, content.value, first, last, ("content", f"content {sure}"))
 
 
 @lru_cache(maxsize=64)

@@ -212,43 +212,57 @@ def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
 
 
 def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
-    """Of the piece itself."""
+    """Of the piece itself; `numbers` are in the whole clause."""
     kind, type_ = aim.kind, aim.slot.type
-    first, last = candidate.first, candidate.last
-    chinese = "h" if first < len(view.tokens) and view.tokens[first].kind in ("chunk", "known") else ""
-    many = f"{chinese}{min(last - first, 8)}"
-    if chinese and any(
-        place[0] < first < place[1] or place[0] < last < place[1] for place in _names_at(view, first, last)
-    ):
-        yield f"name cut|{kind}"
     fits = fits_of(aim.slot.kind)
     yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
     for each in candidate.kinds or ("run",):
         yield f"is={each}|{kind}"
         yield f"is={each}|={aim.head}"
         yield f"is={each}|{type_}"
-    yield f"words={many}|{kind}"
-    yield f"words={many}|{type_}"
     yield f"form={candidate.form}|{kind}"
     yield f"form={candidate.form}|={aim.head}"
+    yield from _built(aim, view, candidate)
+    yield from _shared(aim, view, candidate)
+    if candidate.listed:
+        yield f"listed={min(candidate.listed, 4)}|{type_}"
+        yield from _whole_list(view, candidate)
+    elif type_ in ("integer", "number"):
+        yield from _number(aim, candidate, numbers, view)
+
+
+def _built(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
+    """How long it is, where its capitals are, what is cut by its borders."""
+    kind, type_ = aim.kind, aim.slot.type
+    first, last = candidate.first, candidate.last
+    chinese = "h" if first < len(view.tokens) and view.tokens[first].kind in ("chunk", "known") else ""
+    many = f"{chinese}{min(last - first, 8)}"
+    if chinese and any(start < first < end or start < last < end for start, end in _names_at(view, first, last)):
+        yield f"name cut|{kind}"
+    yield f"words={many}|{kind}"
+    yield f"words={many}|{type_}"
     capitals = sum(view.tokens[at].text[:1].isupper() for at in range(first, last))
     if capitals:
         yield f"capitals={'all' if capitals == last - first else 'some'}|{kind}"
         if _capital(view, first - 1) or _capital(view, last):
             yield f"capitals cut|{type_}"
     borders = {first, last - 1} & set(range(len(view.inside)))
-    within = [place for at in borders for place in view.inside[at] if place != (first, last)]
-    if within:
+    if any(place != (first, last) for at in borders for place in view.inside[at]):
         yield f"with typed|{kind}"
     held = sum(view.functional[at] for at in range(first, last))
     if held:
         yield f"small words={min(held, 3)}|{type_}"
-    for at in range(first + 1, last - 1):
-        if view.functional[at]:
-            yield f"m={view.lower[at]}|{type_}"
+        yield from (f"m={view.lower[at]}|{type_}" for at in range(first + 1, last - 1) if view.functional[at])
+
+
+def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
+    """Whose words are in it."""
+    kind, type_ = aim.kind, aim.slot.type
     if aim.examples and type_ == "string":
         yield f"example={candidate.span.text.lower() in aim.examples}"
-    keys = frozenset().union(*view.keys[first:last]) if last - first < WIDE else frozenset()
+    if candidate.last - candidate.first >= WIDE:
+        return
+    keys = frozenset().union(*view.keys[candidate.first : candidate.last])
     if keys & aim.shared:
         yield f"has own|{kind}"
     if keys & aim.others:
@@ -257,11 +271,6 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
         yield f"has tool|{kind}"
     if keys & aim.told:
         yield f"has told|{type_}"
-    if candidate.listed:
-        yield f"listed={min(candidate.listed, 4)}|{type_}"
-        yield from _whole_list(view, candidate)
-    if type_ in ("integer", "number") and not candidate.listed:
-        yield from _number(aim, candidate, numbers, view)
 
 
 def _names_at(view: View, first: int, last: int) -> set[tuple[int, int]]:
@@ -291,15 +300,11 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
     count, place = aim.alike
     span = candidate.span
     if place >= 0:
-        before = sum(
-            1
-            for (first, _), spans in view.typed.items()
-            if first < candidate.first
-            for span_ in spans
-            if span_.kind == "number"
-        )
-        yield f"order={max(-3, min(3, before - place))}|{min(count, 4)}|{min(numbers, 5)}"
-        yield f"order={max(-3, min(3, before - place))}|{'exact' if count == numbers else 'more' if numbers > count else 'fewer'}"
+        earlier = (spans for (first, _), spans in view.typed.items() if first < candidate.first)
+        before = sum(each.kind == "number" for spans in earlier for each in spans)
+        order = max(-3, min(3, before - place))
+        yield f"order={order}|{min(count, 4)}|{min(numbers, 5)}"
+        yield f"order={order}|{'exact' if count == numbers else 'more' if numbers > count else 'fewer'}"
     if span.detail:
         unit = span.detail.split(":")[-1]
         told = aim.slot.terms

@@ -82,16 +82,18 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     content = content_of(slot, indexed, clause, ()) if free else None
     if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
         content = None  # two questions are no query
-    found = candidates(slot, clause, content[0] if content else None)
+    found = candidates(slot, clause, content)
     if slot.type != "string" or slot.many:
         return found
+    if slot.kind in NAMED:
+        found = [each for each in found if not _COUNTED.intersection(each.kinds)]
     commands, view = aim_of(slot, indexed).commands, View.of(clause)
     return [each for each in found if not _is_command(each, commands, view)]
 
 
 def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> bool:
     """Nothing but words of the tool, in lower case: they say what to do and not what with."""
-    if not _LOOSE.issuperset(candidate.kinds) or candidate.span.text[:1].isupper():
+    if not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds) or candidate.span.text[:1].isupper():
         return False
     places = [at for at in range(candidate.first, candidate.last) if not view.functional[at]]
     return bool(places) and all(view.keys[at] & (commands | _VERBS) for at in places)
@@ -105,6 +107,11 @@ _LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
 
 TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
 """Kinds of slots that take nothing but what can be seen to be such."""
+
+NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})
+"""Kinds of slots that take a name, which no number and no day is."""
+
+_COUNTED = frozenset({"number", "date", "time", "datetime", "email", "url"})
 
 FREE_TEXT = ("query", "text", "title", "string")
 
