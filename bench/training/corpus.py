@@ -2,8 +2,8 @@
 
 `tools_en.txt` and `tools_zh.txt` hold tools that were thought up for this, with patterns of questions; `pools.txt`
 holds what is put into them. A tool comes out under one of several names, with some of its optional parameters and in
-another order, so that what is learned is how a question goes with a schema and not this schema. Everything follows from the
-seed.
+another order, so that what is learned is how a question goes with a schema and not this schema. Everything follows
+from the seed.
 """
 
 from __future__ import annotations

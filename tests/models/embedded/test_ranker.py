@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.core.json import Json
+from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
 from actum.models.embedded.arguments import as_object, fill
 from actum.models.embedded.clauses import read
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.row("L5")
 
 def tool(**properties: dict[str, Json]) -> Tool:
     """A tool that requires all of its parameters."""
-    schema = {"type": "object", "properties": properties, "required": list(properties)}
+    schema: JsonObject = {"type": "object", "properties": {**properties}, "required": [*properties]}
     return Tool(name="report", description="Make a report.", parameters=schema)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from actum.core.interfaces import Request
-from actum.core.json import Json
+from actum.core.json import Json, JsonObject
 from actum.core.message import Transcript, UserMessage
 from actum.core.tool import Tool
 from tests.models.embedded.harness import model
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.row("L5")
 
 def tool(name: str, description: str, **properties: str) -> Tool:
     schemas: dict[str, Json] = {key: {"type": type_} for key, type_ in properties.items()}
-    parameters = {"type": "object", "properties": schemas, "required": list(properties)}
+    parameters: JsonObject = {"type": "object", "properties": schemas, "required": [*properties]}
     return Tool(name=name, description=description, parameters=parameters)
 
 

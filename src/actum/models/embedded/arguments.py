@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ...core.json import Json, JsonObject
 from .choices import chosen_values, truth
 from .clauses import Clause
+from .content import AFTER_COMMAND, content_of
 from .lexicon import table, wordset
 from .ranker import Ranking, rank
 from .selection import Indexed
@@ -76,6 +77,22 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
         clause: the clause; its spans are what may be taken.
         avoid: spans that are taken already, by another tool of the same clause.
     """
+    key = (indexed.tool.digest, clause, tuple(avoid))
+    known = _filled.get(key)
+    if known is None:
+        if len(_filled) >= FILLED_MAX:
+            _filled.clear()
+        known = _filled[key] = _fill(indexed, clause, avoid)
+    return known
+
+
+_filled: dict[tuple[str, Clause, tuple[Span, ...]], Filled] = {}
+"""What was worked out lately: a plan asks for the same more than once."""
+
+FILLED_MAX = 256
+
+
+def _fill(indexed: Indexed, clause: Clause, avoid: Sequence[Span]) -> Filled:
     spans = [span for span in clause.spans if not any(span.overlaps(other) for other in avoid)]
     taken = _choices(indexed, clause, {})
     rankings = {
@@ -85,6 +102,11 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
     }
     taken |= _assigned(indexed, rankings)
     taken |= _implied(indexed, clause, taken)
+    for slot in indexed.slots:
+        if slot.required and slot.path not in taken and slot.kind in ("text", "title") and not slot.many:
+            content = content_of(slot, indexed, clause, [*avoid, *(each.span for each in taken.values())])
+            if content is not None and content[1] >= AFTER_COMMAND:
+                taken[slot.path] = Argument(slot, content[0].value, *content)
     arguments = tuple(_located(taken[slot.path]) for slot in indexed.slots if slot.path in taken)
     missing = tuple(slot for slot in indexed.slots if slot.required and slot.path not in taken)
     spare = [span for span in spans if span.kind in _TYPED and not any(span.overlaps(each.span) for each in arguments)]

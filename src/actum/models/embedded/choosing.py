@@ -14,7 +14,7 @@ from .spans import Span
 from .weights import weights
 from .words import bare
 
-FITS_MIN = 0.5
+FITS_MIN = 0.25
 """From this on a tool is taken to be meant; a logarithm."""
 
 FITS_MORE = 0.4

@@ -15,6 +15,7 @@ from .candidates import Candidate, View, candidates, overlapping
 from .clauses import Clause
 from .content import content_of
 from .features import aim_of, begins, ends, fits_of, inside, nothing
+from .lexicon import wordset
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
@@ -85,10 +86,16 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     found = candidates(slot, clause, content)
     if slot.type != "string" or slot.many:
         return found
+    view = View.of(clause)
     if slot.kind in NAMED:
-        found = [each for each in found if not _COUNTED.intersection(each.kinds)]
-    commands, view = aim_of(slot, indexed).commands, View.of(clause)
+        found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+    commands = aim_of(slot, indexed).commands
     return [each for each in found if not _is_command(each, commands, view)]
+
+
+def _is_denied(candidate: Candidate, view: View) -> bool:
+    """`without stops` names nothing."""
+    return candidate.first > 0 and view.lower[candidate.first - 1] in wordset("negations")
 
 
 def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> bool:
