@@ -16,10 +16,10 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test test-local check format bench lock clean
+.PHONY: help setup demo test test-local check format bench train-embedded promote-embedded lock clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 setup: $(READY) ## make .venv with everything that the other commands need
 	@echo "ready: make demo"
@@ -45,6 +45,12 @@ format: $(READY) ## put the code into its one format and mend what can be mended
 
 bench: $(BENCH_READY) ## measure against a bare loop and a peer
 	$(BIN)/python -m bench $(ARGS)
+
+train-embedded: $(READY) ## learn weights of the embedded model anew, from generated questions
+	$(BIN)/python -m bench.training fit
+
+promote-embedded: $(READY) ## ship what was learned, if it is better on held-out questions
+	$(BIN)/python -m bench.training promote
 
 lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
 	$(UV) pip compile pyproject.toml --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \

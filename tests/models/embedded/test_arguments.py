@@ -7,7 +7,7 @@ import pytest
 from actum.core.json import Json
 from actum.models.embedded.arguments import OPTIONAL_MIN, REQUIRED_MIN, as_object, fill
 from actum.models.embedded.clauses import read
-from actum.models.embedded.features import NOTHING, features, score
+from actum.models.embedded.ranker import rank
 from actum.models.embedded.selection import index
 from tests.models.embedded.harness import TODAY, named
 
@@ -61,20 +61,18 @@ def test_a_word_that_goes_with_the_slot_makes_it_surer_and_a_contrary_one_less_s
     indexed = index(tool)
     origin = indexed.slots[0]
 
-    def confidence(text: str) -> float:
-        clause = read(text, TODAY)
-        (city,) = (span for span in clause.spans if span.kind == "city")
-        return score(features(origin, city, indexed, clause))
+    def likely(text: str) -> float:
+        ranking = rank(origin, indexed, read(text, TODAY))
+        return next(each.likely for each in ranking.ranked if each.candidate.value == "Oslo")
 
-    assert confidence("from Oslo") > confidence("Oslo") > confidence("to Oslo")
+    assert likely("from Oslo") > likely("to Oslo")
 
 
-def test_a_span_of_the_wrong_kind_has_no_features() -> None:
+def test_a_slot_of_a_certain_kind_takes_nothing_of_another() -> None:
     (tool,) = named("office", "send_email")
     indexed = index(tool)
-    clause = read("tomorrow", TODAY)
-    assert features(indexed.slots[0], clause.spans[0], indexed, clause) == NOTHING
-    assert score(NOTHING) == 0.0
+    (to,) = (slot for slot in indexed.slots if slot.kind == "email")
+    assert rank(to, indexed, read("tomorrow", TODAY)).ranked == ()
 
 
 def test_words_that_another_tool_took_are_not_taken_again() -> None:

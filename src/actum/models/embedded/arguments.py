@@ -9,23 +9,26 @@ asked for; an optional one needs `OPTIONAL_MIN`, so that what nobody said stays 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
 from .choices import chosen_values, truth
 from .clauses import Clause
-from .content import content_of
-from .features import Features, features, score
-from .lexicon import wordset
+from .content import AFTER_COMMAND, content_of
+from .lexicon import table, wordset
+from .ranker import Ranking, rank
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
-from .words import bare
+from .values import located
+from .words import bare, spaced
 
-REQUIRED_MIN = 0.2
-OPTIONAL_MIN = 0.5
-FREE_TEXT = ("query", "text", "title", "string")
+REQUIRED_MIN = 0.3
+OPTIONAL_MIN = 0.55
 
 
 class Argument(NamedTuple):
@@ -44,12 +47,26 @@ class Filled(NamedTuple):
         arguments: the slots that have a value.
         missing: the required slots that have none.
         spare: typed spans that no slot took.
+        rankings: what else could go into its slots.
     """
 
     indexed: Indexed
     arguments: tuple[Argument, ...]
     missing: tuple[Slot, ...]
     spare: tuple[Span, ...]
+    rankings: dict[tuple[str, ...], Ranking]
+
+    @property
+    def strengths(self) -> dict[tuple[str, ...], float]:
+        """How much more speaks for each argument than for nothing, from -1 to 1."""
+        found: dict[tuple[str, ...], float] = {}
+        for each in self.arguments:
+            ranking = self.rankings.get(each.slot.path)
+            own = next((one for one in ranking.ranked if one.candidate.span == each.span), None) if ranking else None
+            found[each.slot.path] = (
+                max(-1.0, min(1.0, (own.score - ranking.empty) / 10)) if ranking and own else each.confidence
+            )
+        return found
 
 
 def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Filled:
@@ -60,31 +77,44 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
         clause: the clause; its spans are what may be taken.
         avoid: spans that are taken already, by another tool of the same clause.
     """
+    key = (indexed.tool.digest, clause, tuple(avoid))
+    known = _filled.get(key)
+    if known is None:
+        if len(_filled) >= FILLED_MAX:
+            _filled.clear()
+        known = _filled[key] = _fill(indexed, clause, avoid)
+    return known
+
+
+_filled: dict[tuple[str, Clause, tuple[Span, ...]], Filled] = {}
+"""What was worked out lately: a plan asks for the same more than once."""
+
+FILLED_MAX = 256
+
+
+def _fill(indexed: Indexed, clause: Clause, avoid: Sequence[Span]) -> Filled:
     spans = [span for span in clause.spans if not any(span.overlaps(other) for other in avoid)]
-    taken = _assigned(indexed, clause, spans)
-    taken |= _choices(indexed, clause, taken)
+    taken = _choices(indexed, clause, {})
+    rankings = {
+        slot.path: rank(slot, indexed, clause, avoid)
+        for slot in indexed.slots
+        if slot.path not in taken and slot.kind not in ("enum", "boolean")
+    }
+    taken |= _assigned(indexed, rankings)
     taken |= _implied(indexed, clause, taken)
-    free = [slot for slot in indexed.slots if slot.path not in taken and slot.kind in FREE_TEXT and not slot.many]
-    for slot in sorted(free, key=lambda slot: not slot.required):
-        found = content_of(slot, indexed, clause, [*avoid, *_with_twins(taken, clause)])
-        if found is not None and found[1] >= (REQUIRED_MIN if slot.required else OPTIONAL_MIN):
-            taken[slot.path] = Argument(slot, found[0].value, *found)
-    arguments = tuple(taken[slot.path] for slot in indexed.slots if slot.path in taken)
+    for slot in indexed.slots:
+        if slot.required and slot.path not in taken and slot.kind in ("text", "title") and not slot.many:
+            content = content_of(slot, indexed, clause, [*avoid, *(each.span for each in taken.values())])
+            if content is not None and content[1] >= AFTER_COMMAND:
+                taken[slot.path] = Argument(slot, content[0].value, *content)
+    arguments = tuple(_located(taken[slot.path]) for slot in indexed.slots if slot.path in taken)
     missing = tuple(slot for slot in indexed.slots if slot.required and slot.path not in taken)
     spare = [span for span in spans if span.kind in _TYPED and not any(span.overlaps(each.span) for each in arguments)]
-    return Filled(indexed, arguments, missing, tuple(spare))
+    return Filled(indexed, arguments, missing, tuple(spare), rankings)
 
 
-def _with_twins(taken: dict[tuple[str, ...], Argument], clause: Clause) -> list[Span]:
-    """The spans that are taken, and those that are named beside one of them: both of "into Chinese and German"."""
-    spans = [each.span for each in taken.values()]
-    twins = [
-        other
-        for span in spans
-        for other in clause.spans
-        if other.kind == span.kind and other.start >= span.end and clause.joins(span, other)
-    ]
-    return spans + twins
+def _located(argument: Argument) -> Argument:
+    return argument._replace(value=located(argument.slot, argument.value))
 
 
 def as_object(arguments: Sequence[Argument]) -> JsonObject:
@@ -105,51 +135,63 @@ _TYPED = frozenset(
 )
 """Kinds that are said for a purpose: a tool that has no use for one was hardly meant."""
 
+OPTIONS, BEAM = 6, 24
+"""So many candidates of a slot, and so many ways to fill the slots before it, are kept in sight."""
 
-def _assigned(indexed: Indexed, clause: Clause, spans: Sequence[Span]) -> dict[tuple[str, ...], Argument]:
-    """The best pairs, each slot and each word used once; an array takes all that fit."""
-    pairs = sorted(_pairs(indexed, clause, spans), key=lambda pair: (-pair[0], pair[2].start, pair[1].path))
-    taken: dict[tuple[str, ...], Argument] = {}
-    many: dict[tuple[str, ...], list[Argument]] = {}
-    used: list[Span] = []
-    for confidence, slot, span in pairs:
-        if any(span.overlaps(other) for other in used) or (slot.path in taken and not slot.many):
-            continue
-        value = value_for(slot, span)
-        if value is None:
-            continue
-        used.append(span)
-        if slot.many:
-            many.setdefault(slot.path, []).append(Argument(slot, value, span, confidence))
-        else:
-            taken[slot.path] = Argument(slot, value, span, confidence)
-    for path, found in many.items():
-        found.sort(key=lambda argument: argument.span.start)
-        surest = max(argument.confidence for argument in found)
-        taken[path] = Argument(found[0].slot, [argument.value for argument in found], found[0].span, surest)
-    return taken
+Taken = dict[tuple[str, ...], Argument]
 
 
-def _pairs(indexed: Indexed, clause: Clause, spans: Sequence[Span]) -> Iterator[tuple[float, Slot, Span]]:
+def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking]) -> Taken:
+    """The likeliest way to fill the slots such that no two take the same words."""
+    ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
     for slot in indexed.slots:
-        least = REQUIRED_MIN if slot.required else OPTIONAL_MIN
-        for span in spans:
-            found = features(slot, span, indexed, clause)
-            confidence = score(found)
-            if confidence >= least and (slot.required or _is_said(span, found)):
-                yield confidence, slot, span
+        if slot.path not in rankings:
+            continue
+        options = _options(slot, rankings[slot.path])
+        longer: list[tuple[float, tuple[Argument, ...]]] = []
+        for worth, chosen in ways:
+            for gain, argument in options:
+                if argument is None:
+                    longer.append((worth + gain, chosen))
+                elif not any(argument.span.overlaps(other.span) for other in chosen):
+                    longer.append((worth + gain - _disorder(argument, chosen), (*chosen, argument)))
+        longer.sort(key=lambda way: -way[0])
+        ways = longer[:BEAM]
+    return {argument.slot.path: argument for argument in ways[0][1]}
 
 
-def _is_said(span: Span, found: Features) -> bool:
-    """Whether a word says that a span is meant for an optional slot; what is typed well enough needs none."""
-    cued = found.cue_before or found.cue_after
-    match span.kind:
-        case "name" | "phrase" | "chunk" | "word":
-            return bool(cued)
-        case "number":
-            return bool(cued or found.beside or found.unit_agrees)
-        case _:
-            return True
+def _disorder(argument: Argument, chosen: Sequence[Argument]) -> float:
+    """What speaks against a value that stands before one of a slot which comes first, where both are of a kind."""
+    against = 0.0
+    for other in chosen:
+        if other.slot.kind == argument.slot.kind and argument.span.start < other.span.start:
+            against += IN_A_SERIES if _series(other.slot.name) == _series(argument.slot.name) else OUT_OF_ORDER
+    return against
+
+
+IN_A_SERIES, OUT_OF_ORDER = 4.0, 0.3
+
+
+@cache
+def _series(name: str) -> str:
+    """What the names of a series have in common: `city1` and `city2`, `first_color` and `second_color`."""
+    return re.sub(r"(?<=[a-z_])[ab12]$|\d+|first|second|one|two", "", name.lower())
+
+
+def _options(slot: Slot, ranking: Ranking) -> list[tuple[float, Argument | None]]:
+    """What a slot may take, each with the logarithm of how likely it is; the last one is nothing."""
+    said = 1.0 - ranking.none
+    options: list[tuple[float, Argument | None]] = []
+    if said >= (REQUIRED_MIN if slot.required else OPTIONAL_MIN):
+        for each in ranking.ranked[:OPTIONS]:
+            argument = Argument(slot, each.candidate.value, each.candidate.span, said)
+            options.append((math.log(each.likely + 1e-9), argument))
+    empty = math.log(ranking.none + 1e-9) - (NEEDED if slot.required else 0.0)
+    return [*options, (empty, None)]
+
+
+NEEDED = 3.0
+"""How much, as a logarithm, speaks against leaving a required slot empty."""
 
 
 def _choices(
@@ -161,6 +203,8 @@ def _choices(
         least = REQUIRED_MIN if slot.required else OPTIONAL_MIN
         if slot.kind == "enum":
             options = [option for option in chosen_values(slot, indexed.named, clause) if option[2] >= least]
+            if slot.required and not options:  # then a word of the tool's name may be meant as well
+                options = [option for option in chosen_values(slot, frozenset(), clause) if option[2] >= least]
             if options and slot.many:
                 found[slot.path] = Argument(slot, [value for value, _, _ in options], options[0][1], options[0][2])
             elif options:
@@ -173,6 +217,30 @@ def _choices(
 
 
 def _implied(
+    indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
+) -> dict[tuple[str, ...], Argument]:
+    """What is meant and not said: numbers by the words of `implied.csv`, and the present day."""
+    found = _todays(indexed, clause, taken)
+    for slot in indexed.slots:
+        if slot.type in ("integer", "number") and not slot.many and slot.path not in taken:
+            named = f"{spaced(slot.name)} {slot.description}".lower()
+            for said, meant, value in _meanings():
+                match = said.search(clause.words) if meant.search(named) else None
+                if match is not None:
+                    start = clause.start + match.start()
+                    span = Span("implied", start, start + len(match[0]), match[0], value)
+                    found[slot.path] = Argument(slot, value, span, 0.7)
+                    break
+    return found
+
+
+@cache
+def _meanings() -> tuple[tuple[re.Pattern[str], re.Pattern[str], int], ...]:
+    rows = table("implied")
+    return tuple((re.compile(row["said"], re.IGNORECASE), re.compile(row["slot"]), int(row["value"])) for row in rows)
+
+
+def _todays(
     indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
 ) -> dict[tuple[str, ...], Argument]:
     """The present day, where two days are asked for, one is said, and `until` or `since` stands by it."""
@@ -189,21 +257,3 @@ def _implied(
     if words & wordset("until"):
         return {first.path: Argument(first, today.value, today, 0.7), last.path: given._replace(slot=last)}
     return {}
-
-
-def value_for(slot: Slot, span: Span) -> Json | None:
-    """The span's value as the slot's schema wants it; None when it can not be that."""
-    match slot.type:
-        case "integer":
-            whole = isinstance(span.value, int | float) and float(span.value).is_integer()
-            return int(span.value) if whole and isinstance(span.value, int | float) else None
-        case "number":
-            return span.value if isinstance(span.value, int | float) else None
-        case "string":
-            if span.kind == "language" and ("code" in slot.description.lower() or "code" in slot.name):
-                return span.detail
-            if span.kind == "currency":
-                return span.detail.split(":")[0]
-            return span.text if isinstance(span.value, int | float) else span.value
-        case _:
-            return span.value

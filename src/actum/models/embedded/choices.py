@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from functools import lru_cache
 
 from ...core.json import Json
 from .clauses import Clause
@@ -25,7 +27,8 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
         own: terms of the tool's name: a value that is nothing but one of them was not chosen by being said.
         clause: the clause.
     """
-    found = [choice for value in slot.enum if (choice := _choice(value, own, clause)) is not None]
+    told = _glosses(slot.description, tuple(map(str, slot.enum)))
+    found = [choice for value in slot.enum if (choice := _choice(value, own, clause, told.get(str(value), ())))]
     found.sort(key=lambda choice: (-choice[2], choice[1].start))
     return found
 
@@ -45,12 +48,38 @@ def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] 
     return value, _span(place, clause, value)
 
 
-def _choice(value: Json, own: frozenset[str], clause: Clause) -> Choice | None:
+@lru_cache(maxsize=2048)
+def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """What a description says that values stand for: `driving（驾车）`, `1 for cleaning`, `'h' = hourly`, 低: low."""
+    found: dict[str, tuple[str, ...]] = {}
+    for value in values:
+        name = re.escape(value)
+        edge = rf"(?<![\w.]){name}(?![\w.])['\"”’]?"
+        after = re.findall(
+            rf"{edge}\s*(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|表示|代表|为|是)\s*['\"“‘]?([^，,;；。.、)）|/'\"”’]+)",
+            description,
+        )
+        before = re.findall(rf"([^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}", description)
+        said = tuple(each.strip().lower() for each in [*after, *before] if 0 < len(each.strip()) <= GLOSS_MAX)
+        if said:
+            found[value] = said
+    return found
+
+
+GLOSS_MAX = 24
+
+
+def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()) -> Choice | None:
     text = spaced(str(value)).strip().lower()
     keys = frozenset(term.key for term in terms(text, hints=False))
     literal = _literal(text, clause)
     if literal is not None and not keys <= own | {""}:
         return value, _span(literal, clause, value), LITERAL
+    for gloss in told:
+        meant = frozenset(term.key for term in terms(gloss, hints=False))
+        place = _literal(gloss, clause) or (_place(meant, clause) if meant else None)
+        if place is not None:
+            return value, _span(place, clause, value), MEANT * place[2]
     if isinstance(value, int | float) and not isinstance(value, bool):
         return next(
             ((value, span, LITERAL) for span in clause.spans if span.kind == "number" and span.value == value), None

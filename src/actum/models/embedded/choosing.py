@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from .arguments import Filled, fill
 from .clauses import Clause
 from .content import is_definition
-from .lexicon import wordset
-from .selection import FIELDS, Indexed, Shelf, evidence, generic
+from .lexicon import is_han, wordset
+from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
+from .sharing import mentions
+from .spans import Span
+from .weights import weights
 from .words import bare
 
-FITS_MIN = 0.42
-"""From this score on a tool is taken to be meant."""
+FITS_MIN = 0.25
+"""From this on a tool is taken to be meant; a logarithm."""
+
+FITS_MORE = 0.4
+"""So much less for each further tool on offer: who offers many has one for most questions."""
 
 ASKS_MIN = 0.5
-"""From this score on the user is asked for what it lacks; below, the tool was hardly meant."""
+"""From this on the user is asked for what it lacks; below, the tool was hardly meant."""
+
+NAMES_MIN = 0.42
+"""From this score of words on a piece of a question names a tool."""
 
 CANDIDATES = 5
 
@@ -37,8 +48,12 @@ class Chooser:
         return self._chosen[place]
 
     def names_something(self, piece: Clause) -> bool:
-        """Whether a piece by itself says what to do."""
-        return self.choose(piece) is not None
+        """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
+        chosen = self.choose(piece)
+        if chosen is None or chosen.indexed.searches:
+            return chosen is not None
+        ranked = self.shelf.rank(piece.terms, piece.spans, piece.words)
+        return any(each.score >= NAMES_MIN for each in ranked if each.indexed is chosen.indexed)
 
     def dictates(self, question: Clause) -> bool:
         """What stands before a colon names a tool that takes free text: the rest is its text, whatever it says."""
@@ -52,25 +67,114 @@ class Chooser:
         takes_text = bool(ranked) and any(
             slot.kind in ("text", "query", "title") for slot in ranked[0].indexed.required
         )
-        return takes_text and ranked[0].score >= FITS_MIN
+        return takes_text and ranked[0].score >= NAMES_MIN
 
     def _choose(self, clause: Clause) -> Filled | None:
         ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)[:CANDIDATES]
+        found = [(each, fill(each.indexed, clause)) for each in ranked if each.score > 0.0]
+        judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
+        least = FITS_MIN - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
         fitting = [
-            (each.score, filled)
-            for each in ranked
-            if each.score >= FITS_MIN and _is_named(each.indexed, clause)
-            for filled in (fill(each.indexed, clause),)
-            if not filled.missing or each.score >= ASKS_MIN
+            (worth, filled)
+            for worth, filled in judged
+            if worth >= (ASKS_MIN if filled.missing else FITS_MIN if changes_things(filled.indexed.tool) else least)
         ]
-        best = max(fitting, key=lambda pair: pair[0] + _use_made(pair[1]), default=(0.0, None))[1]
+        best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
+        if best is None or (best.missing and not best.arguments):
+            # To ask is no call: for that it is enough that the words name a tool.
+            named = [filled for each, filled in found if each.score >= NAMES_MIN and _is_named(each.indexed, clause)]
+            lacking = [filled for filled in named if filled.missing or not filled.indexed.required]
+            best = min(lacking, key=lambda filled: len(filled.missing), default=best)
         if best is not None and not best.missing:
             return best
         searcher = next((tool for tool in self.shelf.tools if tool.searches), None)
-        if searcher is not None and _asks_for_knowledge(clause, named=best is not None):
+        if searcher is not None and (_asks_for_knowledge(clause, named=best is not None) or _says_search(clause)):
             searched = fill(searcher, clause)
             return best if searched.missing else searched
         return best
+
+
+def suitability(found: Mapping[str, float]) -> float:
+    """How much speaks for a tool, as a logarithm: more than 0 is for it, less for none at all."""
+    known = weights("chooser.json")
+    return sum(known.get(name, 0.0) * value for name, value in found.items())
+
+
+def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
+    """What speaks for a tool and against it, as numbers."""
+    tool = ranked.indexed
+    required = [each for each in filled.arguments if each.slot.required]
+    sure = [each.confidence for each in required]
+    strengths = [filled.strengths.get(each.slot.path, 0.0) for each in required]
+    kinds = {each.span.kind for each in filled.arguments}  # a second city beside one that was taken is another call
+    spare = {(span.start, span.end) for span in filled.spare if span.kind not in kinds}
+    numbers = [span for span in clause.spans if span.kind == "number"]
+    taken = [each.span for several in mentions(filled, clause).values() for each in several]
+    unused = [n for n in numbers if not any(n.overlaps(span) for span in taken)]
+    missing = len(filled.missing)
+    content, left = _left_over(tool, taken, clause)
+    chinese = is_han(clause.words)
+    foreign = chinese != is_han(tool.tool.description or tool.tool.name)
+    return {
+        "any": 1.0,
+        "score": ranked.score,
+        "score^": min(ranked.score, 1.0),
+        "words": ranked.words,
+        "covered": ranked.covered,
+        "evidence": ranked.evidence,
+        "called": ranked.called,
+        "named": ranked.named,
+        "told": ranked.told,
+        "named and told": ranked.named * ranked.told,
+        "is named": float(_is_named(tool, clause)),
+        "missing": float(missing),
+        "lacks": float(missing > 0),
+        "lacks all": float(missing > 0 and not filled.arguments),
+        "needs nothing": float(not tool.required),
+        "given": float(min(len(required), 4)),
+        "optional": float(min(len(filled.arguments) - len(required), 3)),
+        "surest": max(sure, default=0.0),
+        "least sure": min(sure, default=0.0),
+        "strongest": max(strengths, default=0.0),
+        "weakest": min(strengths, default=0.0),
+        "spare": float(min(len(spare), 3)),
+        "unused numbers": float(min(len(unused), 3)),
+        "searches": float(tool.searches),
+        "left over": min(left, 6.0),
+        "share left": left / content if content else 0.0,
+        "all explained": float(left == 0.0),
+        "short": float(content < 3),
+        "left, not named": min(left, 6.0) * (1.0 - ranked.named),
+        "no words": float(ranked.words == 0.0),
+        "few words": float(ranked.words < 0.5),
+        "filled and named": ranked.named * float(missing == 0),
+        "filled and told": ranked.told * float(missing == 0),
+        "chinese": float(chinese),
+        "chinese, left over": chinese * min(left, 6.0),
+        "chinese, words": chinese * min(ranked.words, 2.0),
+        "foreign": float(foreign),
+        "foreign, left over": foreign * min(left, 6.0),
+        "foreign, words": foreign * min(ranked.words, 2.0),
+        "foreign, filled": float(foreign and missing == 0),
+        "foreign, no words": float(foreign and ranked.words == 0.0),
+        "filled, all explained": float(missing == 0 and left == 0.0),
+    }
+
+
+def _left_over(tool: Indexed, taken: Sequence[Span], clause: Clause) -> tuple[float, float]:
+    """How many words of the clause say something, and how many of them neither the tool nor a value explains."""
+    content = left = 0.0
+    for token in clause.tokens:
+        if token.functional or token.kind == "number":
+            continue
+        keys = [term.key for term in clause.terms if term.start < token.end and token.start < term.end]
+        worth = max((generic(key) for key in keys), default=1.0)
+        content += worth
+        if any(span.start < token.end and token.start < span.end for span in taken):
+            continue
+        if not any(key in tool.weights or start_of(key) in tool.weights for key in keys):
+            left += worth
+    return content, left
 
 
 def _is_named(tool: Indexed, clause: Clause) -> bool:
@@ -82,14 +186,8 @@ def _is_named(tool: Indexed, clause: Clause) -> bool:
     return named or calculates or evidence(tool, clause.spans) >= 0.3 or tool.tool.name in clause.words
 
 
-def _use_made(filled: Filled) -> float:
-    """A required slot that stays empty speaks against a tool, and so does a typed piece that it has no use for."""
-    missing = len(filled.missing)
-    good = 0.08 * (len(filled.indexed.required) - missing) - 0.15 * missing
-    optional = sum(0.05 for each in filled.arguments if not each.slot.required)
-    kinds = {each.span.kind for each in filled.arguments}  # a second city beside one that was taken is another call
-    spare = {(span.start, span.end) for span in filled.spare if span.kind not in kinds}
-    return good + optional - 0.12 * len(spare)
+def _says_search(clause: Clause) -> bool:
+    return any(term.key == "#search" and term.weight == 1.0 for term in clause.terms)
 
 
 def _asks_for_knowledge(clause: Clause, *, named: bool) -> bool:

@@ -16,7 +16,7 @@ from ...core.call import MediaPart, ToolCall, ToolResult
 from ...core.json import Json
 from ...core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from .answer import value_of
-from .arguments import Argument, fill, value_for
+from .arguments import Argument, fill
 from .chain import refers_back, taken_from
 from .clauses import Clause, read
 from .plan import plan
@@ -24,6 +24,7 @@ from .selection import Shelf, index
 from .slots import Slot
 from .spans import Span
 from .step import Step
+from .values import value_for
 
 TURNS_MAX = 5
 """So many of the latest turns are looked at."""
@@ -138,7 +139,9 @@ def _answered(pending: Sequence[Step], answer: Clause) -> list[Step]:
     filled: list[Step] = []
     for step in pending:
         had = {each.slot.path for each in step.arguments}
-        given = [each for each in fill(step.indexed, answer).arguments if each.slot.path not in had]
+        wants_text = len(step.missing) == 1 and step.missing[0].kind == "text"
+        found = () if wants_text else fill(step.indexed, answer).arguments
+        given = [each for each in found if each.slot.path not in had]
         known = {each.slot.path for each in given}
         missing = [slot for slot in step.missing if slot.path not in known]
         if len(missing) == 1 == len(step.missing) and (whole := _whole(missing[0], answer)) is not None:

@@ -1,102 +1,330 @@
-"""What speaks for a piece of the question going into a slot, as numbers, and the one number made of them.
+"""What speaks for a piece of the question going into a slot, as names of features; what they are worth, `ranker` has
+learned.
 
-This is the seam for a learned ranker: it replaces `weights.json`, and `score` if it is more than a sum. It needs to
-touch nothing else, since `arguments` asks for a score and knows not where it comes from.
+Features are relational: not which word it is, but how it stands to the slot: a word of the slot's own name before it,
+one of another slot's between them, an `in` before a place, a kind that suits. They come in three groups, so that
+each is made once: where a piece begins, where it ends, and the piece itself. A fourth speaks for nothing at all.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import cache
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from .clauses import Clause
-from .selection import Indexed
-from .slots import Role, Slot, roles
-from .spans import Span
-from .words import Token, bare, spaced, terms
+from .candidates import Candidate, View
+from .lexicon import HAN, stem
+from .selection import Indexed, generic
+from .slots import Slot
+from .words import spaced, terms
 
 _HERE = files("actum") / "models" / "embedded" / "data"
+_STOPS = frozenset(".?!;。？！；\n")
+REACH = 6
+"""So many words to either side are looked at."""
 
 
-class Features(NamedTuple):
-    """What is known of a pair of a slot and a span. Each from 0 to 1 or, `out_of_order`, a count.
+class Aim(NamedTuple):
+    """A slot as its features see it, made once for a tool.
 
     Attributes:
-        fit: how well the span's kind suits the slot's.
-        cue_before, cue_after: a word that goes with the slot's role stands next to the span.
-        beside: a word of the slot's own name or description does.
-        contrary: a word of an opposed role does.
-        out_of_order: how many places the span is from where it stands if slots and spans come in the same order.
-        unit_agrees: the span is in the unit, or is the unit, that the slot asks for.
-        apart: nothing but the kind speaks for it.
+        slot: the slot.
+        kind: its kind, with its type where the kind says little.
+        head: the stem of its name's last word.
+        own: terms of its name that no other slot of the tool has.
+        shared: terms of its name.
+        told: terms of its description that no other slot has in its name.
+        others: terms of the names of the other slots.
+        tool: terms of the tool's name.
+        commands: those, and the terms of its parameters' names and of the values that they are chosen from.
+        alike: how many required slots have its type, and which of them it is.
+        examples: values that its description shows, in lower case.
+        signs: the Chinese characters of its name and description: 人 of 人数.
+        marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
-    fit: float
-    cue_before: float
-    cue_after: float
-    beside: float
-    contrary: float
-    out_of_order: float
-    unit_agrees: float
-    apart: float
+    slot: Slot
+    kind: str
+    head: str
+    own: frozenset[str]
+    shared: frozenset[str]
+    told: frozenset[str]
+    others: frozenset[str]
+    tool: frozenset[str]
+    commands: frozenset[str]
+    alike: tuple[int, int]
+    marks: tuple[str, ...]
+    examples: frozenset[str]
+    signs: frozenset[str]
 
 
-NOTHING = Features(0, 0, 0, 0, 0, 0, 0, 0)
-"""The span is not of a kind that the slot takes."""
+_known: dict[str, dict[tuple[str, ...], Aim]] = {}
 
 
-def features(slot: Slot, span: Span, indexed: Indexed, clause: Clause) -> Features:
-    """What is known of a pair."""
-    fit = _fits().get(slot.kind, {}).get(span.kind, 0.0)
-    if fit == 0.0 or (span.kind in ("word", "name") and _is_command(span, indexed, clause)):
-        return NOTHING
-    before, after = clause.neighbours(span)
-    own = [roles()[name] for name in slot.roles]
-    twins = [each for each in indexed.slots if each.path != slot.path and each.kind == slot.kind]
-    others = [roles()[name] for each in twins for name in each.roles if name not in slot.roles]
-    cue_before = any(bare(token.text) in role.before for role in own for token in before[:2])
-    cue_after = any(token.text in role.after for role in own for token in after[:1])
-    beside = max(_beside(slot, twins, indexed, before, after), _with_time(slot, span, twins, clause))
-    cued = cue_before or cue_after or beside == 1.0
-    contrary = not cued and any(_goes_with(role, before, after) for role in others)
-    agrees = _unit_agrees(slot, span)
-    return Features(
-        fit,
-        float(cue_before),
-        float(cue_after),
-        beside,
-        float(contrary),
-        _out_of_order(slot, span, indexed, clause),
-        agrees,
-        float(not (cue_before or cue_after or beside or agrees)),
+def aim_of(slot: Slot, indexed: Indexed) -> Aim:
+    """The slot of a tool as an aim."""
+    aims = _known.get(indexed.tool.digest)
+    if aims is None:
+        if len(_known) > 5_000:
+            _known.clear()
+        aims = _known[indexed.tool.digest] = {each.path: _aim(each, indexed) for each in indexed.slots}
+    return aims[slot.path]
+
+
+def _aim(slot: Slot, indexed: Indexed) -> Aim:
+    own = _keys(spaced(slot.name))
+    others = frozenset(key for each in indexed.slots if each.path != slot.path for key in _keys(spaced(each.name)))
+    told = frozenset(key for key in _keys(slot.description) if generic(key) > 0.3)
+    last = [word for word in spaced(slot.name).lower().split() if not word.isdigit()][-1:] or [slot.name.lower()]
+    alike = [each for each in indexed.slots if each.type == slot.type and each.many == slot.many and not each.enum]
+    must = [each for each in alike if each.required]
+    many = "s" if slot.many else ""
+    kind = slot.kind + many if slot.kind != "number" else slot.type + many
+    place = must.index(slot) if slot in must else -1
+    return Aim(
+        slot,
+        kind,
+        stem(last[0]),
+        own - others,
+        own,
+        told - others,
+        others - own,
+        indexed.named,
+        indexed.named | own | others | _chosen(indexed),
+        (len(must), place),
+        slot.roles or tuple(sorted(own - others)),
+        _examples(slot.description),
+        frozenset(_HAN.findall(f"{slot.name}{slot.description[:SIGNS_MAX]}")) - _COMMON,
     )
 
 
-def _is_command(span: Span, indexed: Indexed, clause: Clause) -> bool:
-    """The word is one of the tool's own: it says what to do and not what with."""
-    return any(
-        indexed.weights.get(term.key, 0.0) >= 0.5
-        for term in clause.terms
-        if term.start <= span.start and span.end <= term.end
-    )
+def _chosen(indexed: Indexed) -> frozenset[str]:
+    """The terms of the values of the tool's enumerations."""
+    return frozenset(key for each in indexed.slots for value in each.enum for key in _keys(spaced(str(value))))
 
 
-def score(found: Features) -> float:
-    """How sure it is that the span goes into the slot, 0 to 1."""
-    if found.fit == 0.0:
-        return 0.0
-    weights = _weights()
-    total = sum(weights[name] * value for name, value in zip(Features._fields, found, strict=True))
-    return max(0.0, min(1.0, total))
+_HAN = re.compile(f"[{HAN}]")
+_COMMON = frozenset("的之一是和与或要查询名称例如为可选在中上下个")
+SIGNS_MAX = 12
+_SHOWN = re.compile(r"['\"“‘]([^'\"”’]{1,40})['\"”’]")
+_SUCH_AS = re.compile(
+    r"(?:e\.g\.,?|such as|for example,?|like|including|i\.e\.,?|例如|比如|如)\s*:?\s*([^.;()（）。]+)", re.IGNORECASE
+)
 
 
-@cache
-def _weights() -> dict[str, float]:
-    read = json.loads((_HERE / "weights.json").read_text("utf-8"))
-    return {name: float(read[name]) for name in Features._fields}
+def _examples(description: str) -> frozenset[str]:
+    found = set(_SHOWN.findall(description))
+    for said in _SUCH_AS.findall(description):
+        found |= {each.strip(" '\"“”‘’,") for each in re.split(r",|、|\bor\b|\band\b|或|和", said)}
+    return frozenset(each.lower() for each in found if 0 < len(each) <= 40)
+
+
+@lru_cache(maxsize=8192)
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(term.key for term in terms(text, hints=False))
+
+
+def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
+    """Of a piece that begins with this word."""
+    if at >= len(view.lower):
+        return  # what was attached stands behind the last word
+    before = _word(view, at - 1)
+    earlier = f"{_word(view, at - 2)} {before}"
+    kind = aim.kind
+    yield f"p={before}"
+    yield f"p={before}|{kind}"
+    yield f"p={before}|={aim.head}"
+    for word in aim.marks:
+        yield f"p={before}|~{word}"
+    yield f"pp={earlier}"
+    yield f"pp={earlier}|{kind}"
+    yield f"ps={_shape(view, at - 1)}|{_shape(view, at)}|{aim.slot.type}"
+    yield f"f={view.lower[at]}|{kind}"
+    if view.keys[at] & aim.shared:
+        yield f"own first|{aim.slot.type}"
+    if view.keys[at] & aim.tool:
+        yield f"tool first|{aim.slot.type}"
+    if at and view.keys[at - 1] & aim.tool:
+        yield f"tool before|{kind}"
+    if at and aim.signs:
+        yield f"sign before={_meets(view, at - 1, aim)}{_meets(view, at - 2, aim)}|{aim.slot.type}"
+        yield f"sign first={_meets(view, at, aim)}|{aim.slot.type}"
+    yield from _cues("b", aim, view, range(at - 1, max(-1, at - 1 - REACH), -1))
+
+
+def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
+    """Of a piece whose last word stands before this place."""
+    if not view.lower:
+        return
+    after = _word(view, at)
+    kind = aim.kind
+    yield f"n={after}"
+    yield f"n={after}|{kind}"
+    yield f"n={after}|={aim.head}"
+    for word in aim.marks:
+        yield f"n={after}|~{word}"
+    yield f"nn={after} {_word(view, at + 1)}|{kind}"
+    yield f"ns={_shape(view, at - 1)}|{_shape(view, at)}|{aim.slot.type}"
+    yield f"l={view.lower[at - 1]}|{kind}"
+    if view.keys[at - 1] & aim.shared:
+        yield f"own last|{aim.slot.type}"
+    if at < len(view.keys) and view.keys[at] & aim.tool:
+        yield f"tool after|{kind}"
+    if aim.signs:
+        yield f"sign after={_meets(view, at, aim)}{_meets(view, at + 1, aim)}|{aim.slot.type}"
+        yield f"sign last={_meets(view, at - 1, aim)}|{aim.slot.type}"
+    yield from _cues("a", aim, view, range(at, min(len(view.tokens), at + REACH)))
+
+
+def _meets(view: View, at: int, aim: Aim) -> int:
+    """Whether a word there shares a Chinese character with the slot."""
+    return int(0 <= at < len(view.lower) and not aim.signs.isdisjoint(view.lower[at]))
+
+
+def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
+    """Words of the slot's name and description to one side, and whether another slot's come first."""
+    first = ""
+    far = 0
+    said: set[str] = set()
+    over = ""
+    for at in places:
+        if view.tokens[at].text in _STOPS:
+            break
+        far += 1
+        keys = view.keys[at]
+        if not keys:
+            if view.tokens[at].kind == "number":
+                over = "+number"
+            continue
+        for name, wanted in (("own", aim.own), ("shared", aim.shared), ("told", aim.told), ("other", aim.others)):
+            if name not in said and keys & wanted:
+                said.add(name)
+                if name == "shared" and "own" in said:
+                    continue
+                yield f"{side}:{name}:{min(far, 4)}{over}|{aim.slot.type}"
+                if name != "told":
+                    first = first or name
+                    yield f"{side}:{name}:{aim.kind}"
+    yield f"{side}:first={first or 'told' if said else 'none'}|{aim.slot.type}"
+
+
+def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
+    """Of the piece itself; `numbers` are in the whole clause."""
+    kind, type_ = aim.kind, aim.slot.type
+    fits = fits_of(aim.slot.kind)
+    yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
+    for each in candidate.kinds or ("run",):
+        yield f"is={each}|{kind}"
+        yield f"is={each}|={aim.head}"
+        yield f"is={each}|{type_}"
+    yield f"form={candidate.form}|{kind}"
+    yield f"form={candidate.form}|={aim.head}"
+    yield from _built(aim, view, candidate)
+    yield from _shared(aim, view, candidate)
+    if candidate.listed:
+        yield f"listed={min(candidate.listed, 4)}|{type_}"
+        yield from _whole_list(view, candidate)
+    elif type_ in ("integer", "number"):
+        yield from _number(aim, candidate, numbers, view)
+
+
+def _built(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
+    """How long it is, where its capitals are, what is cut by its borders."""
+    kind, type_ = aim.kind, aim.slot.type
+    first, last = candidate.first, candidate.last
+    chinese = "h" if first < len(view.tokens) and view.tokens[first].kind in ("chunk", "known") else ""
+    many = f"{chinese}{min(last - first, 8)}"
+    if chinese and any(start < first < end or start < last < end for start, end in _names_at(view, first, last)):
+        yield f"name cut|{kind}"
+    yield f"words={many}|{kind}"
+    yield f"words={many}|{type_}"
+    capitals = sum(view.tokens[at].text[:1].isupper() for at in range(first, last))
+    if capitals:
+        yield f"capitals={'all' if capitals == last - first else 'some'}|{kind}"
+        if _capital(view, first - 1) or _capital(view, last):
+            yield f"capitals cut|{type_}"
+    borders = {first, last - 1} & set(range(len(view.inside)))
+    if any(place != (first, last) for at in borders for place in view.inside[at]):
+        yield f"with typed|{kind}"
+    held = sum(view.functional[at] for at in range(first, last))
+    if held:
+        yield f"small words={min(held, 3)}|{type_}"
+        yield from (f"m={view.lower[at]}|{type_}" for at in range(first + 1, last - 1) if view.functional[at])
+
+
+def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
+    """Whose words are in it."""
+    kind, type_ = aim.kind, aim.slot.type
+    if aim.examples and type_ == "string":
+        yield f"example={candidate.span.text.lower() in aim.examples}"
+    if candidate.last - candidate.first >= WIDE:
+        return
+    keys = frozenset().union(*view.keys[candidate.first : candidate.last])
+    if keys & aim.shared:
+        yield f"has own|{kind}"
+    if keys & aim.others:
+        yield f"has other|{kind}"
+    if keys & aim.tool:
+        yield f"has tool|{kind}"
+    if keys & aim.told:
+        yield f"has told|{type_}"
+
+
+def _names_at(view: View, first: int, last: int) -> set[tuple[int, int]]:
+    """The typed spans that reach over one of the borders."""
+    near = {first - 1, first, last - 1, last} & set(range(len(view.inside)))
+    return {place for at in near for place in view.inside[at]}
+
+
+WIDE = 12
+
+
+def _plural(view: View, at: int) -> bool:
+    return at < len(view.lower) and view.lower[at].endswith("s")
+
+
+def _whole_list(view: View, candidate: Candidate) -> Iterator[str]:
+    after = _word(view, candidate.last)
+    before = _word(view, candidate.first - 1)
+    between = {",", "and", "or", "，", "、", "和"}
+    if after in between:
+        yield "list goes on"
+    if before in between:
+        yield "list went before"
+
+
+def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterator[str]:
+    count, place = aim.alike
+    span = candidate.span
+    if place >= 0:
+        earlier = (spans for (first, _), spans in view.typed.items() if first < candidate.first)
+        before = sum(each.kind == "number" for spans in earlier for each in spans)
+        order = max(-3, min(3, before - place))
+        yield f"order={order}|{min(count, 4)}|{min(numbers, 5)}"
+        yield f"order={order}|{'exact' if count == numbers else 'more' if numbers > count else 'fewer'}"
+    if span.detail:
+        unit = span.detail.split(":")[-1]
+        told = aim.slot.terms
+        yield f"unit {'agrees' if any(unit in (key, key.lstrip('#')) for key in told) else 'is another'}|{aim.kind}"
+        yield f"unit={unit}|={aim.head}"
+        yield f"unit={span.detail.split(':')[0]}|={aim.head}"
+    if span.text.isalpha():
+        yield f"in words|{_word(view, candidate.last - 1)}"
+        yield f"in words|{aim.kind}|{_plural(view, candidate.last)}"
+    value = span.value
+    if isinstance(value, int | float):
+        size = "year" if isinstance(value, int) and 1800 <= value <= 2100 else "small" if abs(value) < 13 else "large"
+        yield f"size={size}|={aim.head}"
+        yield f"size={size}|{aim.kind}"
+        yield f"whole={float(value).is_integer()}|={aim.head}"
+
+
+def fits_of(kind: str) -> dict[str, float]:
+    """How well each kind of span suits a kind of slot, 0 to 1; one that is not there does not."""
+    return _fits().get(kind, {})
 
 
 @cache
@@ -105,52 +333,44 @@ def _fits() -> dict[str, dict[str, float]]:
     return read
 
 
-def _goes_with(role: Role, before: Sequence[Token], after: Sequence[Token]) -> bool:
-    return any(bare(token.text) in role.before for token in before[:1]) or any(t.text in role.after for t in after[:1])
+def nothing(aim: Aim, view: View) -> Iterator[str]:
+    """Of leaving the slot empty."""
+    must = "must" if aim.slot.required else "may"
+    yield f"none|{must}"
+    yield f"none|{must}|{aim.kind}"
+    yield f"none|{must}|={aim.head}"
+    said = frozenset().union(*view.keys) if view.keys else frozenset()
+    if aim.examples:
+        words = {word for at in range(len(view.lower)) for word in (view.lower[at],)}
+        yield f"none|{must}|example={bool(words & aim.examples)}"
+    yield f"none|{must}|own={bool(said & aim.own)}|told={bool(said & aim.told)}"
+    yield f"none|{must}|{aim.kind}|own={bool(said & aim.own)}"
+    if "default" in aim.slot.schema or "default" in aim.slot.description.lower():
+        yield f"none|{must}|default"
 
 
-def _beside(
-    slot: Slot, twins: Sequence[Slot], indexed: Indexed, before: Sequence[Token], after: Sequence[Token]
-) -> float:
-    """Whether a word of the slot stands within two words of the span. The tool's own name says nothing of a slot, and a
-    word that a slot of the same kind shares says less."""
-    near = {term.key for token in (*before[:2], *after[:2]) if token.kind != "sign" for term in terms(token.text)}
-    shared = near & slot.terms
-    if shared <= indexed.named and not shared & _own_words(slot):
-        return 0.0
-    if not shared:
-        return 0.0
-    return 0.3 if any(shared <= twin.terms for twin in twins) else 1.0
+def _word(view: View, at: int) -> str:
+    """The word there; numbers are all one."""
+    if at < 0:
+        return "^"
+    if at >= len(view.tokens):
+        return "$"
+    return "0" if view.tokens[at].kind == "number" else view.lower[at][:12]
 
 
-def _own_words(slot: Slot) -> set[str]:
-    return {term.key for term in terms(spaced(slot.name), hints=False)}
+def _shape(view: View, at: int) -> str:
+    if at < 0 or at >= len(view.tokens):
+        return "-"
+    token = view.tokens[at]
+    if token.kind == "word":
+        small = "f" if view.functional[at] else ""
+        return (
+            "A" if token.text.isupper() and len(token.text) > 1 else "A1" if token.text[0].isupper() else "a"
+        ) + small
+    return {"known": "k", "chunk": "c", "number": "0", "sign": "."}[token.kind] + (
+        "f" if token.kind == "known" and view.functional[at] else ""
+    )
 
 
-def _with_time(slot: Slot, span: Span, twins: Sequence[Slot], clause: Clause) -> float:
-    """A time of day stands by the place where it holds: `noon in Tokyo`, 东京中午12点."""
-    if "source" not in slot.roles or not twins or span.kind not in ("city", "country"):
-        return 0.0
-    times = [other for other in clause.spans if other.kind == "time"]
-    gaps = (clause.text[min(time.end, span.end) : max(time.start, span.start)] for time in times)
-    return float(any(gap.strip().lower() in ("", "in", "at", "在", "的") for gap in gaps))
-
-
-def _unit_agrees(slot: Slot, span: Span) -> float:
-    free = span.detail.endswith(":free")
-    if span.kind in ("unit", "currency"):
-        return float(("source" in slot.roles and not free) or ("target" in slot.roles and free))
-    if span.kind == "number" and "year" in slot.terms:
-        return float(isinstance(span.value, int) and 1000 <= span.value <= 2200)
-    if span.kind == "number" and span.detail:
-        unit = span.detail.split(":")[-1]
-        return float(any(unit in (key, key.lstrip("#")) for key in slot.terms))
-    return 0.0
-
-
-def _out_of_order(slot: Slot, span: Span, indexed: Indexed, clause: Clause) -> float:
-    alike = [each for each in indexed.slots if each.kind == slot.kind and not each.many]
-    if len(alike) < 2:
-        return 0.0
-    rivals = [each for each in clause.spans if each.kind == span.kind]
-    return float(abs(alike.index(slot) - rivals.index(span)))
+def _capital(view: View, at: int) -> bool:
+    return 0 < at < len(view.tokens) and view.tokens[at].text[0].isupper() and not view.functional[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .lexicon import is_han
@@ -38,11 +39,15 @@ _DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八
 _UNITS = {"十": 10, "百": 100, "千": 1_000}
 _MYRIADS = {"万": 10_000, "亿": 100_000_000}
 _CHINESE = re.compile(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
-_MEASURE = "个只条件份张台本家次位名杯瓶袋块元天年月日号周点分秒里米克斤吨度公千英海小星倍折楼岁人座层种类页行"
+_MEASURE = (
+    "个只条件份张台本家次位名杯瓶袋块元天年月日号周点分秒里米克斤吨度公千英海小星倍折楼岁人座层种类页行晚夜部首集顿碗束双副支"
+    "颗粒棵匹头期节步轮盒箱桶包串盘片道幅辆架艘床间套组班股趟场局盏把根章"
+)
 _OPERATOR = "加减乘除"
 
 _ARABIC = re.compile(
-    r"(?<![\w.])[-−]?\d+(?:,\d{3})+(?:\.\d+)?(?![\d,])|(?<![\w.])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?(?![\d])"
+    r"(?<![\w.^])[-−]?\d+(?:\.\d+)?[eE][-+]?\d+(?!\w)"
+    r"|(?<![\w.])[-−]?\d+(?:,\d{3})+(?:\.\d+)?(?![\d,])|(?<![\w.])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?(?![\d])"
 )
 _MULTIPLE = re.compile(r"\s*(万亿|万|亿|千|百|million|billion|thousand|bn|[kKmM](?![A-Za-z/²³\d]))(?![A-Za-z])")
 _MULTIPLES = {
@@ -60,7 +65,7 @@ _MULTIPLES |= {"bn": 10**9, "k": 1_000, "K": 1_000}
 
 def find_numbers(text: str) -> list[Found]:
     """The numbers of a text in their order."""
-    found = [*_arabic(text), *_english(text), *_chinese(text)]
+    found = [*_halves(text), *_arabic(text), *_english(text), *_chinese(text)]
     found.sort(key=lambda number: (number.start, -number.end))
     kept: list[Found] = []
     for number in found:
@@ -76,16 +81,50 @@ def tidy(value: Number) -> Number:
 
 def _arabic(text: str) -> list[Found]:
     found = []
+    listed = [match.span() for match in _BRACKETED.finditer(text)]
     for match in _ARABIC.finditer(text):
+        if any(start <= match.start() < end for start, end in listed) and "," in match[0]:
+            found += [
+                Found(match.start() + each.start(), match.start() + each.end(), _plain(each[0]), False)
+                for each in re.finditer(r"-?[\d.]+", match[0])
+            ]
+            continue
         digits = match[0].replace(",", "").replace("−", "-")
         if len(digits) > 18:
             continue  # an identifier, not a quantity
-        value: Number = float(digits) if "." in digits else int(digits)
+        value = _plain(digits)
         end = match.end()
         if (multiple := _MULTIPLE.match(text, end)) and multiple[1] in _MULTIPLES:
             value, end = tidy(round(value * _MULTIPLES[multiple[1]], 6)), multiple.end()
         found.append(Found(match.start(), end, value, False))
     return found
+
+
+_BRACKETED = re.compile(r"\[[-\d.,\s]*\]")
+"""A list in brackets, where a comma groups no digits: `[200,300]`."""
+
+
+def _plain(digits: str) -> Number:
+    return float(digits) if re.search("[.eE]", digits) else int(digits)
+
+
+_HALF = re.compile(
+    r"(\d+|[一两二三四五六七八九十]+)(?=个半(?:小时|钟头|月|星期)|年半|天半)(?:个?半|[年天]半)"
+    r"|半(?=个?(?:小时|钟头|天|年|月|斤|公斤|公里))|\bhalf\s+(?:an?|of\s+an?)(?=\s+(?:hour|day|year|mile|kilo))"
+    r"|\b(?:an?)(?=\s+(?:hour|minute|day|week|month|year)\b(?!['’]s))",
+    re.IGNORECASE,
+)
+
+
+def _halves(text: str) -> Iterator[Found]:
+    """`half an hour`, 半小时, 两个半小时; and the one of `an hour`."""
+    for match in _HALF.finditer(text):
+        said = match[0].lower()
+        if match[1]:
+            whole = int(match[1]) if match[1].isdigit() else _read_chinese(match[1])
+            yield Found(match.start(), match.end(), whole + 0.5, True)
+        else:
+            yield Found(match.start(), match.end(), 0.5 if said[0] in "半h" else 1, True)
 
 
 def _english(text: str) -> list[Found]:

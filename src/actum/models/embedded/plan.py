@@ -24,7 +24,8 @@ CHAIN_MIN = 0.5
 def plan(question: Clause, shelf: Shelf) -> list[Step]:
     """The steps that a question asks for; empty when no tool fits."""
     chooser = Chooser(shelf)
-    clauses = [question] if chooser.dictates(question) else split(question, chooser.names_something)
+    whole = len(shelf.tools) == 1 or chooser.dictates(question)
+    clauses = [question] if whole else split(question, chooser.names_something)
     steps: list[Step] = []
     for clause in _rejoined(clauses, question, chooser):
         steps += list(_steps_of(clause, chooser, tuple(steps)))
@@ -37,21 +38,21 @@ def _rejoined(clauses: Sequence[Clause], question: Clause, chooser: Chooser) -> 
     joined: list[Clause] = []
     for clause in clauses:
         whole = question.part(joined[-1].start, clause.end) if joined else clause
-        if joined and _is_one_call(joined[-1], clause, whole, chooser):
+        if joined and _is_one_tool(joined[-1], clause, whole, chooser):
             joined[-1] = whole
         else:
             joined.append(clause)
     return joined
 
 
-def _is_one_call(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -> bool:
-    """Each part lacks something for the tool that both ask for, and the whole lacks less."""
-    parts = (chooser.choose(left), chooser.choose(right))
-    together = chooser.choose(whole)
-    if together is None or any(part is None or part.indexed is not together.indexed for part in parts):
+def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -> bool:
+    """The parts are for the same tool, or the second for none and the whole for that of the first. Whether it is one
+    call or several, `sharing` tells.
+    """
+    first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
+    if first is None or together is None or first.indexed is not together.indexed:
         return False
-    lacking = min(len(part.missing) for part in parts if part is not None)
-    return len(together.missing) < lacking
+    return second is None or second.indexed is first.indexed
 
 
 def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:
@@ -94,7 +95,7 @@ def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled
                 if slot.path not in had and feeds(first, slot, given.arguments):
                     return given, rest, slot
         both = fill(other, clause)
-        if not both.missing and not filled.missing:
+        if not both.missing and not filled.missing and _apart(filled, both):
             return filled, both, None
     unsure = [
         each.slot
@@ -112,6 +113,19 @@ def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled
             ):
                 return given, fill(filled.indexed, clause, avoid=[each.span for each in given.arguments]), slot
     return None
+
+
+def _apart(one: Filled, other: Filled) -> bool:
+    """Two calls have only such words in common as may be lent: the city of "the weather and the news in Oslo"."""
+    return not any(
+        mine.span.overlaps(theirs.span)
+        for mine in one.arguments
+        for theirs in other.arguments
+        if mine.span.kind not in _LENT
+    )
+
+
+_LENT = frozenset({"city", "country", "date", "time"})
 
 
 def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]:

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 
 from ...core.call import Failure, Problem
 from ...core.json import Json, JsonObject
-from .arguments import as_object, value_for
+from .arguments import as_object
 from .choices import chosen_values
-from .features import features, score
 from .lexicon import fold, is_han, lexicon
 from .numerals import find_numbers
+from .ranker import rank
 from .slots import Slot
 from .step import Step
 
@@ -99,14 +99,8 @@ def _matches(pattern: str, text: str) -> bool:
 
 def _second_best(slot: Slot, old: Json, step: Step) -> Json | None:
     """Another piece of the clause that fits, if there is one that was not used."""
-    used = [each.span for each in step.arguments]
-    rivals = [
-        (score(features(slot, span, step.indexed, step.clause)), value)
-        for span in step.clause.spans
-        if not any(span.overlaps(other) for other in used) and (value := value_for(slot, span)) is not None
-    ]
-    good = [value for sure, value in sorted(rivals, key=lambda pair: -pair[0]) if sure > 0 and value != old]
-    return good[0] if good else None
+    ranking = rank(slot, step.indexed, step.clause, [each.span for each in step.arguments])
+    return next((each.candidate.value for each in ranking.ranked if each.candidate.value != old), None)
 
 
 def _renamed(step: Step, arguments: JsonObject) -> JsonObject:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -74,10 +74,26 @@ class Indexed(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """A tool and how well it fits."""
+    """A tool and how well it fits.
+
+    Attributes:
+        score: all of it in one number.
+        words: what the words that both have are worth.
+        covered: how much of what was asked they are, 0 to 1.
+        evidence: what the typed pieces are worth to it.
+        called: it is called by its very name.
+        named: how much of its name was said, 0 to 1.
+        told: how much of the first sentence of its description was said, 0 to 1.
+    """
 
     indexed: Indexed
     score: float
+    words: float = 0.0
+    covered: float = 0.0
+    evidence: float = 0.0
+    called: float = 0.0
+    named: float = 0.0
+    told: float = 0.0
 
 
 _indexed: dict[str, Indexed] = {}
@@ -117,26 +133,52 @@ class Shelf:
         said = {key: weight * generic(key) for key, weight in asked.items()}
         said |= {f"#{name}": 1.0 for span in spans for name in span.operators}
         stray = _stray(found, spans)
-        ranked = [Ranked(tool, self._score(tool, said, stray, spans, text)) for tool in self.tools]
+        ranked = [self._ranked(tool, said, stray, spans, text) for tool in self.tools]
         return sorted(ranked, key=lambda each: -each.score)
 
-    def _score(self, tool: Indexed, said: dict[str, float], stray: set[str], spans: Sequence[Span], text: str) -> float:
+    def _ranked(
+        self, tool: Indexed, said: dict[str, float], stray: set[str], spans: Sequence[Span], text: str
+    ) -> Ranked:
+        said = {key if key in tool.weights else start_of(key): weight for key, weight in said.items()}
         matched = {key: weight * tool.weights[key] for key, weight in said.items() if key in tool.weights}
         words = sum(weight * self._rarity(key) for key, weight in matched.items())
-        unmatched = sum(said[key] for key in stray if key not in matched)
+        unmatched = sum(
+            said.get(key, said.get(start_of(key), 0.0)) for key in stray if not {key, start_of(key)} & matched.keys()
+        )
         free = any(slot.kind in FREE for slot in tool.required)
         covered = words / (words + unmatched * (0.3 if free else 0.8)) if words else 0.0
         words *= 0.5 + 0.5 * covered
-        if _changes_things(tool.tool) and tool.named.isdisjoint(matched):
+        if changes_things(tool.tool) and tool.named.isdisjoint(matched):
             words *= WEAK  # to change something takes to be asked for it
-        return words + evidence(tool, spans) + _called(tool.tool.name, text)
+        typed, called = evidence(tool, spans), _called(tool.tool.name, text)
+        named, told = _share(tool.named, said), _share(tool.summary, said)
+        return Ranked(tool, words + typed + called, words, covered, typed, called, named, told)
 
     def _rarity(self, key: str) -> float:
         count = len(self.tools)
         return 0.6 + 0.4 * math.log(1 + count / max(self._counts[key], 1)) / math.log(1 + count)
 
 
-def _changes_things(tool: Tool) -> bool:
+def start_of(key: str) -> str:
+    """How a longer English word begins: `discover` and `discoverer` meet there."""
+    return f"{key[:ROOT]}~" if len(key) >= ROOT and key[0] != "#" and key.isascii() else key
+
+
+ROOT, ROOT_WORTH = 6, 0.7
+"""So many letters are the root of a word, and so much is it worth where the word itself is another."""
+
+
+def _share(keys: frozenset[str], said: Mapping[str, float]) -> float:
+    """How much of some terms was said, by how much each tells."""
+    whole = sum(map(generic, sorted(keys)))
+    if not whole:
+        return 0.0
+    met = {key: said[key] if key in said else ROOT_WORTH * said.get(start_of(key), 0.0) for key in keys}
+    return sum(generic(key) * min(1.0, met[key]) for key in sorted(keys)) / whole
+
+
+def changes_things(tool: Tool) -> bool:
+    """It is declared to do more than look."""
     return tool.effects is not None and not tool.reads_only
 
 
@@ -196,14 +238,15 @@ def _index(tool: Tool) -> Indexed:
 
     def add(text: str, field: str) -> None:
         for term in terms(text, hints=False):
-            weights[term.key] = max(weights.get(term.key, 0.0), FIELDS[field] * term.weight)
+            for key, worth in ((term.key, term.weight), (start_of(term.key), ROOT_WORTH * term.weight)):
+                weights[key] = max(weights.get(key, 0.0), FIELDS[field] * worth)
 
     summary, _, rest = _SENTENCE_END.sub("\n", tool.description.strip(), count=1).partition("\n")
     slots = slots_of(tool)
     add(f"{spaced(tool.name)}. {tool.title}", "name")
-    named = frozenset(weights)
+    named = frozenset(key for key in weights if not key.endswith("~"))
     add(summary, "summary")
-    head = frozenset(weights)
+    head = frozenset(key for key in weights if not key.endswith("~"))
     add(rest, "description")
     for slot in slots:
         add(spaced(slot.name), "parameter")

@@ -24,6 +24,13 @@ _VAGUE = frozenset({"name", "value", "input", "number", "名称"})
 _SHOWN_CODE = re.compile(r"\b[A-Za-z]{1,8}-?\d+\b")
 """A description that shows a code, such as `INV-7`, wants one."""
 
+_MOMENT = re.compile(
+    r"YYYY-MM-DD[T ]\\?'?HH|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
+    re.IGNORECASE,
+)
+"""A description that wants a day and a time of day in one."""
+
 DEPTH_MAX = 3
 
 
@@ -134,6 +141,8 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
     format_ = _FORMATS.get(str(schema.get("format")))
     if format_:
         return format_
+    if _MOMENT.search(description):
+        return "datetime"
     named, described = kind_of_name(name), _kind_of_description(description.lower())
     shown = "id" if _SHOWN_CODE.search(description) else "string"
     return (described if name.lower() in _VAGUE else "") or named or described or shown

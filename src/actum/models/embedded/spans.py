@@ -14,11 +14,11 @@ from functools import cache
 from typing import NamedTuple
 
 from ...core.json import Json
-from .dates import find_dates
+from .dates import FoundDate, find_dates
 from .expressions import find_expressions
 from .lexicon import HAN, fold, is_han, lexicon, wordset
 from .numerals import Found, find_numbers
-from .times import find_times
+from .times import FoundTime, find_times
 from .words import Term, Token
 
 
@@ -64,8 +64,16 @@ _FILE = re.compile(
     r"(?<![\w@/.])(?:[\w.*?\[\]-]+/)*(?:[\w*?\[\]-]+\.)+(?:[A-Za-z][A-Za-z0-9]{0,7}|\*)(?![\w/@])|(?<![\w@/])(?=[\d/]*[A-Za-z_.])(?:[\w.-]+/)+[\w.*-]*|(?<![\w)])\*[\w*-]*\.[\w.*-]+|(?<![\w.])\.[a-z]{2,5}\b"
 )
 _CODE = re.compile(
-    r"(?<![\w.@/-])#?(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w/@])|(?<![\w-])#\d+|(?<![\w.-])[A-Z]{2,6}(?![\w.-])"
+    r"[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼][A-Z][A-Z0-9]{5,6}(?![A-Za-z0-9])|(?<![\w.@/-])#?(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w/@])|(?<![\w-])#\d+|(?<![\w.-])[A-Z]{2,6}(?![\w.-])"
 )
+_TERM = (
+    r"(?:(?:\d+(?:\.\d+)?\s?\*?\s?)?(?:(?:sin|cos|tan|log|ln|exp|sqrt)\s?\([^()]*\)|\([^()]*[+*/^-][^()]*\)|[A-Za-z](?![A-Za-z'’]))"
+    r"|\d+(?:\.\d+)?)(?:\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?"
+)
+_FORMULA = re.compile(rf"(?<![\w.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?![\w])")
+_MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+")
+"""`70kg`, `298K`, `4-day`: a number and what it counts, more likely than a code."""
+
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
 
@@ -89,7 +97,7 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         for number in find_numbers(text)
         if not _inside(number.start, number.end, masked) and not (number.words and _part_of_word(number, tokens))
     ]
-    spans = [*fixed, *_named(text)]
+    spans = [*fixed, *_named(text), *_formulas(text)]
     spans += _measures(text, numbers)
     for found in find_expressions(text, numbers, masked):
         spans.append(
@@ -135,7 +143,8 @@ def _plain(text: str) -> Iterator[Span]:
     for kind, pattern in (("sql", _SQL), ("email", _EMAIL), ("url", _URL), ("file", _FILE), ("code", _CODE)):
         for match in pattern.finditer(text):
             said = match[0].rstrip(".,;:!?。") if kind in ("url", "sql", "file") else match[0]
-            if said and not _inside(match.start(), match.start() + len(said), taken) and not _ORDINAL.fullmatch(said):
+            counted = _ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said))
+            if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
                 taken.append((match.start(), match.start() + len(said)))
                 yield Span(kind, match.start(), match.start() + len(said), said, said.lstrip("#"))
     for match in _QUOTED.finditer(text):
@@ -143,11 +152,31 @@ def _plain(text: str) -> Iterator[Span]:
         yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
 
 
+def _formulas(text: str) -> Iterator[Span]:
+    """Formulas with a letter in them: `3x^2 + 2x - 1`, `e^x`."""
+    for match in _FORMULA.finditer(text):
+        said = match[0].strip()
+        if re.search(r"[A-Za-z]", said) and re.search(r"\^|\*\*|[\dA-Za-z)]\s*[+*/]\s*[\dA-Za-z(]|\s-\s|\w\(", said):
+            yield Span("formula", match.start(), match.start() + len(said), said, said)
+
+
 def _dated(text: str, today: date) -> Iterator[Span]:
-    for day in find_dates(text, today):
+    days, times = find_dates(text, today), find_times(text)
+    for day in days:
         yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
-    for time in find_times(text):
+    for time in times:
         yield Span("time", time.start, time.end, text[time.start : time.end], time.text)
+        near = [day for day in days if _TOGETHER.fullmatch(_between(text, day, time))]
+        if near:
+            start, end = min(near[0].start, time.start), max(near[0].end, time.end)
+            yield Span("datetime", start, end, text[start:end], f"{near[0].iso}T{time.text}:00")
+
+
+def _between(text: str, day: FoundDate, time: FoundTime) -> str:
+    return text[min(day.end, time.end) : max(day.start, time.start)]
+
+
+_TOGETHER = re.compile(r"\s*(?:at|on|,|的|T|around|about)?\s*", re.IGNORECASE)
 
 
 _OTHER_NAMES = ("city", "country", "language")
@@ -205,6 +234,8 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
             attached.append((unit.start, unit.end))
             yield unit
         said = text[number.start : number.end]
+        if text[number.start - 1 : number.start] == "^" or text[number.start - 2 : number.start] == "**":
+            continue  # the 2 of m/s^2 is no value
         yield Span("number", number.start, number.end, said, number.value, unit.detail if unit else "")
     for match in alone.finditer(text):
         if not _inside(match.start(), match.end(), attached):

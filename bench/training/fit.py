@@ -1,0 +1,218 @@
+"""The weights of the ranker, learned from questions whose arguments are known.
+
+A slot is a choice: among all that could go into it and nothing. Training makes what was said likelier than all that was
+not, by gradient descent on the logarithm of that likelihood; where a question asks for several calls, each value of the
+slot is a choice of its own. Needs numpy; takes about two minutes; the same seed gives the same weights.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from actum.core.json import Json, JsonObject
+from actum.models.embedded.candidates import Candidate, View
+from actum.models.embedded.clauses import Clause, read
+from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
+from actum.models.embedded.ranker import offered
+from actum.models.embedded.selection import Indexed, index
+from actum.models.embedded.slots import Slot
+
+from .amounts import TODAY
+from .corpus import Asked
+
+NEGATIVES = 50
+"""So many wrong candidates of a slot are learned from."""
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Choices(NamedTuple):
+    """What is learned from, flat.
+
+    Attributes:
+        names: the features, by number.
+        features: those of every candidate, one after the other.
+        counts: how many each candidate has.
+        sizes: how many candidates each slot has.
+        values: for each candidate which of the said values it is, from 1; 0 when it is none of them.
+    """
+
+    names: list[str]
+    features: Ints
+    counts: Ints
+    sizes: Ints
+    values: Ints
+    skipped: int
+
+
+def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
+    """The choices that questions pose."""
+    chance = random.Random(seed)
+    numbered: dict[str, int] = {}
+    features: list[int] = []
+    counts: list[int] = []
+    sizes: list[int] = []
+    values: list[int] = []
+    skipped = 0
+
+    def add(names: Sequence[str], value: int) -> None:
+        features.extend(numbered.setdefault(name, len(numbered)) for name in names)
+        counts.append(len(names))
+        values.append(value)
+
+    for each in asked:
+        clause = read(each.question, TODAY)
+        for tool in each.tools:
+            indexed = index(tool)
+            calls = [arguments for name, arguments in each.calls if name == tool.name]
+            for slot in indexed.slots if calls else ():
+                if slot.kind in ("enum", "boolean") or slot.type not in ("string", "integer", "number"):
+                    continue
+                posed = _choice(slot, indexed, clause, calls, chance)
+                if posed is None:
+                    skipped += 1
+                    continue
+                before = len(counts)
+                for names, value in posed:
+                    add(names, value)
+                sizes.append(len(counts) - before)
+    flat, lengths, slots, said = (np.array(each, np.int64) for each in (features, counts, sizes, values))
+    return Choices(list(numbered), flat, lengths, slots, said, skipped)
+
+
+def _choice(
+    slot: Slot, indexed: Indexed, clause: Clause, calls: Sequence[JsonObject], chance: random.Random
+) -> list[tuple[list[str], int]] | None:
+    """The candidates of a slot with their features and which value each is; None when a value is none of them."""
+    said: list[Json] = []
+    for arguments in calls:
+        value = _at(arguments, slot.path)
+        if value is not None and not any(_same(value, other) for other in said):
+            said.append(value)
+    found = offered(slot, indexed, clause)
+    which = [next((n for n, value in enumerate(said, 1) if _same(each.value, value)), 0) for each in found]
+    if any(n not in which for n in range(1, len(said) + 1)):
+        return None
+    aim, view = aim_of(slot, indexed), View.of(clause)
+    numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
+    posed = [
+        ([*begins(aim, view, each.first), *ends(aim, view, each.last), *inside(aim, view, each, numbers)], value)
+        for each, value in _kept(found, which, chance)
+    ]
+    return [*posed, (list(nothing(aim, view)), 0 if said else 1)]
+
+
+def _kept(found: Sequence[Candidate], which: Sequence[int], chance: random.Random) -> list[tuple[Candidate, int]]:
+    """The right candidates and some of the wrong ones: typed ones, those with one border right, and others."""
+    right = [(each, value) for each, value in zip(found, which, strict=True) if value]
+    wrong = [each for each, value in zip(found, which, strict=True) if not value]
+    starts, stops = {each.first for each, _ in right}, {each.last for each, _ in right}
+    typed = [each for each in wrong if each.kinds]
+    close = [each for each in wrong if not each.kinds and (each.first in starts or each.last in stops)]
+    other = [each for each in wrong if not each.kinds and each.first not in starts and each.last not in stops]
+    for group in (typed, close, other):
+        chance.shuffle(group)
+    kept = typed[: NEGATIVES // 2] + close[: NEGATIVES // 2]
+    return right + [(each, 0) for each in kept + other[: max(0, NEGATIVES - len(kept))]]
+
+
+def _at(arguments: JsonObject, path: tuple[str, ...]) -> Json | None:
+    place: Json = arguments
+    for name in path:
+        place = place.get(name) if isinstance(place, dict) else None
+    return place
+
+
+def _same(made: Json, said: Json) -> bool:
+    if isinstance(made, str) and isinstance(said, str):
+        return _bare(made) == _bare(said) != ""
+    if isinstance(made, list) and isinstance(said, list):
+        return len(made) == len(said) and all(_same(one, other) for one, other in zip(made, said, strict=True))
+    if isinstance(made, bool) or isinstance(said, bool):
+        return made is said
+    if isinstance(made, int | float) and isinstance(said, int | float):
+        return abs(made - said) < 1e-9
+    return isinstance(made, str | int | float) and isinstance(said, str | int | float) and str(made) == str(said)
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[ ,./\\_*^-]", "", text).lower()
+
+
+class Settings(NamedTuple):
+    """How it is learned."""
+
+    rounds: int = 10
+    rate: float = 0.25
+    decay: float = 1e-4
+    batch: int = 256
+    rare: int = 6
+    seed: int = 1
+
+
+def learned(choices: Choices, settings: Settings | None = None) -> dict[str, float]:
+    """The weights, by feature; one that fewer than `rare` slots have is left out."""
+    how = settings or Settings()
+    size = len(choices.names)
+    at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
+    at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])
+    common = _common(choices, how.rare)
+    weights, squares, total = np.zeros(size), np.full(size, 0.1), np.zeros(size)
+    chance = np.random.default_rng(how.seed)
+    order = np.arange(len(choices.sizes))
+    for turn in range(how.rounds):
+        chance.shuffle(order)
+        for first in range(0, len(order), how.batch):
+            slots = order[first : first + how.batch]
+            rows = np.concatenate([np.arange(at_slot[slot], at_slot[slot + 1]) for slot in slots])
+            lengths = choices.counts[rows]
+            ends_ = np.cumsum(lengths)
+            flat = np.repeat(at_candidate[rows] - (ends_ - lengths), lengths) + np.arange(ends_[-1])
+            used = choices.features[flat]
+            pull = _pull(weights, used, lengths, choices.sizes[slots], choices.values[rows])
+            slope = np.bincount(used, weights=np.repeat(pull, lengths), minlength=size) * common
+            slope += how.decay * len(slots) * weights
+            squares += slope * slope
+            weights -= how.rate * slope / np.sqrt(squares)
+        if turn >= how.rounds // 2:
+            total += weights
+    average = total / (how.rounds - how.rounds // 2)
+    return {name: float(value) for name, value in zip(choices.names, average, strict=True) if value}
+
+
+def _pull(weights: Floats, used: Ints, lengths: Ints, sizes: Ints, values: Ints) -> Floats:
+    """How much each candidate's score has to fall: the gradient of the loss by the scores.
+
+    The loss of a value that was said is the logarithm of how likely it is among itself and all that was not said.
+    """
+    starts = np.cumsum(lengths) - lengths
+    scores = np.add.reduceat(weights[used], starts)
+    slot = np.repeat(np.arange(len(sizes)), sizes)
+    highest = np.maximum.reduceat(scores, np.cumsum(sizes) - sizes)
+    worth = np.exp(scores - highest[slot])
+    most = int(values.max()) + 1
+    key = slot * most + values
+    sums = np.bincount(key, weights=worth, minlength=len(sizes) * most).reshape(len(sizes), most)
+    said = np.bincount(key, minlength=len(sizes) * most).reshape(len(sizes), most) > 0
+    wrong, right = sums[:, :1], sums[:, 1:]
+    share = np.where(said[:, 1:], 1.0 / (wrong + right + 1e-300), 0.0)
+    against = share.sum(axis=1)[slot] * worth
+    column = np.maximum(values, 1) - 1
+    for_it = worth * (share[slot, column] - 1.0 / np.maximum(right[slot, column], 1e-300))
+    pull: Floats = np.where(values > 0, for_it, against)
+    return pull
+
+
+def _common(choices: Choices, rare: int) -> Floats:
+    """1 for a feature that enough slots have."""
+    slot = np.repeat(np.repeat(np.arange(len(choices.sizes)), choices.sizes), choices.counts)
+    pairs = np.unique(choices.features * len(choices.sizes) + slot)
+    found = np.bincount(pairs // len(choices.sizes), minlength=len(choices.names))
+    return (found >= rare).astype(np.float64)

@@ -1,0 +1,381 @@
+"""What could go into a slot: every piece of a clause that it might mean, with the value that the slot would get.
+
+Typed spans (`spans`) are candidates of their own; for text every run of words is one more, since a name or a topic has
+no type that could be seen; an array takes words that are listed side by side. Which of them is meant, `ranker` judges:
+nothing is chosen here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...core.json import Json
+from .clauses import Clause
+from .lexicon import is_han, wordset
+from .slots import Slot
+from .spans import Span
+from .values import forms_of, value_for
+from .words import Token, bare
+
+WORDS_MAX = 9
+"""So many words of a run at most, quotes and lists apart."""
+
+CHARACTERS_MAX = 12
+"""And so many Chinese characters or words."""
+
+LISTED_MAX = 40
+"""So many words of a list at most."""
+
+_ENDS = frozenset(".?!;:。？！；：\n")
+_CLOSING = frozenset(")]）%％")
+_OPENING = frozenset("$€£¥#@[（(")
+
+
+class Candidate(NamedTuple):
+    """A piece of a clause for a slot.
+
+    Attributes:
+        span: the piece.
+        value: what the slot would get.
+        first, last: its tokens are `tokens[first:last]`.
+        kinds: kinds of the typed spans that are exactly this piece.
+        form: how the value was made of it; see `values`.
+        listed: of how many values it is, for an array.
+    """
+
+    span: Span
+    value: Json
+    first: int
+    last: int
+    kinds: tuple[str, ...]
+    form: str = "plain"
+    listed: int = 0
+
+
+class View(NamedTuple):
+    """A clause as its candidates see it.
+
+    Attributes:
+        tokens: its words, articles among them; Chinese that is not known by characters.
+        lower: each of them in lower case.
+        keys: the terms that each of them stands for.
+        functional: whether it says nothing of what is asked for.
+        typed: its typed spans by their first and last token.
+        inside: for each token the typed spans that it is a part of, as first and last token.
+    """
+
+    tokens: tuple[Token, ...]
+    lower: tuple[str, ...]
+    keys: tuple[frozenset[str], ...]
+    functional: tuple[bool, ...]
+    typed: dict[tuple[int, int], tuple[Span, ...]]
+    inside: tuple[tuple[tuple[int, int], ...], ...]
+
+    @staticmethod
+    def of(clause: Clause) -> View:
+        """The view of a clause, made once."""
+        return _view(clause)
+
+
+@lru_cache(maxsize=64)
+def _view(clause: Clause) -> View:
+    tokens = tuple(_finer(clause.tokens))
+    starts = [token.start for token in tokens]
+    ends = [token.end for token in tokens]
+    keys: list[set[str]] = [set() for _ in tokens]
+    for term in clause.terms:
+        for at in range(bisect_right(ends, term.start), bisect_left(starts, term.end)):
+            keys[at].add(term.key)
+    typed: dict[tuple[int, int], tuple[Span, ...]] = {}
+    inside: list[list[tuple[int, int]]] = [[] for _ in tokens]
+    for span in clause.spans:
+        place = bisect_right(ends, span.start), bisect_left(starts, span.end)
+        typed[place] = (*typed.get(place, ()), span)
+        if span.kind in _WHOLE:
+            for at in range(*place):
+                inside[at].append(place)
+    return View(
+        tokens,
+        tuple(bare(token.text) for token in tokens),
+        tuple(map(frozenset, keys)),
+        tuple(token.functional for token in tokens),
+        typed,
+        tuple(map(tuple, inside)),
+    )
+
+
+def _finer(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Chinese that no lexicon knows cut into characters: where a value ends in it is learned, not known."""
+    for token in tokens:
+        if token.kind == "chunk" and len(token.text) > 1:
+            yield from (
+                Token(sign, token.start + at, token.start + at + 1, "chunk") for at, sign in enumerate(token.text)
+            )
+        else:
+            yield token
+
+
+_WHOLE = frozenset(
+    {
+        "number",
+        "date",
+        "time",
+        "email",
+        "url",
+        "file",
+        "code",
+        "quoted",
+        "sql",
+        "city",
+        "country",
+        "formula",
+        "datetime",
+    }
+)
+"""Kinds of which no part by itself is a value."""
+
+
+def candidates(slot: Slot, clause: Clause, content: tuple[Span, float] | None = None) -> list[Candidate]:
+    """What could go into a slot, in the order of the clause.
+
+    Args:
+        slot: a slot that is neither an enumeration nor a boolean.
+        clause: the clause.
+        content: what remains of it when the command is taken off, and how sure that is.
+    """
+    view = View.of(clause)
+    found = list(_lists(slot, clause, view) if slot.many else _single(slot, clause, view))
+    if content is not None and not slot.many:
+        found = [*_marked(found, *content), *_new(found, *content, view)]
+    return sorted(found, key=lambda each: (each.first, each.last, each.span.kind))
+
+
+def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
+    for (first, last), spans in view.typed.items():
+        kinds = tuple(span.kind for span in spans)
+        seen: list[Json] = []
+        for span in spans:
+            for value, form in forms_of(slot, span, clause.text):
+                if value not in seen:
+                    seen.append(value)
+                    yield Candidate(span, value, first, last, kinds, form)
+    if slot.type == "string":
+        yield from _loose_runs(clause)
+
+
+def _marked(found: Sequence[Candidate], content: Span, sure: float) -> Iterator[Candidate]:
+    """The candidates, the one that is the content with that among its kinds."""
+    for each in found:
+        same = (each.span.start, each.span.end) == (content.start, content.end)
+        yield each._replace(kinds=(*each.kinds, "content", f"content {sure}")) if same else each
+
+
+def _new(found: Sequence[Candidate], content: Span, sure: float, view: View) -> Iterator[Candidate]:
+    if not any((each.span.start, each.span.end) == (content.start, content.end) for each in found):
+        first = bisect_right([token.end for token in view.tokens], content.start)
+        last = bisect_left([token.start for token in view.tokens], content.end)
+        yield Candidate(content, content.value, first, last, ("content", f"content {sure}"))
+
+
+@lru_cache(maxsize=64)
+def _runs_of(clause: Clause) -> tuple[tuple[int, int], ...]:
+    view = View.of(clause)
+    return tuple(_find_runs(view))
+
+
+@lru_cache(maxsize=64)
+def _loose_runs(clause: Clause) -> tuple[Candidate, ...]:
+    view = View.of(clause)
+    spans = [(place, _run_span(clause, view, *place)) for place in _runs_of(clause) if place not in view.typed]
+    return tuple(Candidate(span, span.text, *place, ()) for place, span in spans)
+
+
+def _find_runs(view: View) -> Iterator[tuple[int, int]]:
+    """Runs of words that may be a value: no end of a sentence inside, no small word at either end."""
+    tokens = view.tokens
+    for first in range(len(tokens)):
+        if not _may_begin(view, first):
+            continue
+        reach = CHARACTERS_MAX if is_han(tokens[first].text) else WORDS_MAX
+        for last in range(first + 1, min(len(tokens), first + reach) + 1):
+            end = tokens[last - 1]
+            if end.text in _ENDS and not _held_together(view, last - 1):
+                break
+            small = is_han(tokens[first].text) and all(view.functional[first:last])
+            if _may_end(view, last - 1) and not small and not _cuts(view, first, last):
+                yield first, last
+
+
+def _may_begin(view: View, at: int) -> bool:
+    token = view.tokens[at]
+    if token.kind == "sign":
+        return token.text in _OPENING
+    if at and view.lower[at - 1] in _SPEECH:
+        return True
+    capital = (at > 0 and token.text[0].isupper() and token.text != "I") or token.text == "The"
+    return not view.functional[at] or capital or (is_han(token.text) and token.text not in _NEVER_FIRST)
+
+
+def _may_end(view: View, at: int) -> bool:
+    token = view.tokens[at]
+    if token.kind == "sign":
+        return token.text in _CLOSING
+    han = is_han(token.text) and token.text not in _NEVER_LAST | wordset("question words zh")
+    return not view.functional[at] or token.text[0].isupper() or han
+
+
+_SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
+"""What stands before the words of somebody: they may begin with any word."""
+
+_NEVER_FIRST = frozenset(
+    ["的", "了", "吗", "呢", "吧", "把", "被", "给", "在", "从", "向", "请", "请问", "帮我", "和", "与", "、"]
+)
+_NEVER_LAST = frozenset(
+    [
+        "的",
+        "吗",
+        "呢",
+        "吧",
+        "把",
+        "被",
+        "给",
+        "在",
+        "从",
+        "向",
+        "请",
+        "是",
+        "和",
+        "与",
+        "什么",
+        "怎么样",
+        "多少",
+        "怎么",
+    ]
+)
+
+
+def _held_together(view: View, at: int) -> bool:
+    """The sign is inside a word: the dot of 3.5, of `Dr. Who`, of U.S."""
+    tokens = view.tokens
+    if at + 1 >= len(tokens) or tokens[at].text not in ".:":
+        return False
+    return tokens[at].end == tokens[at + 1].start or (
+        at > 0 and len(tokens[at - 1].text) <= 2 and tokens[at - 1].text[:1].isupper() and tokens[at].text == "."
+    )
+
+
+def _cuts(view: View, first: int, last: int) -> bool:
+    """One end of it is in the middle of a typed span."""
+    left = any(start < first for start, _ in view.inside[first])
+    return left or any(end > last for _, end in view.inside[last - 1])
+
+
+def _run_span(clause: Clause, view: View, first: int, last: int) -> Span:
+    start, end = view.tokens[first].start, view.tokens[last - 1].end
+    said = re.sub(r"['’]s$", "", clause.text[start:end])
+    return Span("run", start, start + len(said), said, said)
+
+
+# Lists ----------------------------------------------------------------------------------------------------------------
+
+
+def _lists(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
+    """Values side by side: numbers, or pieces of text between commas and `and`."""
+    numeric = slot.type in ("integer", "number")
+    for first, last, elements in (_number_listings if numeric else _listings)(clause):
+        values: list[Json] = []
+        for begin, end in elements:
+            value = _element(slot, clause, view, begin, end)
+            if value is None:
+                break
+            values.append(value)
+        else:
+            start, stop = view.tokens[first].start, view.tokens[last - 1].end
+            span = Span("list", start, stop, clause.text[start:stop], "")
+            kinds = tuple(span.kind for span in view.typed.get(elements[0], ()))
+            yield Candidate(span, values, first, last, kinds, "list", len(values))
+
+
+def _element(slot: Slot, clause: Clause, view: View, first: int, last: int) -> Json | None:
+    for span in view.typed.get((first, last), ()):
+        value = value_for(slot, span)
+        if value is not None:
+            return value
+    if slot.type == "string":
+        return _run_span(clause, view, first, last).text
+    return None
+
+
+Listing = tuple[int, int, tuple[tuple[int, int], ...]]
+
+
+@lru_cache(maxsize=64)
+def _listings(clause: Clause) -> tuple[Listing, ...]:
+    view = View.of(clause)
+    return tuple(_find_listings(view, set(view.typed) | set(_runs_of(clause))))
+
+
+@lru_cache(maxsize=64)
+def _number_listings(clause: Clause) -> tuple[Listing, ...]:
+    view = View.of(clause)
+    numbers = {place for place, spans in view.typed.items() if any(span.kind == "number" for span in spans)}
+    return tuple(_find_listings(view, numbers))
+
+
+def _find_listings(view: View, single: set[tuple[int, int]]) -> Iterator[Listing]:
+    """One piece by itself, and every chain of pieces with nothing but commas and `and` between them."""
+    begins: dict[int, list[int]] = {}
+    for first, last in sorted(single):
+        if last > first:
+            begins.setdefault(first, []).append(last)
+    for first, lasts in begins.items():
+        for last in lasts:
+            yield first, last, ((first, last),)
+            yield from _grown(view, begins, first, last)
+
+
+def _grown(view: View, begins: dict[int, list[int]], first: int, last: int) -> Iterator[Listing]:
+    """The chains that start with a piece; after the first each piece reaches up to the next comma or `and`."""
+    elements = [(first, last)]
+    if any(_separates(view, at) and not view.inside[at] for at in range(first, last)):
+        return
+    while (begin := _after_separator(view, elements[-1][1])) is not None and begin - first < LISTED_MAX:
+        ends = [end for end in begins.get(begin, ()) if not any(_splits(view, at) for at in range(begin, end))]
+        if not ends:
+            return
+        closed = [end for end in ends if _after_separator(view, end) is not None]
+        for end in ends:
+            yield first, end, (*elements, (begin, end))
+        if not closed:
+            return
+        elements.append((begin, closed[0]))
+
+
+def _splits(view: View, at: int) -> bool:
+    return _separates(view, at) and not view.inside[at]
+
+
+def _separates(view: View, at: int) -> bool:
+    return view.lower[at] in _BETWEEN
+
+
+_BETWEEN = frozenset({",", "，", "、", "and", "or", "和", "与", "及", "跟", "以及", "或", "&", "/"})
+
+
+def _after_separator(view: View, at: int) -> int | None:
+    """Where the next piece of a list begins, after `, and the`; None where no list goes on."""
+    begin = at
+    while begin < len(view.tokens) and _separates(view, begin):
+        begin += 1
+    if begin == at or begin >= len(view.tokens):
+        return None
+    return begin + (view.lower[begin] in wordset("articles") and begin + 1 < len(view.tokens))
+
+
+def overlapping(candidate: Candidate, spans: Sequence[Span]) -> bool:
+    """It shares words with one of the spans."""
+    return any(candidate.span.overlaps(span) for span in spans)

@@ -1,0 +1,127 @@
+"""What could go into a slot, with how likely each is: a learned log-linear choice among the candidates and nothing.
+
+The weights are names and numbers in `data/ranker.json`, made by `make train-embedded`; `docs/embedded.md` has their
+card. A choice is the exponential of the summed weights over the sum for all of them: it needs no library, and every
+number can be looked up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from .candidates import Candidate, View, candidates, overlapping
+from .clauses import Clause
+from .content import content_of
+from .features import aim_of, begins, ends, fits_of, inside, nothing
+from .lexicon import wordset
+from .selection import Indexed
+from .slots import Slot
+from .spans import Span
+from .weights import weights
+
+
+class Ranked(NamedTuple):
+    """A candidate and how likely it is what the slot wants, 0 to 1."""
+
+    candidate: Candidate
+    score: float
+    likely: float
+
+
+class Ranking(NamedTuple):
+    """The candidates of a slot, the likeliest first.
+
+    Attributes:
+        none: how likely it is that nothing was said.
+        empty: the score of that: what scores more may be a value, of this call or another.
+    """
+
+    ranked: tuple[Ranked, ...]
+    none: float
+    empty: float
+
+
+def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = ()) -> Ranking:
+    """Judge everything that could go into a slot.
+
+    Args:
+        slot: the slot.
+        indexed: its tool.
+        clause: the clause.
+        avoid: words that are taken already.
+    """
+    known = weights("ranker.json")
+    view = View.of(clause)
+    aim = aim_of(slot, indexed)
+    found = [each for each in offered(slot, indexed, clause) if not overlapping(each, avoid)]
+    numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
+    starts: dict[int, float] = {}
+    stops: dict[int, float] = {}
+    scores: list[float] = []
+    for each in found:
+        if each.first not in starts:
+            starts[each.first] = _sum(known, begins(aim, view, each.first))
+        if each.last not in stops:
+            stops[each.last] = _sum(known, ends(aim, view, each.last))
+        scores.append(starts[each.first] + stops[each.last] + _sum(known, inside(aim, view, each, numbers)))
+    empty = _sum(known, nothing(aim, view))
+    highest = max([*scores, empty])
+    total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
+    ranked = [Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)]
+    ranked.sort(key=lambda each: -each.score)
+    return Ranking(tuple(ranked), math.exp(empty - highest) / total, empty)
+
+
+def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
+    """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
+    if slot.kind in TYPED and not slot.many:
+        fits = fits_of(slot.kind)
+        return [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
+    free = slot.kind in FREE_TEXT and not slot.many
+    content = content_of(slot, indexed, clause, ()) if free else None
+    if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
+        content = None  # two questions are no query
+    found = candidates(slot, clause, content)
+    if slot.type != "string" or slot.many:
+        return found
+    view = View.of(clause)
+    if slot.kind in NAMED:
+        found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+    commands = aim_of(slot, indexed).commands
+    return [each for each in found if not _is_command(each, commands, view)]
+
+
+def _is_denied(candidate: Candidate, view: View) -> bool:
+    """`without stops` names nothing."""
+    return candidate.first > 0 and view.lower[candidate.first - 1] in wordset("negations")
+
+
+def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> bool:
+    """Nothing but words of the tool, in lower case: they say what to do and not what with."""
+    if not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds) or candidate.span.text[:1].isupper():
+        return False
+    places = [at for at in range(candidate.first, candidate.last) if not view.functional[at]]
+    return bool(places) and all(view.keys[at] & (commands | _VERBS) for at in places)
+
+
+_VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update", "#send", "#calculate", "#convert"})
+"""What is said of any tool."""
+
+_LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
+
+
+TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
+"""Kinds of slots that take nothing but what can be seen to be such."""
+
+NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})
+"""Kinds of slots that take a name, which no number and no day is."""
+
+_COUNTED = frozenset({"number", "date", "time", "datetime", "email", "url"})
+
+FREE_TEXT = ("query", "text", "title", "string")
+
+
+def _sum(known: Mapping[str, float], features: Iterable[str]) -> float:
+    return sum([known[each] for each in features if each in known])

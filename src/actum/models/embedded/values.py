@@ -1,0 +1,165 @@
+"""A piece of the question as the value that a slot's schema wants: a date in the form that the description asks for, a
+percentage as a fraction, a currency by its code.
+
+Where more than one form is likely each is offered, by name; `ranker` has learned which.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from functools import cache, lru_cache
+
+from ...core.json import Json
+from .lexicon import lexicon, shared_table, table
+from .slots import Slot
+from .spans import Span
+from .words import spaced
+
+_PERCENT = re.compile(r"\s*(?:[%％]|percent\b|per cent\b)")
+
+
+def value_for(slot: Slot, span: Span) -> Json | None:
+    """The span's value as the slot's schema wants it; None when it can not be that."""
+    return next((value for value, _ in forms_of(slot, span, "")), None)
+
+
+def forms_of(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
+    """The values that a span may mean for a slot, each with the name of its form, the usual one first.
+
+    Args:
+        slot: the slot.
+        span: the span.
+        text: the whole question: what stands around the span may change what it means.
+    """
+    match slot.type:
+        case "integer" | "number":
+            yield from _numbers(slot, span, text)
+        case "string":
+            yield from _strings(slot, span)
+        case _:
+            yield span.value, "plain"
+
+
+def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
+    value = span.value
+    if span.kind == "date" and isinstance(value, str) and slot.name in _PARTS:
+        yield _PARTS[slot.name](date.fromisoformat(value)), "part"
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    converted = _converted(slot, span)
+    if converted is not None and (slot.type == "number" or float(converted).is_integer()):
+        yield (int(converted) if float(converted).is_integer() else converted), "converted"
+    if slot.type == "number":
+        yield value, "plain"
+        if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之"):
+            yield round(value / 100, 12), "fraction"
+    elif float(value).is_integer():
+        yield int(value), "plain"
+
+
+def _converted(slot: Slot, span: Span) -> float | None:
+    """The number in the unit that the slot asks for, where it was said in another: two hours as 120 minutes."""
+    said, wanted = span.detail.split(":")[-1], _unit_of(f"{spaced(slot.name)} {slot.description}")
+    units = _units()
+    if not isinstance(span.value, int | float) or wanted is None or said not in units or said == wanted:
+        return None
+    (quantity, factor), (other, scale) = units[said], units[wanted]
+    return round(span.value * factor / scale, 6) if quantity == other else None
+
+
+@lru_cache(maxsize=4096)
+def _unit_of(told: str) -> str | None:
+    """The unit that a name or description ends by or puts in brackets: `duration_minutes`, `时长（分钟）`."""
+    match = _TOLD_UNIT.search(told.lower())
+    names = lexicon().names.get(match[0], ()) if match else ()
+    return next((name.key for name in names if name.kind == "unit"), None)
+
+
+_TOLD_UNIT = re.compile(
+    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|miles|feet|kg|kilograms|grams|pounds"
+    r"|liters|litres|milliliters|ml|cm|centimeters|centimetres)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+)
+
+
+@cache
+def _units() -> dict[str, tuple[str, float]]:
+    rows = shared_table("units")
+    return {row["unit"]: (row["quantity"], float(row["factor"])) for row in rows if float(row["offset"] or 0) == 0}
+
+
+_PARTS = {"year": lambda day: day.year, "month": lambda day: day.month, "day": lambda day: day.day}
+
+
+def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
+    if span.kind == "language" and ("code" in slot.description.lower() or "code" in slot.name):
+        yield span.detail, "code"
+    elif span.kind == "currency":
+        yield span.detail.split(":")[0], "code"
+    elif span.kind == "date" and isinstance(span.value, str):
+        yield _dated(slot, span.value), "iso"
+        yield span.text, "verbatim"
+    elif span.kind == "datetime" and isinstance(span.value, str):
+        yield _momentous(slot, span.value), "iso"
+    elif span.kind == "time":
+        yield span.value, "iso"
+        yield span.text, "verbatim"
+    elif isinstance(span.value, int | float):
+        yield span.text, "plain"
+    else:
+        yield span.value, "plain"
+
+
+def _momentous(slot: Slot, iso: str) -> str:
+    """A moment in the form that the description shows, else as ISO 8601."""
+    if re.search(r"YYYY-MM-DD HH:MM|\d{4}-\d\d-\d\d \d\d:\d\d", slot.description, re.IGNORECASE):
+        seconds = re.search(r"HH:MM:SS|\d\d:\d\d:\d\d", slot.description, re.IGNORECASE)
+        return iso.replace("T", " ") if seconds else iso.replace("T", " ")[:-3]
+    return (
+        iso if re.search(r"SS|:\d\d:\d\d|ISO|date-time", f"{slot.description}{slot.schema.get('format')}") else iso[:-3]
+    )
+
+
+_FORMATS = (
+    (re.compile(r"MM[/-]DD[/-]YYYY", re.IGNORECASE), "%m{0}%d{0}%Y"),
+    (re.compile(r"DD[/-]MM[/-]YYYY", re.IGNORECASE), "%d{0}%m{0}%Y"),
+    (re.compile(r"YYYY/MM/DD", re.IGNORECASE), "%Y/%m/%d"),
+    (re.compile(r"\bYYYYMMDD\b", re.IGNORECASE), "%Y%m%d"),
+)
+
+
+def _dated(slot: Slot, iso: str) -> str:
+    """A day in the form that the description shows, else as ISO 8601."""
+    for pattern, form in _FORMATS:
+        if match := pattern.search(slot.description):
+            return date.fromisoformat(iso).strftime(form.format(match[0][2]))
+    return iso
+
+
+# Places ---------------------------------------------------------------------------------------------------------------
+
+_WITH_REGION = re.compile(
+    r"city(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?(?:state|country|region)"
+    r"|[A-Z][a-z]+, (?:[A-Z]{2}\b|[A-Z][a-z]+)|城市[，、和]?(?:州|国家)",
+)
+_TAIL = re.compile(r",\s*(?:[A-Z]{2}|[A-Z][a-z]+)\.?$")
+
+
+def located(slot: Slot, value: Json) -> Json:
+    """A city with its region where the description wants both, and without where it wants the city alone."""
+    if slot.kind not in ("city", "place") or not isinstance(value, str):
+        return value
+    if _WITH_REGION.search(slot.description):
+        region = _regions().get(value.casefold()) if "," not in value else None
+        return f"{value}, {region}" if region else value
+    alone = "city" in slot.name.lower() and not re.search("state|country|region", slot.description, re.IGNORECASE)
+    return _TAIL.sub("", value) if alone else value
+
+
+@cache
+def _regions() -> dict[str, str]:
+    """The region of a city, by its name: the state in the USA, else the country."""
+    found = {row["name"].casefold(): row["country"] for row in shared_table("cities")}
+    return found | {city.casefold(): row["region"] for row in table("regions") for city in row["cities"].split("|")}

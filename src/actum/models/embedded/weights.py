@@ -1,0 +1,30 @@
+"""The learned weights of the embedded model: files of names and numbers, beside its word lists.
+
+`bench.training` makes them and `actum.learn.promotion` judges whether new ones are better; both read them from another
+folder through `use`. Nothing else does.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+FILES = ("ranker.json", "chooser.json")
+SHIPPED: Traversable = files("actum") / "models" / "embedded" / "data"
+_place: list[Traversable] = [SHIPPED]
+
+
+def use(place: Traversable) -> None:
+    """Take the weights from another folder, in this process: for judging those that are not shipped yet."""
+    _place[0] = place
+    weights.cache_clear()
+
+
+@cache
+def weights(name: str) -> dict[str, float]:
+    """The weights of a file, by feature."""
+    read = json.loads((_place[0] / name).read_text("utf-8"))
+    scale = float(read.get("scale", 1))
+    return {feature: value / scale for feature, value in read["weights"].items()}

@@ -1,0 +1,37 @@
+"""A piece of the question as the schema wants it."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.core.json import Json
+from actum.core.tool import Tool
+from actum.models.embedded.arguments import as_object, fill
+from actum.models.embedded.clauses import read
+from actum.models.embedded.selection import index
+from tests.models.embedded.harness import TODAY
+
+pytestmark = pytest.mark.row("L5")
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "description", "value"),
+    [
+        ("on May 4, 2026", "date", "The day, YYYY-MM-DD.", "2026-05-04"),
+        ("on May 4, 2026", "date", "The day in the format MM/DD/YYYY.", "05/04/2026"),
+        ("on May 4, 2026", "date", "The day in the format DD-MM-YYYY.", "04-05-2026"),
+        ("tomorrow at 3 pm", "start", "Start, YYYY-MM-DDTHH:MM:SS.", "2026-11-21T15:00:00"),
+        ("明天下午三点", "start", "开始时间，格式 YYYY-MM-DD HH:MM", "2026-11-21 15:00"),
+        ("the weather in Boston", "location", "The city and state, such as San Francisco, CA.", "Boston, MA"),
+        ("the weather in Oslo", "location", "City and country, e.g. Paris, France.", "Oslo, Norway"),
+        ("the weather in Boston, MA", "city", "Name of the city.", "Boston"),
+    ],
+)
+def test_the_description_tells_the_form(question: str, name: str, description: str, value: str) -> None:
+    properties: dict[str, Json] = {name: {"type": "string", "description": description}}
+    offered = Tool(
+        name="look_up",
+        parameters={"type": "object", "properties": properties, "required": [name]},
+        description="Look up.",
+    )
+    assert as_object(fill(index(offered), read(question, TODAY)).arguments) == {name: value}
