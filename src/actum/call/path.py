@@ -249,10 +249,14 @@ class CallPath:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
-        if answer.arguments is not None:
-            return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
-        if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
+        if answer.arguments is not None and plan.decision.rule != asked.rule:
+            return self._ask(plan, place, "The arguments were changed. ")
+        if answer.arguments is None and (
+            asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments)
+        ):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
+        if plan.bound.toolset is None and asked.kind == "approval":  # a yes is no result: the program is to make it now
+            return self._ask(msgspec.structs.replace(plan, decision=Decision("allow", plan.decision.rule)), place)
         return None
 
     def _ask(self, plan: Plan, place: Place, note: str = "") -> Asked:
