@@ -133,6 +133,17 @@ async def test_a_no_that_a_run_was_given_holds_in_its_branch() -> None:
     assert (result.status, till.paid) == ("done", [])
 
 
+async def test_a_branch_of_an_agent_at_work_for_another_asks_for_itself() -> None:
+    till, journal = Till(), MemoryJournal()
+    child = Agent(ScriptedModel(pays_once), [till.pay], name="child", journal=journal)
+    script: list[Said] = [[ToolCall("1", "child", {"task": "Pay"})]]
+    await Agent(ScriptedModel(script), [child], journal=journal).run("Pay", run_id="p")
+    (at_work,) = [run.run_id for run in await journal.runs() if run.parent]
+    branch = await child.fork(at_work, 0)
+    (pending,) = (await child.resume(branch)).pending
+    assert (branch, pending.id) in [(waiting.run.run_id, waiting.asked.id) for waiting in await inbox(journal)]
+
+
 async def test_a_branch_at_the_end_agrees_with_the_run_and_asks_nobody() -> None:
     desk, first = await whole()
     agent = desk.agent()
