@@ -12,12 +12,13 @@ from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, T
 from actum.call.journal import MemoryJournal
 from actum.core.call import MediaPart
 from actum.core.errors import BadTool, ModelUnavailable, ScriptExhausted, UsageError
-from actum.core.event import CallFinished, CallStarted, Event, RunFinished, RunStarted, TextDelta
+from actum.core.event import CallFinished, CallStarted, Event, Pending, RunFinished, RunStarted, TextDelta
 from actum.core.interfaces import Decision, Facts, Request
 from actum.core.json import Json
 from actum.core.message import Reply, SystemMessage, ToolMessage, Usage, UserMessage
 from actum.core.record import Ended, verify
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
+from tests.till import Till
 
 pytestmark = pytest.mark.row("A1")
 
@@ -198,6 +199,52 @@ async def test_a_sequential_call_does_not_overtake_one_that_waits() -> None:
     assert (done, len(paused.pending)) == ([], 1)
     await agent.resume("r", {paused.pending[0].id: "approve"})
     assert done == ["charge", "ship"]
+
+
+class AnswersFrom:
+    """An `Approver` who says yes, but for the first so many questions."""
+
+    def __init__(self, first: int) -> None:
+        self.asked: list[str] = []
+        self._first = first
+
+    async def ask(self, pending: Pending) -> Answer | None:
+        self.asked.append(pending.id)
+        return Answer("approve") if len(self.asked) > self._first else None
+
+
+@pytest.mark.row("C4")
+@pytest.mark.parametrize(("later", "made", "asked"), [(0, [1, 2], 2), (1, [], 1)])
+async def test_a_person_at_hand_is_asked_about_each_sequential_call_once_and_in_order(
+    later: int, made: list[int], asked: int
+) -> None:
+    done: list[int] = []
+
+    @tool(sequential=True, approval=True)
+    async def charge(number: int) -> str:
+        """Charge."""
+        done.append(number)
+        return "charged"
+
+    calls = [ToolCall(str(number), "charge", {"number": number}) for number in (1, 2)]
+    person = AnswersFrom(later)
+    result = await Agent(ScriptedModel([calls, "Done."]), [charge], approver=person).run("go")
+    assert (result.status, done) == ("paused" if later else "done", made)
+    assert len(person.asked) == len(set(person.asked)) == asked
+
+
+@pytest.mark.row("C4")
+async def test_a_person_at_hand_is_asked_all_that_an_agent_asks_that_works_for_another() -> None:
+    journal, till = MemoryJournal(), Till()
+
+    def pays_twice(request: Request) -> Said:
+        paid = sum(isinstance(message, ToolMessage) for message in request.messages)
+        return [ToolCall("1", "pay", {"amount": paid})] if paid < 2 else "Done."
+
+    child = Agent(ScriptedModel(pays_twice), [till.pay], name="child", journal=journal)
+    script: list[Said] = [[ToolCall("1", "child", {"task": "Pay"})], "Well."]
+    parent = Agent(ScriptedModel(script), [child], journal=journal, approver=AnswersFrom(0))
+    assert ((await parent.run("Pay")).status, till.paid) == ("done", [0, 1])
 
 
 @pytest.mark.row("C4")

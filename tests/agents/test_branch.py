@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from actum import Agent, ToolCall, tool
+from actum import Agent, Answer, ToolCall, tool
+from actum.call.approve import inbox
 from actum.call.journal import MemoryJournal
 from actum.core.errors import UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
-from actum.core.record import Asked, Ended, Intended, Replied, Settled, Started, verify
+from actum.core.record import Answered, Asked, Ended, Intended, Replied, Settled, Started, verify
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function import FunctionTool
+from tests.till import Till, pays_once
 
 pytestmark = pytest.mark.row("C7")
 
@@ -84,6 +86,62 @@ async def test_a_branch_before_a_payment_asks_before_it_pays_again() -> None:
     records = [entry.record for run in ("r", branch) for entry in await desk.journal.read(run)]
     keys = [record.key for record in records if isinstance(record, Intended) and record.tool == "pay"]
     assert len(set(keys)) == 2
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+async def test_a_branch_of_a_branch_asks_before_it_pays_again(earlier: bool) -> None:
+    desk, _ = await whole()
+    agent = desk.agent()
+    (seen, _) = await desk.numbers("r", Settled)
+    branch = await agent.fork(await agent.fork("r", seen), 0 if earlier else seen)
+    assert ((await agent.resume(branch)).status, desk.paid) == ("paused", [20])
+
+
+def pays_twice(request: Request) -> Said:
+    paid = sum(isinstance(message, ToolMessage) for message in request.messages)
+    return [ToolCall("1", "pay", {"amount": paid})] if paid < 2 else "Done."
+
+
+async def at_first(journal: MemoryJournal, kind: type) -> int:
+    return next(entry.number for entry in await journal.read("r") if isinstance(entry.record, kind))
+
+
+@pytest.mark.parametrize("at", [Asked, Answered, Settled])
+@pytest.mark.parametrize("for_run", [True, False])
+async def test_a_yes_that_a_run_was_given_pays_nothing_in_its_branch(at: type, for_run: bool) -> None:
+    till, journal = Till(), MemoryJournal()
+    agent = Agent(ScriptedModel(pays_twice), [till.pay], journal=journal)
+    (pending,) = (await agent.run("Pay", run_id="r")).pending
+    paused = await agent.resume("r", {pending.id: Answer("approve", for_run=for_run)})
+    if not for_run:
+        await agent.resume("r", {paused.pending[0].id: "approve"})
+    branch = await agent.fork("r", await at_first(journal, at))
+    (again,) = (await agent.resume(branch)).pending
+    assert (again.kind, till.paid) == ("approval", [0, 1])
+    assert again.id != pending.id
+    assert [waiting.asked.id for waiting in await inbox(journal)] == [again.id]
+    await agent.resume(branch, {again.id: "approve"})
+    assert till.paid[:3] == [0, 1, int(at is Settled)]
+
+
+async def test_a_no_that_a_run_was_given_holds_in_its_branch() -> None:
+    till, journal = Till(), MemoryJournal()
+    agent = Agent(ScriptedModel(pays_once), [till.pay], journal=journal)
+    (pending,) = (await agent.run("Pay", run_id="r")).pending
+    await agent.resume("r", {pending.id: "deny"})
+    result = await agent.resume(await agent.fork("r", await at_first(journal, Answered)))
+    assert (result.status, till.paid) == ("done", [])
+
+
+async def test_a_branch_of_an_agent_at_work_for_another_asks_for_itself() -> None:
+    till, journal = Till(), MemoryJournal()
+    child = Agent(ScriptedModel(pays_once), [till.pay], name="child", journal=journal)
+    script: list[Said] = [[ToolCall("1", "child", {"task": "Pay"})]]
+    await Agent(ScriptedModel(script), [child], journal=journal).run("Pay", run_id="p")
+    (at_work,) = [run.run_id for run in await journal.runs() if run.parent]
+    branch = await child.fork(at_work, 0)
+    (pending,) = (await child.resume(branch)).pending
+    assert (branch, pending.id) in [(waiting.run.run_id, waiting.asked.id) for waiting in await inbox(journal)]
 
 
 async def test_a_branch_at_the_end_agrees_with_the_run_and_asks_nobody() -> None:

@@ -198,6 +198,18 @@ async def test_an_approval_for_the_run_covers_the_same_tool_to_the_same_receiver
         await agent.resume(paused.run_id, {pending.id: Answer("deny", for_run=True)})
 
 
+async def test_a_yes_to_a_call_that_the_program_makes_itself_is_not_its_result() -> None:
+    bare = Tool(name="pay", parameters={"type": "object", "properties": {"amount": {"type": "integer"}}})
+    agent = Agent(ScriptedModel(pays_once), [bare], policy=Rules(Rule("ask")))
+    (pending,) = (await agent.run("Pay", run_id="r")).pending
+    (wanted,) = (await agent.resume("r", {pending.id: Answer("approve", arguments={"amount": 2})})).pending
+    assert (pending.kind, wanted.kind) == ("approval", "result")
+    assert wanted.call is not None
+    assert wanted.call.arguments == {"amount": 2}
+    (done,) = (await agent.resume("r", {wanted.id: "paid by hand"})).calls
+    assert done[1].text == "paid by hand"
+
+
 async def test_what_an_agent_asks_that_works_for_another_is_in_the_inbox_once_and_needs_as_many() -> None:
     journal, till = MemoryJournal(), Till(approval=False)
     child = Agent(ScriptedModel(pays_once), [till.pay], name="child", journal=journal, policy=Signed())

@@ -177,6 +177,16 @@ async def test_a_call_in_doubt_is_never_told_as_not_made(change: str) -> None:
     assert till.paid == []
 
 
+@pytest.mark.row("C7")
+async def test_a_retry_that_is_not_permitted_any_more_is_never_told_as_not_made() -> None:
+    till, journal = Till(), await cut_off_while_it_paid()
+    (pending,) = (await Agent(ScriptedModel(pays_once), [till.pay], journal=journal).resume("r")).pending
+    stricter = Agent(ScriptedModel(pays_once), [till.pay], journal=journal, policy=Rules(Rule("deny")))
+    (said,) = (await stricter.resume("r", {pending.id: "retry"})).calls
+    assert doubt(said[1]) == ("in_doubt", "unknown")
+    assert till.paid == []
+
+
 def doubt(result: ToolResult) -> tuple[str, str]:
     return (result.error.code, result.error.effect) if result.error is not None else ("ok", "")
 
@@ -220,6 +230,21 @@ async def test_a_tool_that_can_look_is_asked_after_a_lost_connection_and_pays_on
     (done,) = (await Agent(ScriptedModel(pays_once), [bank.pay], clock=FakeClock(auto=True)).run("Pay")).calls
     assert done[1].text == "paid 1"
     assert list(bank.ledger.values()) == [1]
+
+
+@pytest.mark.row("C7")
+async def test_a_probe_that_knows_only_that_it_happened_says_so_to_the_model() -> None:
+    @tool(effects={"spend"})
+    async def pay(amount: int) -> str:
+        """Pay."""
+        raise ConnectionResetError
+
+    @pay.probe
+    async def was_paid(amount: int) -> bool:
+        return True
+
+    (done,) = (await Agent(ScriptedModel(pays_once), [pay]).run("Pay")).calls
+    assert done[1].text == "This call was made; what it returned is not known."
 
 
 @pytest.mark.row("C7")

@@ -314,6 +314,7 @@ class Agent:
                 tools=catalog.digest,
                 limits=self._limits_recorded,
                 conversation=conversation,
+                parent="",
                 forked=run_id,
                 fork_at=at,
             )

@@ -1,21 +1,22 @@
 """A run that branches off from another: which of its records are taken over, and what it must not do again unasked.
 
 The records keep their numbers, so that calls are found at their places. The idempotency keys of the branch are its own:
-a payment that it makes is another payment.
+a payment that it makes is another payment. So are its questions: a yes that was given to the run lets only those calls
+through that it has made by then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from ..call.recording import Place
+from ..call.recording import Place, Recording
 from ..core.call import TextPart, ToolResult
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
-from ..core.record import Entry, Intended, Record, Refused, Settled, Started
+from ..core.record import Answered, Asked, Entry, Intended, Record, Refused, Settled, Started, new_id
 
 
 def branch(
@@ -47,17 +48,52 @@ def branch(
         started = structs.replace(started, said=(UserMessage.of(question),))
     if result is not None:
         records[-1] = _with_result(records[-1], at, result)
-    return (started, *records[1:])
+    return (started, *_with_own_questions(records[1:]))
+
+
+def _with_own_questions(records: Sequence[Record]) -> list[Record]:
+    """What was asked about calls that are still to be made has an id of its own, and no yes yet: that one stands under
+    the id that it was given to.
+    """
+    ended = {
+        Place(record.reply, record.index)
+        for record in records
+        if isinstance(record, Refused) or (isinstance(record, Settled) and record.final)
+    }
+    own = {
+        record.id: new_id("ask")
+        for record in records
+        if isinstance(record, Asked) and Place(record.reply, record.index) not in ended
+    }
+    return [_as_own(record, own) for record in records]
+
+
+def _as_own(record: Record, own: Mapping[str, str]) -> Record:
+    match record:
+        case Answered(verdict="approve"):
+            return structs.replace(record, for_run=False)
+        case Asked() | Answered():
+            return structs.replace(record, id=own.get(record.id, record.id))
+        case _:
+            return record
 
 
 async def done_after(journal: Journal, started: Started) -> frozenset[str]:
-    """The tools that the run which this one branched off from began to use after that point."""
-    entries = await journal.read(started.forked, started.fork_at)
-    try:
-        records = [entry.record for entry in entries]
-    except JournalError:
-        raise JournalError(f"what run {started.forked} did after the branch was deleted, and can not be told") from None
-    return frozenset(record.tool for record in records if isinstance(record, Intended))
+    """The tools that the run which this one branched off from began to use after that point, and the run that that one
+    branched off from, and so on.
+    """
+    used: set[str] = set()
+    at = started.fork_at
+    while run_id := started.forked:
+        entries = await journal.read(run_id)
+        try:
+            records = [entry.record for entry in entries[at + 1 :]]
+            started = Recording(entries[:1]).beginning()
+        except JournalError:
+            raise JournalError(f"what run {run_id} did after the branch was deleted, and can not be told") from None
+        used.update(record.tool for record in records if isinstance(record, Intended))
+        at = min(at, started.fork_at)  # up to here the three are the same
+    return frozenset(used)
 
 
 def _begun(records: Sequence[Record]) -> set[Place]:

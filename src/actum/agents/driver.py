@@ -201,13 +201,7 @@ class Driver(Struct, kw_only=True, dict=True):
         except _Stopped:
             self._take_what_there_is(intention.calls)
             raise
-        for index, result in enumerate(results):
-            if isinstance(result, Pending):
-                if result.id not in recording.answers:
-                    await self._answer(result)
-                if result.id in recording.answers:
-                    place = Place(number, index)
-                    results[index] = await self._in_time(self.path.perform(intention.calls[index], place))
+        await self._answer_what_waits(intention, results)
         self._calls += [
             (call, result)
             for call, result in zip(intention.calls, results, strict=True)
@@ -223,6 +217,24 @@ class Driver(Struct, kw_only=True, dict=True):
             fresh = used.beyond(before)
             self.account.add(fresh.tokens, fresh.cost, self.scope.clock.now())
         return Called(results, self._elapsed_after(len(results)), used)
+
+    async def _answer_what_waits(self, intention: CallTools, results: list[ToolResult | Pending]) -> None:
+        """Ask whoever is there until each call has its result, or waits for what was not answered now.
+
+        One answer may bring the next question: a call with other arguments, one that waited behind another.
+        """
+        answers, later = self.scope.recording.answers, set[str]()
+        for index, call in enumerate(intention.calls):
+            tried = ""
+            while isinstance(waiting := results[index], Pending) and waiting.id != tried:
+                tried = waiting.id
+                if tried not in answers and tried not in later:
+                    await self._answer(waiting)
+                if tried not in answers:
+                    later.add(tried)
+                    break
+                place, refusal = Place(self._reply_number, index), intention.refusals.get(index)
+                results[index] = await self._in_time(self.path.perform(call, place, refusal))
 
     def _take_what_there_is(self, calls: Sequence[ToolCall]) -> None:
         """The time was up during these calls: each has an outcome on record, or was not made."""

@@ -437,7 +437,7 @@ class CallPath:
                 return None
         if answer is None:
             return pending_of(asked or self._ask_doubt(plan.call if plan is not None else call, place))
-        if answer.verdict == "retry":
+        if answer.verdict == "retry" and plan is not None:
             return None
         if answer.verdict == "done":
             result = ToolResult(call.id, (TextPart(answer.text or _WAS_DONE),))
@@ -515,7 +515,8 @@ class CallPath:
         """An attempt that failed without a word of what it did, once its toolset has looked."""
         found = await self._probe(plan, place)
         if found.status == "done":
-            return msgspec.structs.replace(found.result or result, call_id=result.call_id, error=None), None
+            known = found.result or ToolResult("", (TextPart(_WAS_DONE),))
+            return msgspec.structs.replace(known, call_id=result.call_id, error=None), None
         if found.status == "not_done":
             error.effect = "none"
             result = ToolResult(result.call_id, error=error.failure())
