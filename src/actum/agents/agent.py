@@ -13,12 +13,10 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
-from msgspec import Struct
 
 from ..call.approve import records_of
 from ..call.authorize import DEFAULT
@@ -47,7 +45,7 @@ from ..storage.place import open_journal
 from ..toolsets.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
 from .branch import branch, done_after
-from .conversation import history, sound
+from .conversation import Before, history, media, question_of, sound, with_attachments
 from .driver import Driver
 from .output import plain, typed
 from .turn import turn
@@ -204,7 +202,7 @@ class Agent:
             started = Started(
                 agent=self.name,
                 model=self.model.name,
-                said=(_with_attachments(UserMessage.of(question), attachments, before.handles()),),
+                said=(with_attachments(UserMessage.of(question), attachments, before.handles()),),
                 instructions=self._render_instructions(UserMessage.of(question).text),
                 tools=(await self._listed()).digest,
                 limits=self._limits_recorded,
@@ -310,7 +308,7 @@ class Agent:
                 records[0],
                 agent=self.name,
                 model=self.model.name,
-                instructions=self._render_instructions(_question(records[0])),
+                instructions=self._render_instructions(question_of(records[0])),
                 tools=catalog.digest,
                 limits=self._limits_recorded,
                 conversation=conversation,
@@ -431,13 +429,13 @@ class Agent:
         """Two who add to one conversation at once would not hear each other."""
         return self.journal.claim(f"conversation:{conversation}") if conversation else nullcontext()
 
-    async def _before(self, conversation: str, after: str = "") -> _Before:
+    async def _before(self, conversation: str, after: str = "") -> Before:
         """What was said in a conversation until now, or up to another point."""
         run_id, _, number = after.partition("@")
         if not after and conversation:
             run_id = next((run.run_id for run in await self.journal.runs(conversation=conversation, limit=1)), "")
         if not run_id:
-            return _Before()
+            return Before()
         seen = len(await self.journal.read(run_id))
         if not seen:
             raise UnknownName(f"there is no run {run_id!r} in this journal")
@@ -445,7 +443,7 @@ class Agent:
             if not number.isdecimal() or int(number) >= seen:
                 raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
             seen = int(number) + 1
-        return _Before(run_id, seen, await history(self.journal, run_id, seen))
+        return Before(run_id, seen, await history(self.journal, run_id, seen))
 
     async def _begin(
         self, run_id: str, started: Started, context: object, emit: Emit | None, budget: Budget
@@ -464,7 +462,7 @@ class Agent:
         price = budget.price(self.model.name)
         budget.take_up(recording.used())
         messages = [*await history(self.journal, started.previous, started.seen), *started.said]
-        wording = Wording.for_text(_question(started))
+        wording = Wording.for_text(question_of(started))
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
         scope = Scope(
@@ -474,7 +472,7 @@ class Agent:
             recording=recording,
             began=self.clock.now() - recording.elapsed,
             deps=context,
-            attachments={part.handle: part for part in _media(messages)},
+            attachments={part.handle: part for part in media(messages)},
             emit=emit,
             secrets=self._secrets,
             redaction=self._redaction,
@@ -515,7 +513,7 @@ class Agent:
         """Before a recorded run goes on: it was started with the instructions and tools that this agent has."""
         started = recording.beginning()
         same = not isinstance(self._instructions, str) or (
-            self._render_instructions(_question(started)) == started.instructions
+            self._render_instructions(question_of(started)) == started.instructions
         )
         if not same and not accept:
             raise ReplayDiverged(
@@ -591,46 +589,6 @@ def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
     if functions:
         toolsets.insert(0, FunctionToolset(functions))
     return toolsets, bare
-
-
-class _Before(Struct, frozen=True):
-    """What was said in a conversation before a run.
-
-    Attributes:
-        run_id: the latest run.
-        seen: how many entries it has.
-        messages: all that was said.
-    """
-
-    run_id: str = ""
-    seen: int = 0
-    messages: Sequence[Message] = ()
-
-    def handles(self) -> set[str]:
-        """The handles of attachments that are taken."""
-        return {part.handle for part in _media(self.messages)}
-
-
-def _media(messages: Sequence[Message]) -> list[MediaPart]:
-    """What users attached."""
-    said = [message for message in messages if isinstance(message, UserMessage)]
-    return [part for message in said for part in message.content if isinstance(part, MediaPart)]
-
-
-def _question(started: Started) -> str:
-    """The user's words that a run began with."""
-    return next((message.text for message in started.said if isinstance(message, UserMessage)), "")
-
-
-def _with_attachments(message: UserMessage, attachments: Sequence[MediaPart], taken: set[str]) -> UserMessage:
-    """The message with its media named `att_1`, `att_2`, ..., past the handles that are taken."""
-    content = [*message.content, *attachments]
-    taken = taken | {part.handle for part in content if isinstance(part, MediaPart)}
-    free = (handle for number in count(1) if (handle := f"att_{number}") not in taken)
-    for place, part in enumerate(content):
-        if isinstance(part, MediaPart) and not part.handle:
-            content[place] = msgspec.structs.replace(part, handle=next(free))
-    return UserMessage(tuple(content))
 
 
 def _checked_id(run_id: str) -> str:

@@ -5,12 +5,18 @@ There is no other store of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import count
+
+import msgspec
+from msgspec import Struct
+
 from ..call.recording import Place, Recording
-from ..core.call import Failure, ToolCall, ToolResult
+from ..core.call import Failure, MediaPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
-from ..core.record import Entry, verify
+from ..core.record import Entry, Started, verify
 from .wording import Wording
 
 NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
@@ -88,3 +94,43 @@ def said_in(recording: Recording) -> list[Message]:
             if asked.reply == number and asked.id in recording.answers
         )
     return messages
+
+
+class Before(Struct, frozen=True):
+    """What was said in a conversation before a run.
+
+    Attributes:
+        run_id: the latest run.
+        seen: how many entries it has.
+        messages: all that was said.
+    """
+
+    run_id: str = ""
+    seen: int = 0
+    messages: Sequence[Message] = ()
+
+    def handles(self) -> set[str]:
+        """The handles of attachments that are taken."""
+        return {part.handle for part in media(self.messages)}
+
+
+def media(messages: Sequence[Message]) -> list[MediaPart]:
+    """What users attached."""
+    said = [message for message in messages if isinstance(message, UserMessage)]
+    return [part for message in said for part in message.content if isinstance(part, MediaPart)]
+
+
+def question_of(started: Started) -> str:
+    """The user's words that a run began with."""
+    return next((message.text for message in started.said if isinstance(message, UserMessage)), "")
+
+
+def with_attachments(message: UserMessage, attachments: Sequence[MediaPart], taken: set[str]) -> UserMessage:
+    """The message with its media named `att_1`, `att_2`, ..., past the handles that are taken."""
+    content = [*message.content, *attachments]
+    taken = taken | {part.handle for part in content if isinstance(part, MediaPart)}
+    free = (handle for number in count(1) if (handle := f"att_{number}") not in taken)
+    for place, part in enumerate(content):
+        if isinstance(part, MediaPart) and not part.handle:
+            content[place] = msgspec.structs.replace(part, handle=next(free))
+    return UserMessage(tuple(content))

@@ -14,12 +14,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 import logging
 import random
-import socket
 import threading
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
@@ -38,13 +35,10 @@ from ..core.errors import (
     InvalidResult,
     RateLimited,
     ResourceLimit,
-    ToolBug,
-    Unavailable,
-    tell_problem,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
 from ..core.interfaces import Clock, Context, Decision, Found, Journal, Probing, Requirement, Toolset, Waiting
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json
 from ..core.message import Message
 from ..core.provenance import Origins
 from ..core.record import Asked, Checked, Intended, Refused, Settled, new_id
@@ -56,6 +50,7 @@ from .excerpt import ResultReader, to_show
 from .limit import Limits
 from .meter import Gate, Meters, through
 from .origin import OriginIndex
+from .outcome import checked, own, translate, where, with_note
 from .plan import Plan, Terms, check_of, decide, denied, same_arguments
 from .recording import Place, Recording
 from .resolve import Catalog
@@ -63,7 +58,6 @@ from .retry import delay
 
 log = logging.getLogger("actum.call")
 
-_NESTED = (list, dict)
 _SMALL = frozenset({bool, int, float, type(None)})
 _DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
 _WAS_DONE = "This call was made; what it returned is not known."
@@ -463,7 +457,7 @@ class CallPath:
             async with self._scope.clock.timeout(self._seconds(tool)):
                 found = await toolset.probe(plan.call, context)
         except Exception as error:  # noqa: BLE001 - a tool's own code; the log hears of it, the call stays in doubt
-            log.error("the probe of tool %s failed: %s", tool.name, _where(error))
+            log.error("the probe of tool %s failed: %s", tool.name, where(error))
             return Found("unknown")
         finally:
             context.close()
@@ -496,7 +490,7 @@ class CallPath:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(tool.name, error, scope.clock.now())
             if plan.edited:
-                result = _with_note(result, plan.call)
+                result = with_note(result, plan.call)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.now() - began
             result = self._settle(plan.said, place, result, seconds, detail, final=wait is None, plan=plan)
@@ -580,7 +574,7 @@ class CallPath:
         error: CallError
         try:
             async with limit:
-                result = _checked(await toolset.execute(context.call, context), plan)
+                result = checked(await toolset.execute(context.call, context), plan)
             return result, None, ""
         except CallError as known:
             error = known
@@ -595,9 +589,9 @@ class CallPath:
                     raise
                 self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")
                 raise
-            error, detail = _translate(cancelled), _where(cancelled)
+            error, detail = translate(cancelled), where(cancelled)
         except Exception as bug:  # the one place that hears of a tool's own: the record and the log do
-            error, detail = _translate(bug), _where(bug)
+            error, detail = translate(bug), where(bug)
             log.error("tool %s failed: %s (%s)", tool.name, detail, error.reference)
             log.debug("tool %s failed (%s)", tool.name, error.reference, exc_info=bug)
         finally:
@@ -612,7 +606,7 @@ class CallPath:
     def _context(self, plan: Plan, attempt: int) -> Context:
         return Context(
             run_id=self._scope.run_id,
-            call=msgspec.structs.replace(plan.call, arguments=_own(plan.call.arguments)),
+            call=msgspec.structs.replace(plan.call, arguments=own(plan.call.arguments)),
             key=plan.key,
             attempt=attempt,
             principal=self._terms.facts.principal,
@@ -707,41 +701,6 @@ def _is_being_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
-def _own(arguments: JsonObject) -> JsonObject:
-    """A copy for the tool to do with as it likes: what is on record and what another attempt gets stays as it is."""
-    for value in arguments.values():
-        if isinstance(value, _NESTED):
-            return copy.deepcopy(arguments)
-    return dict(arguments)
-
-
-def _checked(result: ToolResult, plan: Plan) -> ToolResult:
-    """The result of this call, as the tool's own schema of results has it.
-
-    Raises:
-        InvalidResult: it is none.
-    """
-    if not isinstance(result, ToolResult):
-        raise InvalidResult("The tool returned something that is no result.")
-    if result.call_id != plan.said.id:
-        result = msgspec.structs.replace(result, call_id=plan.said.id)
-    schema = plan.bound.result
-    if schema is not None and result.structured is not UNSET and result.error is None:
-        problems = schema.problems(result.structured)
-        if problems:
-            raise InvalidResult(f"The tool returned what it did not promise: {tell_problem(problems[0])}")
-    return result
-
-
-def _with_note(result: ToolResult, call: ToolCall) -> ToolResult:
-    """The model hears with which arguments a person had its call made."""
-    if result.error is not None:
-        return result
-    note = TextPart(f"A person changed the arguments of this call before it was made: {dumps(call.arguments)}")
-    content = result.content or (TextPart(result.text),)
-    return msgspec.structs.replace(result, content=(note, *content))
-
-
 def _is_same_check(known: Checked, required: Requirement) -> bool:
     return known.tool == required.tool and same_arguments(known.arguments, required.arguments)
 
@@ -749,26 +708,3 @@ def _is_same_check(known: Checked, required: Requirement) -> bool:
 def _covers(asked: Asked, decision: Decision) -> bool:
     """Those were asked who have to agree by what the policy says now."""
     return asked.approvers == decision.approvers and asked.needs >= decision.quorum
-
-
-def _translate(bug: BaseException) -> CallError:
-    """What an exception of a tool's code means to us. Its own words stay out: they may hold paths and secrets."""
-    reference = new_id("ref")
-    match bug:
-        case (
-            ConnectionRefusedError() | socket.gaierror()
-        ):  # this one connection; what the tool did before, nobody knows
-            return Unavailable("The tool's service can not be reached.", reference=reference, effect="unknown")
-        case ConnectionError():
-            return CallTimeout("The connection was lost; it may have happened all the same.", reference=reference)
-        case MemoryError():
-            return ResourceLimit("The tool ran out of memory.", reference=reference)
-        case _:
-            return ToolBug(f"The tool failed by an internal error (reference {reference}).", reference=reference)
-
-
-def _where(bug: BaseException) -> str:
-    """The exception's class and the innermost line of code, without its message."""
-    frames = traceback.extract_tb(bug.__traceback__)
-    place = f" at {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
-    return f"{type(bug).__name__}{place}"

@@ -1,0 +1,79 @@
+"""What comes of running a tool's own code: its result, held to what it promised, or what its exception means to us.
+
+The words of a foreign exception stay out of it: they may hold paths and secrets.
+"""
+
+from __future__ import annotations
+
+import copy
+import socket
+import traceback
+
+import msgspec
+from msgspec import UNSET
+
+from ..core.call import TextPart, ToolCall, ToolResult
+from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable, tell_problem
+from ..core.json import JsonObject, dumps
+from ..core.record import new_id
+from .plan import Plan
+
+_NESTED = (list, dict)
+
+
+def own(arguments: JsonObject) -> JsonObject:
+    """A copy for the tool to do with as it likes: what is on record and what another attempt gets stays as it is."""
+    for value in arguments.values():
+        if isinstance(value, _NESTED):
+            return copy.deepcopy(arguments)
+    return dict(arguments)
+
+
+def checked(result: ToolResult, plan: Plan) -> ToolResult:
+    """The result of this call, as the tool's own schema of results has it.
+
+    Raises:
+        InvalidResult: it is none.
+    """
+    if not isinstance(result, ToolResult):
+        raise InvalidResult("The tool returned something that is no result.")
+    if result.call_id != plan.said.id:
+        result = msgspec.structs.replace(result, call_id=plan.said.id)
+    schema = plan.bound.result
+    if schema is not None and result.structured is not UNSET and result.error is None:
+        problems = schema.problems(result.structured)
+        if problems:
+            raise InvalidResult(f"The tool returned what it did not promise: {tell_problem(problems[0])}")
+    return result
+
+
+def with_note(result: ToolResult, call: ToolCall) -> ToolResult:
+    """The model hears with which arguments a person had its call made."""
+    if result.error is not None:
+        return result
+    note = TextPart(f"A person changed the arguments of this call before it was made: {dumps(call.arguments)}")
+    content = result.content or (TextPart(result.text),)
+    return msgspec.structs.replace(result, content=(note, *content))
+
+
+def translate(bug: BaseException) -> CallError:
+    """What an exception of a tool's code means to us. Its own words stay out: they may hold paths and secrets."""
+    reference = new_id("ref")
+    match bug:
+        case (
+            ConnectionRefusedError() | socket.gaierror()
+        ):  # this one connection; what the tool did before, nobody knows
+            return Unavailable("The tool's service can not be reached.", reference=reference, effect="unknown")
+        case ConnectionError():
+            return CallTimeout("The connection was lost; it may have happened all the same.", reference=reference)
+        case MemoryError():
+            return ResourceLimit("The tool ran out of memory.", reference=reference)
+        case _:
+            return ToolBug(f"The tool failed by an internal error (reference {reference}).", reference=reference)
+
+
+def where(bug: BaseException) -> str:
+    """The exception's class and the innermost line of code, without its message."""
+    frames = traceback.extract_tb(bug.__traceback__)
+    place = f" at {frames[-1].filename}:{frames[-1].lineno} in {frames[-1].name}" if frames else ""
+    return f"{type(bug).__name__}{place}"
