@@ -223,6 +223,22 @@ async def test_what_an_agent_asks_that_works_for_another_is_in_the_inbox_once_an
     assert ((await parent.resume(paused.run_id)).status, till.paid) == ("done", [1])
 
 
+async def test_an_approval_that_ran_out_waits_no_more_though_its_run_waits_for_the_next() -> None:
+    desk = Desk()
+
+    def pays_twice(request: Request) -> Said:
+        paid = sum(isinstance(message, ToolMessage) for message in request.messages)
+        return [ToolCall("1", "pay", {"amount": paid + 1})]
+
+    agent = Agent(
+        ScriptedModel(pays_twice), [desk.till.pay], policy=desk.policy, journal=desk.journal, clock=desk.clock
+    )
+    await agent.run("Pay", run_id="r")
+    desk.clock.advance(61)
+    paused = await agent.resume("r")
+    assert [waiting.asked.id for waiting in await inbox(desk.journal)] == [one.id for one in paused.pending]
+
+
 async def test_a_run_that_is_being_driven_is_not_answered_behind_its_back() -> None:
     desk = Desk()
     ask = await desk.begin()

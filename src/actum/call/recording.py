@@ -132,9 +132,12 @@ class Recording:
         return self._doubts.get(place)
 
     def waiting(self) -> list[Asked]:
-        """What was asked and not yet answered, in order."""
+        """What was asked and not yet answered, in order; of a call that has its outcome, such as one whose approval ran
+        out, nothing waits any more.
+        """
         asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self.questions]
-        return [each for each in asked if each.id not in self.answers]
+        ended = self._outcomes
+        return [each for each in asked if each.id not in self.answers and Place(each.reply, each.index) not in ended]
 
     def beginning(self) -> Started:
         """The record that the run began with.
