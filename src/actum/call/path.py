@@ -220,7 +220,8 @@ class CallPath:
         if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
-            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
+            now = self._scope.clock.now()
+            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule, now)
             if grant is not None:
                 plan = msgspec.structs.replace(plan, decision=Decision("allow", f"approved for this run: {grant.id}"))
         return plan
