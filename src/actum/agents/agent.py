@@ -573,7 +573,7 @@ def _with_attachments(message: UserMessage, attachments: Sequence[MediaPart], ta
     for place, part in enumerate(content):
         if isinstance(part, MediaPart) and not part.handle:
             content[place] = msgspec.structs.replace(part, handle=next(free))
-    return UserMessage(tuple(content))
+    return msgspec.structs.replace(message, content=tuple(content))
 
 
 def _checked_id(run_id: str) -> str:

@@ -6,7 +6,7 @@ There is no other store of them.
 from __future__ import annotations
 
 from ..call.recording import Place, Recording
-from ..core.call import Failure, ToolCall, ToolResult
+from ..core.call import Failure, TextPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
@@ -49,9 +49,8 @@ async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
         recording = Recording(entries)
         if recording.compacted is not None and left is None:
             left = recording.compacted.keep
-            summary = [
-                UserMessage.of(Wording.for_text(recording.compacted.summary).summary(recording.compacted.summary))
-            ]
+            text = recording.compacted.summary
+            summary = [UserMessage((TextPart(Wording.for_text(text).summary(text)),), "memory")]
         elif not recording.beginning().compacts:
             runs.append(recording)
             left = left and left - 1
