@@ -74,6 +74,10 @@ def test_a_field_is_known_by_its_name_however_deep_and_spelt() -> None:
     }
 
 
+def test_a_token_is_found_though_another_begins_within_its_head() -> None:
+    assert cleaned(f"k-eyJhbGciOi-{JWT}!") == "k-eyJhbGciOi-[redacted: json web token]!"
+
+
 @given(st.text(max_size=300))
 def test_cleaning_twice_is_as_good_as_once(text: str) -> None:
     assert cleaned(cleaned(text)) == cleaned(text)

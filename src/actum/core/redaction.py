@@ -35,7 +35,7 @@ FIELDS = frozenset(
 
 LOOKS: dict[str, str] = {
     "private key": r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?",
-    "json web token": r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,8000}\.[\w-]{16,2000}",
+    "json web token": r"\beyJ(?:\w|-(?!eyJ)){8,2000}+\.eyJ[\w-]{8,8000}+\.[\w-]{16,2000}",
     "api key": r"\b(?:sk-[\w-]{20,200}|sk_(?:live|test)_\w{16,200}|AIza[\w-]{35}|(?:AKIA|ASIA)[0-9A-Z]{16})\b",
     "access token": r"\b(?:gh[pousr]_\w{36,255}|github_pat_\w{36,255}|glpat-[\w-]{20,255}|xox[abeoprs]-[\w-]{10,255})",
     "bearer token": r"(?i:\bbearer)\s+[\w.~+/-]{20,4000}=*",
