@@ -42,6 +42,14 @@ async def test_a_conversation_branches_after_any_run_and_at_any_entry() -> None:
         await agent(journal).run("g", after="a@9")
 
 
+async def test_a_point_to_go_on_from_without_its_run_is_refused_and_not_a_new_beginning() -> None:
+    journal = MemoryJournal()
+    await agent(journal).run("a", conversation="c")
+    for after in ("@1", "@"):
+        with pytest.raises(UsageError, match="name a run"):
+            await agent(journal).run("b", conversation="c", after=after)
+
+
 async def test_a_summary_stands_in_the_place_of_what_was_before_and_nothing_is_deleted() -> None:
     journal = MemoryJournal()
     for question in ("a", "b"):

@@ -210,6 +210,47 @@ async def test_a_yes_to_a_call_that_the_program_makes_itself_is_not_its_result()
     assert done[1].text == "paid by hand"
 
 
+class PaysOn:
+    """A run `r` under `Signed` that pays 1 again and again, each time so many seconds after the last."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.desk = Desk()
+
+        def pays(request: Request) -> Said:
+            paid = sum(isinstance(message, ToolMessage) for message in request.messages)
+            if paid:
+                self.desk.clock.advance(seconds)
+            return [ToolCall("1", "pay", {"amount": 1})] if paid < 2 else "Done."
+
+        desk = self.desk
+        self.agent = Agent(
+            ScriptedModel(pays), [desk.till.pay], policy=desk.policy, journal=desk.journal, clock=desk.clock
+        )
+
+    async def agree(self, *answers: Answer) -> RunResult:
+        paused = await self.agent.run("Pay", run_id="r")
+        for answer in answers:
+            paused = await self.agent.resume("r", {paused.pending[0].id: answer})
+        return paused
+
+
+@pytest.mark.parametrize(
+    ("ada", "bob", "paid"), [(True, True, [1, 1]), (False, True, [1]), (True, False, [1]), (False, False, [1])]
+)
+async def test_an_approval_holds_for_the_run_only_where_all_that_are_needed_say_so(
+    ada: bool, bob: bool, paid: list[int]
+) -> None:
+    run = PaysOn()
+    result = await run.agree(Answer("approve", by="ada", for_run=ada), Answer("approve", by="bob", for_run=bob))
+    assert (result.status, run.desk.till.paid) == ("done" if ada and bob else "paused", paid)
+
+
+async def test_an_approval_for_the_run_runs_out_like_any_other() -> None:
+    run = PaysOn(seconds=61)
+    result = await run.agree(*[Answer("approve", by=name, for_run=True) for name in ("ada", "bob")])
+    assert (result.status, run.desk.till.paid) == ("paused", [1])
+
+
 async def test_what_an_agent_asks_that_works_for_another_is_in_the_inbox_once_and_needs_as_many() -> None:
     journal, till = MemoryJournal(), Till(approval=False)
     child = Agent(ScriptedModel(pays_once), [till.pay], name="child", journal=journal, policy=Signed())
@@ -221,6 +262,22 @@ async def test_what_an_agent_asks_that_works_for_another_is_in_the_inbox_once_an
     assert (await parent.resume(paused.run_id)).status == "paused"
     await put(journal, waiting.asked.id, Answer("approve", by="bob"))
     assert ((await parent.resume(paused.run_id)).status, till.paid) == ("done", [1])
+
+
+async def test_an_approval_that_ran_out_waits_no_more_though_its_run_waits_for_the_next() -> None:
+    desk = Desk()
+
+    def pays_twice(request: Request) -> Said:
+        paid = sum(isinstance(message, ToolMessage) for message in request.messages)
+        return [ToolCall("1", "pay", {"amount": paid + 1})]
+
+    agent = Agent(
+        ScriptedModel(pays_twice), [desk.till.pay], policy=desk.policy, journal=desk.journal, clock=desk.clock
+    )
+    await agent.run("Pay", run_id="r")
+    desk.clock.advance(61)
+    paused = await agent.resume("r")
+    assert [waiting.asked.id for waiting in await inbox(desk.journal)] == [one.id for one in paused.pending]
 
 
 async def test_a_run_that_is_being_driven_is_not_answered_behind_its_back() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actum import Agent, Context, ToolCall, tool
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ToolError
-from actum.core.json import Json
+from actum.core.json import Json, dumps
 from actum.core.redaction import DEFAULT_REDACTION, NO_REDACTION
 from actum.testing import ScriptedModel
 
@@ -72,6 +72,28 @@ def test_a_field_is_known_by_its_name_however_deep_and_spelt() -> None:
         ],
         "token_count": 5,
     }
+
+
+def test_a_token_is_found_though_another_begins_within_its_head() -> None:
+    assert cleaned(f"k-eyJhbGciOi-{JWT}!") == "k-eyJhbGciOi-[redacted: json web token]!"
+
+
+def test_a_secret_is_kept_out_of_what_a_tool_says_in_its_error() -> None:
+    failed = ToolResult("1", error=ToolError("no login at https://ada:hunter22@db").failure())
+    assert DEFAULT_REDACTION.clean(failed).text == "no login at https://[redacted: password]@db"
+
+
+@pytest.mark.parametrize("known", [["open", "open sesame"], ["open sesame", "open"]])
+def test_of_two_secrets_that_begin_alike_nothing_is_left(known: list[str]) -> None:
+    assert NO_REDACTION.clean(ToolResult("1", (TextPart("open sesame"),)), known).text == "[redacted: secret]"
+
+
+def test_a_known_secret_is_found_as_the_name_of_a_field_and_inside_of_json() -> None:
+    secret = 'open "sesame"\nplease'
+    structured = NO_REDACTION.clean(ToolResult("1", structured={secret: 1}), [secret])
+    text = NO_REDACTION.clean(ToolResult("1", (TextPart(dumps({"key": secret})),)), [secret])
+    assert structured.structured == {"[redacted: secret]": 1}
+    assert text.text == '{"key":"[redacted: secret]"}'
 
 
 @given(st.text(max_size=300))

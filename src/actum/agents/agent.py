@@ -434,6 +434,8 @@ class Agent:
         run_id, _, number = after.partition("@")
         if not after and conversation:
             run_id = next((run.run_id for run in await self.journal.runs(conversation=conversation, limit=1)), "")
+        if after and not run_id:
+            raise UsageError(f"after={after!r}: name a run before the @")
         if not run_id:
             return Before()
         seen = len(await self.journal.read(run_id))

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from ..call.recording import Place, Recording
-from ..core.call import Failure, MediaPart, ToolCall, ToolResult
+from ..core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
@@ -55,9 +55,8 @@ async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
         recording = Recording(entries)
         if recording.compacted is not None and left is None:
             left = recording.compacted.keep
-            summary = [
-                UserMessage.of(Wording.for_text(recording.compacted.summary).summary(recording.compacted.summary))
-            ]
+            text = recording.compacted.summary
+            summary = [UserMessage((TextPart(Wording.for_text(text).summary(text)),), "memory")]
         elif not recording.beginning().compacts:
             runs.append(recording)
             left = left and left - 1
@@ -133,4 +132,4 @@ def with_attachments(message: UserMessage, attachments: Sequence[MediaPart], tak
     for place, part in enumerate(content):
         if isinstance(part, MediaPart) and not part.handle:
             content[place] = msgspec.structs.replace(part, handle=next(free))
-    return UserMessage(tuple(content))
+    return msgspec.structs.replace(message, content=tuple(content))

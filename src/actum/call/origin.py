@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import UNSET
 
 from ..core.call import TextPart
+from ..core.errors import ToolError
 from ..core.json import Json, JsonObject
 from ..core.message import Message, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
@@ -81,9 +82,11 @@ class OriginIndex:
                 if result.structured is not UNSET:
                     for path, value in leaves(result.structured):
                         self._add_leaf(value, Origin("tool", name, path, _is_trusted(path, trusted)))
-                for part in result.content:
-                    if isinstance(part, TextPart):
-                        self._add_text(part.text, Origin("tool", name, trusted="" in trusted))
+                texts = [part.text for part in result.content if isinstance(part, TextPart)]
+                if result.error is not None and result.error.code == ToolError.code:  # other errors are our own words
+                    texts.append(result.error.message)
+                for text in texts:
+                    self._add_text(text, Origin("tool", name, trusted="" in trusted))
             case _:  # what the model says brings nothing new
                 pass
 

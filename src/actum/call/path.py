@@ -276,7 +276,8 @@ class CallPath:
         if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
-            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule)
+            now = self._scope.clock.now()
+            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule, now)
             if grant is not None:
                 decision = msgspec.structs.replace(
                     plan.decision, verdict="allow", rule=f"approved for this run: {grant.id}"

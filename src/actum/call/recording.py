@@ -85,7 +85,7 @@ class Recording:
         self._doubts: dict[Place, Asked] = {}
         self._checks: dict[Place, Checked] = {}
         self._by_id: dict[str, Asked] = {}
-        self._agreed: dict[tuple[str, bytes], set[str]] = {}
+        self._agreed: dict[tuple[str, bytes], dict[str, bool]] = {}  # who, and whether for the whole run
         self._grants: list[tuple[Asked, JsonObject]] = []
         self._children: list[Asked] = []
         for entry in entries:
@@ -192,9 +192,12 @@ class Recording:
         return self._checks.get(place)
 
     def waiting(self) -> list[Asked]:
-        """What was asked and not yet answered, in order."""
+        """What was asked and not yet answered, in order; of a call that has its outcome, such as one whose approval ran
+        out, nothing waits any more.
+        """
         asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self.questions]
-        return [each for each in asked if each.id not in self.answers]
+        ended = self._outcomes
+        return [each for each in asked if each.id not in self.answers and Place(each.reply, each.index) not in ended]
 
     def beginning(self) -> Started:
         """The record that the run began with.
@@ -225,13 +228,19 @@ class Recording:
             return
         self._open.discard(place)
 
-    def granted(self, tool: Tool, arguments: JsonObject, rule: str) -> Asked | None:
+    def granted(self, tool: Tool, arguments: JsonObject, rule: str, now: float) -> Asked | None:
         """The approval of this run that covers this call too: for this tool as it is, by the same rule, with the same
-        values where it says where or who.
+        values where it says where or who, as long as it holds.
         """
         for asked, allowed in self._grants:
             known = asked.call is not None and asked.call.name == tool.name and asked.version == tool.digest
-            if known and asked.rule == rule and all(allowed.get(s) == arguments.get(s) for s in tool.sinks or ()):
+            holds = not 0 < asked.expires < now
+            if (
+                known
+                and holds
+                and asked.rule == rule
+                and all(allowed.get(s) == arguments.get(s) for s in tool.sinks or ())
+            ):
                 return asked
         return None
 
@@ -239,10 +248,12 @@ class Recording:
         """A person answers. It counts at once, but a yes where several are needed: they have to agree to the same."""
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
-            agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), set())
-            agreed.add(answer.by)
+            agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), {})
+            agreed[answer.by] = answer.for_run
             if len(agreed) < asked.needs and not answer.met:
                 return
+            if not all(agreed.values()):  # not everybody said so
+                answer = msgspec.structs.replace(answer, for_run=False)
             if answer.for_run and asked.call is not None:
                 self._grants.append((asked, answer.arguments or asked.call.arguments))
         self.answers[answer.id] = answer

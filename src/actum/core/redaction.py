@@ -12,7 +12,7 @@ from collections.abc import Collection
 from msgspec import UNSET, Struct, structs
 
 from .call import TextPart, ToolResult
-from .json import Json
+from .json import Json, dumps, whole_text
 
 FIELDS = frozenset(
     {
@@ -35,7 +35,7 @@ FIELDS = frozenset(
 
 LOOKS: dict[str, str] = {
     "private key": r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,20000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?",
-    "json web token": r"\beyJ[\w-]{8,2000}\.eyJ[\w-]{8,8000}\.[\w-]{16,2000}",
+    "json web token": r"\beyJ(?:\w|-(?!eyJ)){8,2000}+\.eyJ[\w-]{8,8000}+\.[\w-]{16,2000}",
     "api key": r"\b(?:sk-[\w-]{20,200}|sk_(?:live|test)_\w{16,200}|AIza[\w-]{35}|(?:AKIA|ASIA)[0-9A-Z]{16})\b",
     "access token": r"\b(?:gh[pousr]_\w{36,255}|github_pat_\w{36,255}|glpat-[\w-]{20,255}|xox[abeoprs]-[\w-]{10,255})",
     "bearer token": r"(?i:\bbearer)\s+[\w.~+/-]{20,4000}=*",
@@ -75,13 +75,14 @@ class Redaction(Struct, frozen=True, kw_only=True):
             result: what a tool returned, or its failure.
             known: secrets that the tool was given.
         """
+        known = _spellings(known)
         content = tuple(
             [TextPart(self._text(part.text, known)) if isinstance(part, TextPart) else part for part in result.content]
         )
         structured = result.structured if result.structured is UNSET else self._value(result.structured, known)
         error = result.error
-        if error is not None and known:
-            error = structs.replace(error, message=_without(error.message, known))
+        if error is not None:
+            error = structs.replace(error, message=self._text(error.message, known))
         if content == result.content and structured == result.structured and error == result.error:
             return result
         return structs.replace(result, content=content, structured=structured, error=error)
@@ -93,7 +94,9 @@ class Redaction(Struct, frozen=True, kw_only=True):
             return [self._value(item, known) for item in value]
         if isinstance(value, dict):
             return {
-                name: f"[redacted: {name}]" if item and self._is_secret(name) else self._value(item, known)
+                self._text(name, known): f"[redacted: {name}]"
+                if item and self._is_secret(name)
+                else self._value(item, known)
                 for name, item in value.items()
             }
         return value
@@ -116,10 +119,22 @@ def _named(found: re.Match[str]) -> str:
     return found[0][: -len(value)] + f"[redacted: {(found['name'] or found['han']).lower()}]"
 
 
+def _spellings(known: Collection[str]) -> list[str]:
+    """Secrets as they may stand in a text: as they are and inside of JSON, the longest first, as one may begin with
+    another.
+    """
+    spelt = {
+        form
+        for secret in known
+        if len(secret) >= VALUE_LENGTH_MIN
+        for form in (secret, dumps(whole_text(secret))[1:-1])
+    }
+    return sorted(spelt, key=len, reverse=True)
+
+
 def _without(text: str, known: Collection[str]) -> str:
     for secret in known:
-        if len(secret) >= VALUE_LENGTH_MIN:
-            text = text.replace(secret, "[redacted: secret]")
+        text = text.replace(secret, "[redacted: secret]")
     return text
 
 
