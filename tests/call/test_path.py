@@ -11,10 +11,11 @@ import pytest
 from actum.call.authorize import DEFAULT, Rule, Rules
 from actum.call.journal import MemoryJournal
 from actum.call.limit import Limits
-from actum.call.path import CallPath, Scope
+from actum.call.path import CallPath
 from actum.call.plan import Terms
 from actum.call.recording import Place, Recording
 from actum.call.resolve import Catalog
+from actum.call.scope import Scope
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import CallError, LoopDetected, RateLimited, ToolError, Unavailable
 from actum.core.event import CallFinished, CallProgress, CallStarted, Event, Pending

@@ -25,10 +25,11 @@ from ..call.excerpt import READ_RESULT, ResultReader
 from ..call.journal import MemoryJournal
 from ..call.limit import Limits
 from ..call.meter import Meters
-from ..call.path import CallPath, Scope
+from ..call.path import CallPath
 from ..call.plan import Terms
 from ..call.recording import Recording
 from ..call.resolve import Catalog
+from ..call.scope import Scope
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock

@@ -15,9 +15,10 @@ from msgspec import Struct
 
 from ..call.approve import answered, fit
 from ..call.meter import Account
-from ..call.path import CallPath, Scope
+from ..call.path import CallPath
 from ..call.recording import Place
 from ..call.resolve import Catalog
+from ..call.scope import Scope
 from ..core.budget import ZERO, Price
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import ActumError, JournalError, ReplayDiverged

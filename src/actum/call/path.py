@@ -1,6 +1,6 @@
 """The one path from a call to its result. Nothing reaches a tool by another way.
 
-    resolve, validate, decide (plan.py) -> approve -> limits -> intent on record -> execute -> outcome on record
+    resolve, validate, decide (plan.py) -> approve (question.py) -> limits -> intent on record -> execute -> outcome on record
 
 A call that an earlier process began, and of which it left no word, is *in doubt*: a tool that may be repeated runs
 again with the same key, one that can look whether it happened is asked, every other waits for a person.
@@ -17,17 +17,14 @@ import contextlib
 import logging
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
-from ..core.budget import NOTHING, Budget
-from ..core.call import Effect, MediaPart, TextPart, ToolCall, ToolResult
+from ..core.budget import NOTHING
+from ..core.call import Effect, TextPart, ToolCall, ToolResult
 from ..core.errors import (
-    ApprovalDenied,
-    ApprovalExpired,
     CallCancelled,
     CallError,
     CallTimeout,
@@ -36,13 +33,11 @@ from ..core.errors import (
     RateLimited,
     ResourceLimit,
 )
-from ..core.event import CallFinished, CallProgress, CallStarted, Event, Pending
-from ..core.interfaces import Clock, Context, Decision, Found, Journal, Probing, Requirement, Toolset, Waiting
+from ..core.event import CallFinished, CallProgress, CallStarted, Pending
+from ..core.interfaces import Context, Found, Probing, Requirement, Toolset, Waiting
 from ..core.json import Json
-from ..core.message import Message
 from ..core.provenance import Origins
-from ..core.record import Asked, Checked, Intended, Refused, Settled, new_id
-from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.record import Asked, Checked, Intended, Refused, Settled
 from ..core.tool import Tool
 from .approve import pending_of
 from .breaker import Breakers
@@ -52,58 +47,21 @@ from .meter import Gate, Meters, through
 from .origin import OriginIndex
 from .outcome import checked, own, translate, where, with_note
 from .plan import Plan, Terms, check_of, decide, denied, same_arguments
-from .recording import Place, Recording
+from .question import Questions
+from .recording import Place
 from .resolve import Catalog
 from .retry import delay
+from .scope import Scope
 
 log = logging.getLogger("actum.call")
 
 _SMALL = frozenset({bool, int, float, type(None)})
-_DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
 _NOBODY_KNOWS = (
     "The program was interrupted during this call. It may or may not have happened; it was not repeated. "
     "Check its effect before you go on, and tell the user."
 )
-
-
-class Scope(Struct, kw_only=True):
-    """The run that calls are made for.
-
-    Attributes:
-        run_id: its id.
-        journal: where it is written down.
-        clock: its time.
-        recording: what was on record when it was taken up.
-        began: when it was taken up, less the seconds it had already used.
-        deps: the program's own object for tools.
-        attachments: by handle.
-        emit: whoever watches; None when nobody does.
-        secrets: that tools may ask for.
-        redaction: what is kept out of results.
-        told: the secrets that tools were given in this run.
-        heard: the conversation, to look up where an argument came from.
-        budget: what it has used.
-    """
-
-    run_id: str
-    journal: Journal
-    clock: Clock
-    recording: Recording
-    began: float
-    deps: object = None
-    attachments: dict[str, MediaPart] = {}
-    emit: Callable[[Event], None] | None = None
-    secrets: Mapping[str, str] = {}
-    redaction: Redaction = DEFAULT_REDACTION
-    told: set[str] = msgspec.field(default_factory=set)
-    heard: Sequence[Message] = ()
-    budget: Budget = msgspec.field(default_factory=Budget)
-
-    def elapsed(self) -> float:
-        """Seconds that the run has taken, without the time it was paused."""
-        return self.clock.now() - self.began
 
 
 class CallPath:
@@ -134,6 +92,7 @@ class CallPath:
         self._terms = terms
         self._limits = limits
         self._origins = OriginIndex(scope.heard, self._trusted)
+        self._questions = Questions(scope, limits, self._origins)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
@@ -240,7 +199,7 @@ class CallPath:
         asked_before = self._scope.recording.asked(place) is not None
         if not asked_before:
             await self._look_first(plan, place)
-        asked = self._standing_question(plan, place)
+        asked = self._questions.standing(plan, place)
         if asked is not None:
             return asked, ()
         gates = self._gates(plan) if self._meters.gated and not admitted else ()
@@ -332,77 +291,6 @@ class CallPath:
         self._scope.recording.note_check(checked)
         return checked
 
-    def _standing_question(self, plan: Plan, place: Place) -> Asked | None:
-        """What must be answered before this plan may be carried out: an approval, then the result of a call that the
-        program makes itself; None when nothing is in the way.
-
-        Raises:
-            ApprovalDenied: the answer was no.
-            ApprovalExpired: there was none in time, or it was given for other arguments.
-        """
-        approval = self._standing_approval(plan, place)
-        if approval is not None or plan.bound.toolset is not None:
-            return approval
-        asked = self._scope.recording.asked(place)
-        return self._ask(plan, place, kind="result") if asked is None or asked.kind == "approval" else None
-
-    def _standing_approval(self, plan: Plan, place: Place) -> Asked | None:
-        """What a person must say of this plan first; see `_standing_question`."""
-        asked = self._scope.recording.asked(place)
-        answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
-        if answer is not None and answer.verdict == "deny":
-            raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
-        if asked is not None and 0 < asked.expires < self._scope.clock.now():
-            late = "came too late" if answer is None else "has run out"
-            raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
-        if asked is not None and asked.version != plan.bound.tool.digest:
-            return self._ask(plan, place, "The tool has changed since this was asked. ")
-        if asked is not None and answer is None:
-            return asked
-        if plan.decision.verdict == "allow":
-            return None
-        if asked is None or answer is None:
-            return self._ask(plan, place)
-        if asked.kind == "approval" and answer.verdict != "approve":
-            raise ApprovalDenied("A person was asked about this call and did not say yes.")
-        if asked.kind == "approval" and not _covers(asked, plan.decision):
-            return self._ask(plan, place, "The policy has changed since this was asked. ")
-        if answer.arguments is not None:
-            return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
-        if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
-            raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
-        return None
-
-    def _ask(self, plan: Plan, place: Place, note: str = "", kind: Literal["approval", "result"] = "approval") -> Asked:
-        """Put the question on record."""
-        approval = kind == "approval"
-        asked = Asked(
-            id=new_id("ask"),
-            kind=kind,
-            message=note + plan.decision.reason,
-            reply=place.reply,
-            index=place.index,
-            call=plan.call,
-            version=plan.bound.tool.digest,
-            rule=plan.decision.rule,
-            origins=self._origins_of(plan.call),
-            approvers=plan.decision.approvers if approval else (),
-            needs=plan.decision.quorum if approval else 1,
-            expires=self._expiry(plan.decision) if approval else 0.0,
-            edited=plan.edited,
-        )
-        self._write_question(asked)
-        return asked
-
-    def _expiry(self, decision: Decision) -> float:
-        """When an answer would come too late, in seconds since 1970; 0 for never."""
-        seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
-        return 0.0 if seconds is None else self._scope.clock.now() + seconds
-
-    def _write_question(self, asked: Asked) -> None:
-        self._scope.journal.append(self._scope.run_id, asked)
-        self._scope.recording.note_question(asked)
-
     def _refuse(self, call: ToolCall, place: Place, error: CallError) -> ToolResult:
         """The call never reaches a tool; on record why."""
         result = ToolResult(call.id, error=error.failure())
@@ -431,7 +319,7 @@ class CallPath:
             if found.status == "not_done":
                 return None
         if answer is None:
-            return pending_of(asked or self._ask_doubt(plan.call if plan is not None else call, place))
+            return pending_of(asked or self._questions.ask_doubt(plan.call if plan is not None else call, place))
         if answer.verdict == "retry" and plan is not None:
             return None
         if answer.verdict == "done":
@@ -441,12 +329,6 @@ class CallPath:
             words = _WAS_NOT_DONE if effect == "none" else _NOBODY_KNOWS
             result = ToolResult(call.id, error=InDoubt(f"{words} {answer.text}".rstrip(), effect=effect).failure())
         return self._settle(call, place, result, 0.0, f"by {answer.by}")
-
-    def _ask_doubt(self, call: ToolCall, place: Place) -> Asked:
-        """Only a person can say what became of it."""
-        asked = Asked(new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins_of(call))
-        self._write_question(asked)
-        return asked
 
     async def _probe(self, plan: Plan, place: Place) -> Found:
         """Have the toolset look. What goes wrong there tells nothing about the call."""
@@ -486,7 +368,7 @@ class CallPath:
             try:
                 result, error, detail = await self._attempt(plan, toolset, place, attempt)
             except Waiting as waiting:
-                return self._wait_with(waiting, place)
+                return self._questions.wait_with(waiting, place)
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(tool.name, error, scope.clock.now())
@@ -538,27 +420,6 @@ class CallPath:
         scope.recording.note_attempt(place, attempt)
         if not tool.reads_only:
             await scope.journal.sync(scope.run_id)
-
-    def _wait_with(self, waiting: Waiting, place: Place) -> Pending:
-        """The tool's work waits for a person elsewhere: so does this call, on record."""
-        pending = waiting.pending
-        if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
-            self._write_question(
-                Asked(
-                    id=pending.id,
-                    kind=pending.kind,
-                    message=pending.message,
-                    reply=place.reply,
-                    index=place.index,
-                    call=pending.call,
-                    run=waiting.run_id,
-                    origins=pending.origins,
-                    approvers=pending.approvers,
-                    needs=pending.needs,
-                    expires=pending.expires,
-                )
-            )
-        return pending
 
     async def _attempt(
         self, plan: Plan, toolset: Toolset, place: Place | None, attempt: int
@@ -704,8 +565,3 @@ def _is_being_cancelled() -> bool:
 
 def _is_same_check(known: Checked, required: Requirement) -> bool:
     return known.tool == required.tool and same_arguments(known.arguments, required.arguments)
-
-
-def _covers(asked: Asked, decision: Decision) -> bool:
-    """Those were asked who have to agree by what the policy says now."""
-    return asked.approvers == decision.approvers and asked.needs >= decision.quorum

@@ -1,0 +1,142 @@
+"""What a run asks persons before a call is made, or after one that nobody knows the end of: the questions, on record.
+
+Whether an answer covers the call that is to be made now is decided here, each time anew. The answers are put on record
+by whoever has them; see `approve`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ..core.call import ToolCall
+from ..core.errors import ApprovalDenied, ApprovalExpired
+from ..core.event import Pending
+from ..core.interfaces import Decision, Waiting
+from ..core.record import Asked, new_id
+from .limit import Limits
+from .origin import OriginIndex
+from .plan import Plan, same_arguments
+from .recording import Place
+from .scope import Scope
+
+_DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
+
+
+class Questions:
+    """Asks on behalf of one run.
+
+    Args:
+        scope: the run.
+        limits: how long an approval may be waited for, where the policy does not say.
+        origins: where the arguments of a call came from.
+    """
+
+    def __init__(self, scope: Scope, limits: Limits, origins: OriginIndex) -> None:
+        self._scope = scope
+        self._limits = limits
+        self._origins = origins
+
+    def standing(self, plan: Plan, place: Place) -> Asked | None:
+        """What must be answered before this plan may be carried out: an approval, then the result of a call that the
+        program makes itself; None when nothing is in the way.
+
+        Raises:
+            ApprovalDenied: the answer was no.
+            ApprovalExpired: there was none in time, or it was given for other arguments.
+        """
+        approval = self._approval(plan, place)
+        if approval is not None or plan.bound.toolset is not None:
+            return approval
+        asked = self._scope.recording.asked(place)
+        return self._ask(plan, place, kind="result") if asked is None or asked.kind == "approval" else None
+
+    def _approval(self, plan: Plan, place: Place) -> Asked | None:
+        """What a person must say of this plan first; see `standing`."""
+        asked = self._scope.recording.asked(place)
+        answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
+        if answer is not None and answer.verdict == "deny":
+            raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if asked is not None and 0 < asked.expires < self._scope.clock.now():
+            late = "came too late" if answer is None else "has run out"
+            raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
+        if asked is not None and asked.version != plan.bound.tool.digest:
+            return self._ask(plan, place, "The tool has changed since this was asked. ")
+        if asked is not None and answer is None:
+            return asked
+        if plan.decision.verdict == "allow":
+            return None
+        if asked is None or answer is None:
+            return self._ask(plan, place)
+        if asked.kind == "approval" and answer.verdict != "approve":
+            raise ApprovalDenied("A person was asked about this call and did not say yes.")
+        if asked.kind == "approval" and not _covers(asked, plan.decision):
+            return self._ask(plan, place, "The policy has changed since this was asked. ")
+        if answer.arguments is not None:
+            return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
+        if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
+            raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
+        return None
+
+    def _ask(self, plan: Plan, place: Place, note: str = "", kind: Literal["approval", "result"] = "approval") -> Asked:
+        """Put the question on record."""
+        approval = kind == "approval"
+        asked = Asked(
+            id=new_id("ask"),
+            kind=kind,
+            message=note + plan.decision.reason,
+            reply=place.reply,
+            index=place.index,
+            call=plan.call,
+            version=plan.bound.tool.digest,
+            rule=plan.decision.rule,
+            origins=self._origins.of(plan.call.arguments),
+            approvers=plan.decision.approvers if approval else (),
+            needs=plan.decision.quorum if approval else 1,
+            expires=self._expiry(plan.decision) if approval else 0.0,
+            edited=plan.edited,
+        )
+        self._write(asked)
+        return asked
+
+    def _expiry(self, decision: Decision) -> float:
+        """When an answer would come too late, in seconds since 1970; 0 for never."""
+        seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
+        return 0.0 if seconds is None else self._scope.clock.now() + seconds
+
+    def _write(self, asked: Asked) -> None:
+        self._scope.journal.append(self._scope.run_id, asked)
+        self._scope.recording.note_question(asked)
+
+    def ask_doubt(self, call: ToolCall, place: Place) -> Asked:
+        """Only a person can say what became of it."""
+        asked = Asked(
+            new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins.of(call.arguments)
+        )
+        self._write(asked)
+        return asked
+
+    def wait_with(self, waiting: Waiting, place: Place) -> Pending:
+        """The tool's work waits for a person elsewhere: so does this call, on record."""
+        pending = waiting.pending
+        if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
+            self._write(
+                Asked(
+                    id=pending.id,
+                    kind=pending.kind,
+                    message=pending.message,
+                    reply=place.reply,
+                    index=place.index,
+                    call=pending.call,
+                    run=waiting.run_id,
+                    origins=pending.origins,
+                    approvers=pending.approvers,
+                    needs=pending.needs,
+                    expires=pending.expires,
+                )
+            )
+        return pending
+
+
+def _covers(asked: Asked, decision: Decision) -> bool:
+    """Those were asked who have to agree by what the policy says now."""
+    return asked.approvers == decision.approvers and asked.needs >= decision.quorum

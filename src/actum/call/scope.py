@@ -1,0 +1,54 @@
+"""The run that calls are made for: what its path, and what asks persons on its behalf, need to know of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from ..core.budget import Budget
+from ..core.call import MediaPart
+from ..core.event import Event
+from ..core.interfaces import Clock, Journal
+from ..core.message import Message
+from ..core.redaction import DEFAULT_REDACTION, Redaction
+from .recording import Recording
+
+
+class Scope(Struct, kw_only=True):
+    """The run that calls are made for.
+
+    Attributes:
+        run_id: its id.
+        journal: where it is written down.
+        clock: its time.
+        recording: what was on record when it was taken up.
+        began: when it was taken up, less the seconds it had already used.
+        deps: the program's own object for tools.
+        attachments: by handle.
+        emit: whoever watches; None when nobody does.
+        secrets: that tools may ask for.
+        redaction: what is kept out of results.
+        told: the secrets that tools were given in this run.
+        heard: the conversation, to look up where an argument came from.
+        budget: what it has used.
+    """
+
+    run_id: str
+    journal: Journal
+    clock: Clock
+    recording: Recording
+    began: float
+    deps: object = None
+    attachments: dict[str, MediaPart] = {}
+    emit: Callable[[Event], None] | None = None
+    secrets: Mapping[str, str] = {}
+    redaction: Redaction = DEFAULT_REDACTION
+    told: set[str] = msgspec.field(default_factory=set)
+    heard: Sequence[Message] = ()
+    budget: Budget = msgspec.field(default_factory=Budget)
+
+    def elapsed(self) -> float:
+        """Seconds that the run has taken, without the time it was paused."""
+        return self.clock.now() - self.began
