@@ -31,7 +31,7 @@ from ..call.recording import Recording
 from ..call.resolve import Catalog
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
-from ..core.errors import ReplayDiverged, UnknownName, UsageError
+from ..core.errors import ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Policy, Request, Toolset
 from ..core.json import JsonObject, whole_text
@@ -318,7 +318,7 @@ class Agent:
 
         Raises:
             UnknownName: there is no such conversation.
-            ModelError: the model gave no answer.
+            ModelError: the model gave no answer, or an empty one; the conversation stays as it is.
         """
         async with self._talking(conversation):
             before = await self._before(conversation)
@@ -338,8 +338,14 @@ class Agent:
             )
             async with self.journal.claim(run_id):
                 self.journal.append(run_id, started)
-                reply = await self.model.reply(Request(messages=[*before.messages, ask]))
-                self.journal.append(run_id, Replied("", reply))
+                try:
+                    reply = await self.model.reply(Request(messages=[*before.messages, ask]))
+                    self.journal.append(run_id, Replied("", reply))
+                    if not reply.text.strip():
+                        raise ModelGarbled("the model summed up the conversation in no words: it stays as it is")
+                except ModelError as error:
+                    self.journal.append(run_id, Ended("failed", str(error), type(error).__name__))
+                    raise
                 self.journal.append(run_id, Compacted(reply.text, keep))
                 self.journal.append(run_id, Ended("done", reply.text, usage=reply.usage))
                 await self.journal.sync(run_id)
