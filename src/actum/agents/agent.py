@@ -36,7 +36,7 @@ from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import Answer, Approver, Clock, Context, Journal, Model, Policy, Request, Toolset
 from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
-from ..core.record import Answered, Compacted, Ended, Replied, Started, ToolsChanged, new_id
+from ..core.record import Answered, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..models.catalog import open_model
@@ -278,7 +278,10 @@ class Agent:
             UnknownName: there is no such run.
             UsageError: a run can not be branched off there.
         """
-        records = branch(run_id, sound(run_id, await self.journal.read(_checked_id(run_id))), at, question, result)
+        entries = sound(run_id, await self.journal.read(_checked_id(run_id)))
+        if question is not None:
+            question = _with_attachments(UserMessage.of(question), (), await self._handles_before(entries))
+        records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else _checked_id(new_run)
         catalog = await self._listed()
         async with self.journal.claim(new), self._talking(conversation):
@@ -421,6 +424,13 @@ class Agent:
                 raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
             seen = int(number) + 1
         return _Before(run_id, seen, await history(self.journal, run_id, seen))
+
+    async def _handles_before(self, entries: Sequence[Entry]) -> set[str]:
+        """The handles of attachments that were taken when the run of these entries began."""
+        if not entries:
+            return set()
+        begun = Recording(entries[:1]).beginning()
+        return _Before(messages=await history(self.journal, begun.previous, begun.seen)).handles()
 
     async def _begin(self, run_id: str, started: Started, context: object, emit: Emit | None) -> RunResult:
         catalog = await self._listed()
