@@ -7,10 +7,11 @@ import pytest
 from actum import Agent, Answer, ToolCall, tool
 from actum.call.approve import inbox
 from actum.call.journal import MemoryJournal
+from actum.core.call import MediaPart, TextPart
 from actum.core.errors import UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Request
-from actum.core.message import ToolMessage
+from actum.core.message import ToolMessage, UserMessage
 from actum.core.record import Answered, Asked, Ended, Intended, Replied, Settled, Started, verify
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function import FunctionTool
@@ -162,6 +163,19 @@ async def test_a_branch_may_have_another_question_model_and_prompt() -> None:
     begun = (await desk.journal.read("mine"))[0].record
     assert isinstance(begun, Started)
     assert (begun.instructions, begun.forked, begun.fork_at) == ("Be strict.", "r", 0)
+
+
+async def test_what_is_attached_to_another_question_gets_a_handle_of_its_own() -> None:
+    desk, picture = Desk(), MediaPart("image/png", b"1")
+    agent = Agent(ScriptedModel(["Nice."] * 2), desk.tools, journal=desk.journal)
+    await agent.run("Look", attachments=[picture], conversation="c")
+    later = await agent.run("And?", conversation="c")
+    branch = await agent.fork(later.run_id, 0, question=UserMessage((TextPart("And this?"), picture)))
+    begun = (await desk.journal.read(branch))[0].record
+    assert isinstance(begun, Started)
+    (said,) = begun.said
+    assert isinstance(said, UserMessage)
+    assert [part.handle for part in said.content if isinstance(part, MediaPart)] == ["att_2"]
 
 
 async def test_a_run_can_not_be_branched_off_within_a_call_nor_where_it_is_not() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from actum import Agent
 from actum.call.journal import MemoryJournal
-from actum.core.errors import Busy, UnknownName, UsageError
+from actum.core.errors import Busy, ModelError, ModelUnavailable, UnknownName, UsageError
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply, UserMessage
 from actum.testing import Said, ScriptedModel
@@ -73,6 +73,16 @@ async def test_a_summary_that_was_interrupted_changes_nothing() -> None:
     await agent(journal).run("a", conversation="c")
     with pytest.raises(Exception, match="script"):
         await Agent(ScriptedModel([]), journal=journal).compact("c")
+    assert (await agent(journal).run("b", conversation="c")).text == "a | a | b"
+
+
+@pytest.mark.parametrize("said", ["", " \n", ModelUnavailable("gone")])
+async def test_a_summary_without_a_word_takes_no_place_and_is_on_record_as_failed(said: Said) -> None:
+    journal = MemoryJournal()
+    await agent(journal).run("a", conversation="c")
+    with pytest.raises(ModelError):
+        await Agent(ScriptedModel([said]), journal=journal).compact("c", keep=0)
+    assert [run.status for run in await journal.runs()] == ["failed", "done"]
     assert (await agent(journal).run("b", conversation="c")).text == "a | a | b"
 
 

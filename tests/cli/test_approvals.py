@@ -45,6 +45,13 @@ def test_an_approval_from_another_process_lets_the_run_go_on(run: Run) -> None:
     assert run("resume", "last", *MINE).exit_code == 0
 
 
+@pytest.mark.parametrize("command", [("approvals", "approve"), ("approvals", "deny"), ("journal", "forget", "--yes")])
+def test_an_empty_id_chooses_nothing_though_only_one_is_there(run: Run, command: tuple[str, ...]) -> None:
+    ask = asked(run)
+    assert run(*command, "", *RECORD).exit_code == 2
+    assert [one["asked"]["id"] for one in waiting(run)] == [ask]
+
+
 def test_a_denial_reaches_the_model_with_its_reason(run: Run) -> None:
     run("approvals", "deny", asked(run), "We have milk.", *RECORD)
     run("resume", "last", *MINE)

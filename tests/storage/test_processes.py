@@ -51,6 +51,29 @@ asyncio.run(main())
 """
 )
 
+IS_FORKED = (
+    OPENS
+    + """
+async def tries():
+    for way in (lambda: journal.read("r"), lambda: journal.sync("r"), lambda: journal.claim("r").__aenter__()):
+        try:
+            await way()
+        except Exception as error:
+            print(type(error).__name__, "open it anew" in str(error), flush=True)
+    await journal.close()
+if os.fork() == 0:
+    asyncio.run(tries())
+    os._exit(0)
+os.wait()
+async def goes_on():
+    journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
+    await journal.sync("r")
+    await journal.close()
+asyncio.run(goes_on())
+print("written", flush=True)
+"""
+)
+
 HOLDS_A_CLAIM = (
     OPENS
     + """
@@ -97,6 +120,11 @@ async def test_what_was_synced_survives_kill_9(shared: Store) -> None:
     entries = await shared.open().read("r")
     assert (len(entries), verify(entries)) == (21, [])
     assert Recording(entries).beginning().agent == "a"
+
+
+async def test_a_forked_process_is_told_to_open_the_journal_anew_and_does_not_wait_for_ever(shared: Store) -> None:
+    with process(IS_FORKED, shared) as forked:
+        assert [await line(forked) for _ in range(4)] == [*["JournalError True"] * 3, "written"]
 
 
 async def test_many_writers_share_their_commits(shared: Store) -> None:

@@ -33,12 +33,12 @@ from ..call.scope import Scope
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
-from ..core.errors import ReplayDiverged, UnknownName, UsageError
+from ..core.errors import ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import Answer, Approver, Clock, Context, Facts, Journal, Model, Policy, Request, Toolset
 from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
-from ..core.record import Answered, Compacted, Ended, Replied, Started, ToolsChanged, new_id
+from ..core.record import Answered, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..models.catalog import open_model
@@ -298,7 +298,10 @@ class Agent:
             UnknownName: there is no such run.
             UsageError: a run can not be branched off there.
         """
-        records = branch(run_id, sound(run_id, await self.journal.read(_checked_id(run_id))), at, question, result)
+        entries = sound(run_id, await self.journal.read(_checked_id(run_id)))
+        if question is not None:
+            question = with_attachments(UserMessage.of(question), (), await self._handles_before(entries))
+        records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else _checked_id(new_run)
         catalog = await self._listed()
         async with self.journal.claim(new), self._talking(conversation):
@@ -338,7 +341,7 @@ class Agent:
 
         Raises:
             UnknownName: there is no such conversation.
-            ModelError: the model gave no answer.
+            ModelError: the model gave no answer, or an empty one; the conversation stays as it is.
         """
         async with self._talking(conversation):
             before = await self._before(conversation)
@@ -358,8 +361,14 @@ class Agent:
             )
             async with self.journal.claim(run_id):
                 self.journal.append(run_id, started)
-                reply = await self.model.reply(Request(messages=[*before.messages, ask]))
-                self.journal.append(run_id, Replied("", reply))
+                try:
+                    reply = await self.model.reply(Request(messages=[*before.messages, ask]))
+                    self.journal.append(run_id, Replied("", reply))
+                    if not reply.text.strip():
+                        raise ModelGarbled("the model summed up the conversation in no words: it stays as it is")
+                except ModelError as error:
+                    self.journal.append(run_id, Ended("failed", str(error), type(error).__name__))
+                    raise
                 self.journal.append(run_id, Compacted(reply.text, keep))
                 self.journal.append(run_id, Ended("done", reply.text, usage=reply.usage))
                 await self.journal.sync(run_id)
@@ -447,6 +456,13 @@ class Agent:
                 raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
             seen = int(number) + 1
         return Before(run_id, seen, await history(self.journal, run_id, seen))
+
+    async def _handles_before(self, entries: Sequence[Entry]) -> set[str]:
+        """The handles of attachments that were taken when the run of these entries began."""
+        if not entries:
+            return set()
+        begun = Recording(entries[:1]).beginning()
+        return Before(messages=await history(self.journal, begun.previous, begun.seen)).handles()
 
     async def _begin(
         self, run_id: str, started: Started, context: object, emit: Emit | None, budget: Budget

@@ -1,6 +1,7 @@
 """The one path from a call to its result. Nothing reaches a tool by another way.
 
-    resolve, validate, decide (plan.py) -> approve (question.py) -> limits -> intent on record -> execute -> outcome on record
+    resolve, validate, decide (plan.py) -> approve (question.py) -> limits
+        -> intent on record -> execute -> outcome on record
 
 A call that an earlier process began, and of which it left no word, is *in doubt*: a tool that may be repeated runs
 again with the same key, one that can look whether it happened is asked, every other waits for a person.

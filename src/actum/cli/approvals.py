@@ -150,9 +150,7 @@ def _read(journal: str) -> list[Waiting]:
 
 
 def _find(waiting: list[Waiting], wanted: str) -> Waiting:
-    found = [one for one in waiting if one.asked.id == wanted] or [
-        one for one in waiting if one.asked.id.startswith(wanted)
-    ]
+    found = options.beginning_with(wanted, waiting, lambda one: one.asked.id)
     if len(found) == 1:
         return found[0]
     raise UnknownName(

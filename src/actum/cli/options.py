@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -17,6 +17,8 @@ from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model
 from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
+
+T = TypeVar("T")
 
 ModelFlag = Annotated[
     str,
@@ -150,9 +152,18 @@ async def find_run(journal: Journal, wanted: str) -> RunSummary:
     runs = await journal.runs(limit=1 if wanted == "last" else 1_000_000)
     if wanted == "last" and runs:
         return runs[0]
-    found = [run for run in runs if run.run_id == wanted] or [run for run in runs if run.run_id.startswith(wanted)]
+    found = beginning_with(wanted, runs, lambda run: run.run_id)
     if len(found) == 1:
         return found[0]
     if found:
         raise UnknownName(f"{len(found)} runs begin with {wanted!r}: give more of the id")
     raise UnknownName(f"there is no run {wanted!r} in this journal: `actum runs list` shows those there are")
+
+
+def beginning_with(wanted: str, among: Iterable[T], id_of: Callable[[T], str]) -> list[T]:
+    """Those whose id a person may mean: the one of this id, else all that begin so. Nothing begins with nothing: an
+    empty variable of a script must not choose the only one there is.
+    """
+    ids = [(id_of(each), each) for each in among]
+    exact = [each for known, each in ids if known == wanted]
+    return exact or [each for known, each in ids if wanted and known.startswith(wanted)]

@@ -14,6 +14,7 @@ Knows nothing of records.
 from __future__ import annotations
 
 import asyncio
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -67,22 +68,25 @@ class Writer:
         self._lost: set[str] = set()
         self._loose: set[str] = set()
         self._closed = False
+        self._process = os.getpid()
         self._thread = threading.Thread(target=self._work, name=f"journal {self.name}", daemon=True)
         self._thread.start()
 
     @property
     def closed(self) -> bool:
         """Whether it takes nothing any more."""
-        return self._closed
+        return self._closed or self._process != os.getpid()
 
     def check(self, run_id: str = "") -> None:
         """Raise what is wrong with a run, if anything.
 
         Raises:
-            JournalError: its record could not be written, or the journal is closed.
+            JournalError: its record could not be written, the journal is closed, or this process is a fork of its own.
         """
         if self._closed:
             raise JournalError(f"the journal {self.name} is closed")
+        if self._process != os.getpid():  # a fork has no threads but its own: nobody would ever answer
+            raise JournalError(f"the journal {self.name} was opened before this process was forked: open it anew")
         if run_id in self._failed:
             raise JournalError(str(self._failed[run_id]))
 
@@ -128,7 +132,7 @@ class Writer:
         Raises:
             JournalError: the record of a run could not be written, and nobody has claimed that run since.
         """
-        if self._closed:
+        if self.closed:
             return
         self._closed = True
         self._jobs.put(None)
