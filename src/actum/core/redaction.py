@@ -87,6 +87,10 @@ class Redaction(Struct, frozen=True, kw_only=True):
             return result
         return structs.replace(result, content=content, structured=structured, error=error)
 
+    def value(self, value: Json, known: Collection[str] = ()) -> Json:
+        """A value without secrets, as in `clean`."""
+        return self._value(value, _spellings(known))
+
     def _value(self, value: Json, known: Collection[str]) -> Json:
         if isinstance(value, str):
             return self._text(value, known)
