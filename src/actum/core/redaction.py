@@ -101,7 +101,7 @@ class Redaction(Struct, frozen=True, kw_only=True):
                 self._text(name, known): f"[redacted: {name}]"
                 if item and self._is_secret(name)
                 else self._value(item, known)
-                for name, item in value.items()
+                for name, item in zip(map(str, value), value.values(), strict=True)  # JSON has no other names
             }
         return value
 
