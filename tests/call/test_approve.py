@@ -82,6 +82,13 @@ async def test_as_many_as_the_rule_wants_have_to_agree_and_nobody_twice() -> Non
         await put(desk.journal, ask, Answer("approve", by="bob"))
 
 
+async def test_the_word_of_somebody_whose_name_is_half_a_character_counts() -> None:
+    desk = Desk(Rules(Rule("ask")))
+    ask = await desk.begin()
+    await put(desk.journal, ask, Answer("approve", by="ada\udc80"))
+    assert ((await desk.go_on()).status, desk.till.paid) == ("done", [1])
+
+
 async def test_one_no_is_a_no() -> None:
     desk = Desk()
     ask = await desk.begin()

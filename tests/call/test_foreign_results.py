@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 
@@ -12,7 +13,7 @@ from actum.agents.agent import Toolish
 from actum.core.call import TextPart
 from actum.core.errors import CallError, RateLimited
 from actum.core.event import RunResult
-from actum.core.json import JsonObject
+from actum.core.json import Json, JsonObject
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C2")
@@ -126,3 +127,11 @@ async def test_a_second_attempt_gets_the_arguments_that_are_on_record() -> None:
     result = await Agent(ScriptedModel(script), [send], clock=FakeClock(auto=True)).run("Send")
     assert got == [["a"], ["a"]]
     assert result.calls[0][0].arguments == {"items": ["a"]}
+
+
+async def test_a_result_whose_fields_are_named_by_numbers_breaks_nothing() -> None:
+    numbered = {1: {2: "password: hunter22"}}
+    toolset = RecordingToolset([Tool(name="count")], lambda call: cast(Json, numbered))
+    agent = Agent(ScriptedModel([[ToolCall("1", "count", {})], "Done."]), [toolset])
+    (done,) = (await agent.run("Count")).calls
+    assert done[1].structured == {"1": {"2": "password: [redacted: password]"}}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from actum import Agent, Context, ToolCall, tool
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ToolError
+from actum.core.event import CallProgress
 from actum.core.json import Json, dumps
 from actum.core.redaction import DEFAULT_REDACTION, NO_REDACTION
 from actum.testing import ScriptedModel
@@ -122,6 +123,18 @@ async def test_a_secret_that_a_tool_was_given_reaches_neither_journal_nor_model(
     ]
     stored = b"".join(entry.payload for entry in await agent.journal.read(result.run_id))
     assert b"sesame" not in stored
+
+
+async def test_a_secret_is_kept_out_of_what_a_tool_tells_while_it_runs() -> None:
+    @tool
+    async def ask(ctx: Context) -> str:
+        """Ask."""
+        ctx.progress({"with": ctx.secret("BANK_KEY"), "share": 0.5})
+        return "asked"
+
+    agent = Agent(ScriptedModel([[ToolCall("1", "ask", {})], "Done."]), [ask], secrets={"BANK_KEY": "open sesame"})
+    told = [event.value async for event in agent.stream("How much?") if isinstance(event, CallProgress)]
+    assert told == [{"with": "[redacted: secret]", "share": 0.5}]
 
 
 async def test_a_secret_that_nobody_gave_fails_the_call_and_not_the_run() -> None:

@@ -99,9 +99,8 @@ def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> lis
 
 def answered(ask_id: str, answer: Answer, elapsed: float) -> Answered:
     """The record of an answer."""
-    return Answered(
-        ask_id, answer.verdict, whole_text(answer.text), answer.by, elapsed, answer.arguments, answer.for_run
-    )
+    text, by = whole_text(answer.text), whole_text(answer.by)
+    return Answered(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run)
 
 
 def pending_of(asked: Asked) -> Pending:

@@ -555,7 +555,7 @@ class CallPath:
 
     def _deliver(self, context: Context, value: Json) -> None:
         if self._scope.emit is not None and not context.is_over:
-            self._scope.emit(CallProgress(context.call.id, value))
+            self._scope.emit(CallProgress(context.call.id, self._scope.redaction.value(value, self._scope.told)))
 
 
 def _is_being_cancelled() -> bool:

@@ -87,6 +87,10 @@ class Redaction(Struct, frozen=True, kw_only=True):
             return result
         return structs.replace(result, content=content, structured=structured, error=error)
 
+    def value(self, value: Json, known: Collection[str] = ()) -> Json:
+        """A value without secrets, as in `clean`."""
+        return self._value(value, _spellings(known))
+
     def _value(self, value: Json, known: Collection[str]) -> Json:
         if isinstance(value, str):
             return self._text(value, known)
@@ -97,7 +101,7 @@ class Redaction(Struct, frozen=True, kw_only=True):
                 self._text(name, known): f"[redacted: {name}]"
                 if item and self._is_secret(name)
                 else self._value(item, known)
-                for name, item in value.items()
+                for name, item in zip(map(str, value), value.values(), strict=True)  # JSON has no other names
             }
         return value
 
