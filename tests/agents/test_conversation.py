@@ -62,6 +62,8 @@ async def test_a_summary_stands_in_the_place_of_what_was_before_and_nothing_is_d
     again = await agent(journal).run("e", conversation="c")
     assert again.text == "Summary of our conversation so far:\nSUMMARY | e"
     summing_up = next(run for run in await journal.runs() if run.question.startswith("Sum up"))
+    with pytest.raises(UsageError, match="summed up"):
+        await agent(journal).fork(summing_up.run_id, 1)
     with pytest.raises(UsageError, match="compact"):
         await agent(journal).resume(summing_up.run_id)
     with pytest.raises(UnknownName):

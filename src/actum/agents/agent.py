@@ -214,7 +214,7 @@ class Agent:
                 previous=before.run_id,
                 seen=before.seen,
             )
-            return await self._begin(run_id, started, context, emit, self._budget())
+            return await self._begin(run_id, started, before.messages, context, emit, self._budget())
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
         """`run` for programs without an event loop; the options are the same.
@@ -399,7 +399,7 @@ class Agent:
             parent=context.run_id,
         )
         async with self.journal.claim(run_id):
-            return await self._begin(run_id, started, context.deps, None, budget)
+            return await self._begin(run_id, started, (), context.deps, None, budget)
 
     def _budget(self, above: Budget | None = None, call: str = "") -> Budget:
         """What a run may use; one on behalf of a call, under the run whose call it is."""
@@ -429,7 +429,9 @@ class Agent:
             for record in answered:
                 self.journal.append(run_id, record)
                 recording.note_answer(record)
-            return await self._carry_out(run_id, recording, context, emit, accept, budget or self._budget())
+            started = recording.beginning()
+            before = await history(self.journal, started.previous, started.seen)
+            return await self._carry_out(run_id, recording, before, context, emit, accept, budget or self._budget())
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
@@ -465,22 +467,35 @@ class Agent:
         return Before(messages=await history(self.journal, begun.previous, begun.seen)).handles()
 
     async def _begin(
-        self, run_id: str, started: Started, context: object, emit: Emit | None, budget: Budget
+        self,
+        run_id: str,
+        started: Started,
+        before: Sequence[Message],
+        context: object,
+        emit: Emit | None,
+        budget: Budget,
     ) -> RunResult:
         catalog = await self._listed()
         self.journal.keep(catalog.digest, catalog.definitions)
         self.journal.append(run_id, started)
         recording = Recording()
         recording.begin(started)
-        return await self._carry_out(run_id, recording, context, emit, False, budget)
+        return await self._carry_out(run_id, recording, before, context, emit, False, budget)
 
     async def _carry_out(
-        self, run_id: str, recording: Recording, context: object, emit: Emit | None, accept: bool, budget: Budget
+        self,
+        run_id: str,
+        recording: Recording,
+        before: Sequence[Message],
+        context: object,
+        emit: Emit | None,
+        accept: bool,
+        budget: Budget,
     ) -> RunResult:
         started = recording.beginning()
         price = budget.price(self.model.name)
         budget.take_up(recording.used())
-        messages = [*await history(self.journal, started.previous, started.seen), *started.said]
+        messages = [*before, *started.said]
         wording = Wording.for_text(question_of(started))
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])

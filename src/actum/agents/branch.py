@@ -42,6 +42,8 @@ def branch(
         raise UsageError(f"entry {at} of run {run_id!r} lies within a call: branch off {where}")
     started = records[0]
     assert isinstance(started, Started)
+    if started.compacts:
+        raise UsageError(f"run {run_id!r} only summed up a conversation: there is nothing to branch off from")
     if question is not None:
         if at != 0:
             raise UsageError("another question can only be asked at the beginning: branch off at 0")
