@@ -137,9 +137,9 @@ def read_settings(
     try:
         words = msgspec.convert(found, Words)
     except msgspec.ValidationError as error:
-        known = ", ".join(Words.__struct_fields__)
+        what, kind = ("limits", Limits) if "$.limits" in str(error) else ("settings", Words)
         where = path if path.is_file() else "the settings"
-        raise UsageError(f"{where}: {error}. The settings are: {known}") from None
+        raise UsageError(f"{where}: {error}. The {what} are: {', '.join(kind.__struct_fields__)}") from None
     return Settings(**msgspec.structs.asdict(words), sources=sources)
 
 

@@ -16,6 +16,7 @@ from actum.call.journal import MemoryJournal
 from actum.core.errors import Busy, UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision, Facts, Policy, Request
+from actum.core.json import JsonObject
 from actum.core.message import ToolMessage
 from actum.core.record import Answered, Asked, Intended
 from actum.testing import FakeClock, Said, ScriptedModel
@@ -167,11 +168,22 @@ async def test_two_who_agree_to_different_arguments_have_not_agreed() -> None:
     assert ((await desk.go_on()).status, desk.till.paid) == ("done", [50])
 
 
+@pytest.mark.parametrize("arguments", [{"amount": "much"}, {}, {"amount": 1, "to": "eve"}])
+async def test_a_slip_of_whoever_changes_arguments_is_told_to_them_and_the_call_still_waits(
+    arguments: JsonObject,
+) -> None:
+    desk = Desk(Rules(Rule("ask")))
+    ask = await desk.begin()
+    with pytest.raises(UsageError, match="pay can not be called so"):
+        await put(desk.journal, ask, Answer("approve", by="ada", arguments=arguments))
+    assert [waiting.asked.id for waiting in await inbox(desk.journal)] == [ask]
+
+
 async def test_arguments_that_do_not_fit_the_tool_are_refused_though_a_person_put_them_in() -> None:
     desk = Desk(Rules(Rule("ask")))
     ask = await desk.begin()
-    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": "much"}))
-    assert (codes(await desk.go_on()), desk.till.paid) == (["invalid_arguments"], [])
+    result = await desk.agent().resume("r", {ask: Answer("approve", by="ada", arguments={"amount": "much"})})
+    assert (codes(result), desk.till.paid) == (["invalid_arguments"], [])
 
 
 async def test_an_approval_for_the_run_covers_the_same_tool_to_the_same_receiver_and_nothing_else() -> None:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
 from msgspec import Struct
 
-from ..core.errors import UnknownName, UsageError
+from ..core.errors import UnknownName, UsageError, tell_problem
 from ..core.event import Pending
 from ..core.interfaces import Answer, Journal
-from ..core.json import whole_text
+from ..core.json import JsonObject, whole_text
 from ..core.record import Answered, Asked, AskedKind, RunSummary, Verdict
+from ..core.schema import compile_schema
+from ..core.tool import Tool
 from .recording import Recording
 
 VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
@@ -71,10 +74,28 @@ async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
     run_id = waiting.run.run_id
     async with journal.claim(run_id):
         recording = Recording(await journal.read(run_id))
+        if answer.arguments is not None and not waiting.asked.run:
+            _check(answer.arguments, waiting.asked, await journal.kept(recording.tools))
         (record,) = records_of(recording, {ask_id: answer})
         journal.append(run_id, record)
         await journal.sync(run_id)
     return waiting
+
+
+def _check(arguments: JsonObject, asked: Asked, definitions: bytes) -> None:
+    """A slip of whoever changes arguments is told to them, not to the model when it is too late.
+
+    Raises:
+        UsageError: the arguments do not fit the tool.
+    """
+    name = asked.call.name if asked.call is not None else ""
+    tool = next((tool for tool in msgspec.json.decode(definitions, type=tuple[Tool, ...]) if tool.name == name), None)
+    if tool is None:
+        return
+    schema = compile_schema(tool.parameters, where=f"tool {name!r}", foreign=tool.foreign)
+    problems = schema.check(arguments).problems
+    if problems:
+        raise UsageError(f"{name} can not be called so: {tell_problem(problems[0])}")
 
 
 def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> list[Answered]:

@@ -190,7 +190,8 @@ def _what(one: Waiting) -> str:
 def _left(one: Waiting, now: float) -> str:
     """Who has to answer yet, and until when."""
     asked = one.asked
-    needs = f"{asked.needs - len(one.agreed)} of {', '.join(asked.approvers) or 'anybody'}"
+    who_may = ", ".join(asked.approvers) or "anybody"
+    needs = who_may if asked.needs == 1 else f"{asked.needs - len(one.agreed)} of {who_may}"
     if not asked.expires:
         return needs
     return f"{needs}, {'within ' + duration(asked.expires - now) if asked.expires > now else 'expired'}"
