@@ -2,7 +2,8 @@
 
 Instructions can be hidden in characters that no screen shows: tags, bidirectional overrides, zero-width marks,
 selectors of variants, control sequences of terminals. `plain` takes them out; `shown` makes them visible for who has to
-approve a text. The rest stays as it is: nothing is normalised, since the same letters in another form are another file name.
+approve a text. The rest stays as it is: nothing is normalised, since the same letters in another form are another
+file name.
 
 What joins letters stays between letters that need it: Persian, Indian scripts, emoji made of several.
 
