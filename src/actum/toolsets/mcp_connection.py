@@ -417,10 +417,10 @@ class McpConnection:
             self._transport = "sse"  # a bare address of an old server
             try:
                 link = await self._started(caller)
-            except Exception:  # the first failure is the one that is told
+            except Exception:  # noqa: BLE001 - the first failure is the one that is told
                 self._transport = "http"
                 raise self._failed(error) from None
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
             raise self._failed(error) from None
         assert link.session is not None
         self._facts = link.session.facts
