@@ -11,15 +11,16 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from ..core.errors import UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
+from .mcp_http import BODY_BYTES_MAX, McpHttpClient
 from .mcp_stdio import process
 
 if TYPE_CHECKING:
-    import httpx2
     from mcp.client._transport import TransportStreams
 
 STDERR_LINES = 200
@@ -44,7 +45,7 @@ async def opened(
         stderr: takes the last lines that a local one writes beside the protocol.
         auth: logs in at a remote one.
         secrets: for `${secret:NAME}` in headers and environment.
-        heard: is told the status of each HTTP answer.
+        heard: is told the HTTP status of each answer to a message.
 
     Raises:
         OSError: it could not be started.
@@ -55,23 +56,28 @@ async def opened(
         async with process(server, env, stderr) as streams:
             yield streams
         return
-    import httpx2  # noqa: PLC0415 - heavy, and only remote servers need it
-
     headers = {name: filled(value, secrets) for name, value in server.headers.items()}
+
+    def client(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> McpHttpClient:
+        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth)
+
     if transport == "sse":
         async with sse_client(
-            server.url, headers, timeout=server.timeout, sse_read_timeout=server.max_timeout, auth=auth
+            server.url,
+            headers,
+            timeout=server.timeout,
+            sse_read_timeout=server.max_timeout,
+            httpx_client_factory=client,
+            auth=auth,
         ) as streams:
             yield streams
         return
-
-    async def note(response: httpx2.Response) -> None:
-        heard(response.status_code)
-
     timeout = httpx2.Timeout(server.timeout, read=server.max_timeout)
     async with (
-        httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout, event_hooks={"response": [note]}) as client,
-        streamable_http_client(server.url, http_client=client) as streams,
+        client(headers=headers, auth=auth, timeout=timeout) as http,
+        streamable_http_client(server.url, http_client=http, max_sse_event_size=BODY_BYTES_MAX) as streams,
     ):
         yield streams
 
