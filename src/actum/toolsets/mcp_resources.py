@@ -89,7 +89,7 @@ class ResourceTools:
             query = str(call.arguments.get("query") or "").casefold()
             found = [_shown(each) for each in await listed()]
             return ToolResult(
-                call.id, structured=[each for each in found if query in " ".join(each.values()).casefold()]
+                call.id, structured=[each for each in found if query in " ".join(map(str, each.values())).casefold()]
             )
         variables = call.arguments.get("variables")
         uri = expanded(str(call.arguments["uri"]), variables if isinstance(variables, dict) else {})
