@@ -150,6 +150,7 @@ class Link:
             cause = _innermost(error)
             if not self._ready.done():
                 self._ready.set_exception(cause if isinstance(cause, Exception) else ConnectionAbortedError())
+                self._ready.exception()  # whoever waited may have gone: nothing warns that nobody looked
             if not isinstance(error, Exception):
                 raise
             log.debug("the connection ended with %s", type(cause).__name__)
