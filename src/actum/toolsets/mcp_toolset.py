@@ -42,10 +42,11 @@ from .mcp_caller import OFFERS, ContextCaller, Offer, capabilities_of
 from .mcp_error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
 
 try:
-    from .mcp_connection import Health, McpConnection, all_pages
+    from .mcp_connection import Health, McpConnection
     from .mcp_listing import Fault, Listing, Quarantined, Usable, sort_out
+    from .mcp_pages import all_pages
     from .mcp_resources import ResourceTools
-    from .mcp_session import NOBODY, McpSession, Nobody, ServerFacts
+    from .mcp_session import NOBODY, McpSession, ServerFacts
 except ModuleNotFoundError as missing:
     raise UsageError("MCP servers need a package that is not installed: pip install 'actum[mcp]'") from missing
 
@@ -103,7 +104,6 @@ class McpToolset:
             raise UsageError(f"MCP server {server.name!r}: approve='pinned' needs pins=PinStore(...)")
         self._pins = pins
         self._capabilities = capabilities_of([*offers, "roots"] if server.roots else offers)
-        self._lister = _Lister(self._capabilities)  # so that lists go over the connection of the calls
         self._changed = changed
         self._auth = auth
         self._secrets = secrets
@@ -201,7 +201,7 @@ class McpToolset:
         params: JsonObject,
         caller: ContextCaller,
         schema: JsonObject | None = None,
-        ready: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Send a request of a call, or go on with one that waited for an answer."""
         paused = await caller.resume()
@@ -279,7 +279,7 @@ class McpToolset:
     async def facts(self) -> ServerFacts:
         """What the server says of itself."""
         await self._look()
-        return await self._connected().facts(caller=self._lister)
+        return await self._connected().facts()
 
     async def resources(self) -> list[Resource]:
         """What can be read, and templates of addresses."""
@@ -346,7 +346,7 @@ class McpToolset:
     async def _all(self, method: str) -> list[JsonObject]:
         await self._look()
         with _if_it_does_that() as found:
-            found.extend(await self._connected().list_all(method, caller=self._lister))
+            found.extend(await self._connected().list_all(method))
         return found
 
     # Life -------------------------------------------------------------------------------------------------------------
@@ -378,6 +378,7 @@ class McpToolset:
                 secrets=self._secrets,
                 era=self._known().era,
                 vet=self._vet,
+                capabilities=self._capabilities,
             )
         return self._connection
 
@@ -404,7 +405,7 @@ class McpToolset:
         connection = self._connected()
         async with self._lock:
             if not self._is_met:
-                facts = await connection.facts(caller=self._lister)  # `_vet` lists the tools
+                facts = await connection.facts()  # `_vet` lists the tools
                 self._is_met = True
                 await self._remember(facts)
                 if facts.era == "modern":
@@ -412,7 +413,7 @@ class McpToolset:
             if self._is_due():
 
                 async def page(params: JsonObject) -> JsonObject:
-                    return await connection.request("tools/list", params, caller=self._lister)
+                    return await connection.request("tools/list", params)
 
                 await self._list(page)
 
@@ -488,17 +489,6 @@ _WHY: dict[Fault, str] = {
     "malformed": "Its definition is malformed.",
     "duplicate": "Its server has several of this name.",
 }
-
-
-class _Lister(Nobody):
-    """A caller that declares what calls do, and answers nothing."""
-
-    def __init__(self, capabilities: JsonObject) -> None:
-        self._declared = capabilities
-
-    @property
-    def capabilities(self) -> JsonObject:
-        return self._declared
 
 
 @contextlib.contextmanager
