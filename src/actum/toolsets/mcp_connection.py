@@ -30,6 +30,8 @@ from .mcp_transport import STDERR_LINES, opened
 if TYPE_CHECKING:
     import httpx2
 
+    from ..transport.guard import Guard
+
 State = Literal["idle", "starting", "up", "resting", "closed"]
 Tell: TypeAlias = Callable[[JsonObject], None]
 Send: TypeAlias = Callable[[McpSession, TimeLimit, Tell], Awaitable[JsonObject]]
@@ -90,6 +92,7 @@ class McpConnection:
         changed: is told of each notification that belongs to no request, such as a list that changed.
         secrets: that its configuration names.
         era: what was found out before, where that is remembered.
+        guard: decides whether it may be reached, where its address is not a person's own.
         vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse that.
         log_level: from which on it is to tell what it logs; empty for not at all.
         capabilities: what its callers will mostly be able to do: a handshake that is needed before the first of them
@@ -108,6 +111,7 @@ class McpConnection:
         changed: Callable[[str, JsonObject], None] | None = None,
         secrets: Mapping[str, str] | None = None,
         era: McpEra = "auto",
+        guard: Guard | None = None,
         vet: Callable[[McpSession], Awaitable[None]] | None = None,
         log_level: str = "",
         capabilities: JsonObject | None = None,
@@ -121,6 +125,7 @@ class McpConnection:
         self._changed = changed
         self._secrets = secrets or {}
         self._era: McpEra = server.era if server.era != "auto" else era
+        self._guard = guard
         self._vet = vet
         self._log_level = log_level
         self._declared = capabilities or {}
@@ -388,7 +393,8 @@ class McpConnection:
 
     async def _started(self, capabilities: JsonObject) -> Link:
         link = Link(capabilities, self._clock, self._log_level, self._changed)
-        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, self._note_status)
+        health, note = self.health, self._note_status
+        streams = opened(self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard)
         self._links.append(link)
         try:
             await link.start(streams, self._begin, f"mcp {self.server.name}")

@@ -38,6 +38,7 @@ from ..protocols.mcp_offer import Prompt, Resource, prompts_of, resources_of
 from ..protocols.mcp_pin import digest
 from ..protocols.plain_text import plain
 from ..storage.pins import Known, PinStore
+from ..transport.guard import Guard, is_here
 from .mcp_caller import OFFERS, ContextCaller, Offer, capabilities_of
 from .mcp_error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
 
@@ -77,6 +78,7 @@ class McpToolset:
         changed: hears of notifications that belong to no request: a list or a resource that changed.
         auth: logs in at a remote server.
         secrets: that its configuration names.
+        guard: decides whether it may be reached, where its address is not a person's own.
         clock: time.
 
     Attributes:
@@ -96,6 +98,7 @@ class McpToolset:
         changed: Callable[[str, JsonObject], None] | None = None,
         auth: httpx2.Auth | None = None,
         secrets: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.server = server
@@ -107,6 +110,7 @@ class McpToolset:
         self._changed = changed
         self._auth = auth
         self._secrets = secrets
+        self._guard = guard
         self._clock: Clock = clock or SystemClock()
         self._connection: McpConnection | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -150,6 +154,11 @@ class McpToolset:
             self._holds_until, self._is_noticed = self._clock.now() + RETRY_S, False
         return self._tools
 
+    async def usable(self) -> Mapping[str, Usable]:
+        """The server's own tools that may be used now, by their names here."""
+        await self._look()
+        return self._listing.usable if self._listing is not None else {}
+
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Make a call of a tool that is what it was when it was approved.
 
@@ -159,7 +168,11 @@ class McpToolset:
             Waiting: it asks what nobody can answer now.
         """
         caller = ContextCaller(
-            context, server=self.server.name, capabilities=self._capabilities, roots=self.server.roots
+            context,
+            server=self.server.name,
+            capabilities=self._capabilities,
+            roots=self.server.roots,
+            local=not self.server.url or is_here(self.server.url),
         )
         if self._resources is not None and self._resources.has(call.name):
 
@@ -377,6 +390,7 @@ class McpToolset:
                 changed=self._heard,
                 secrets=self._secrets,
                 era=self._known().era,
+                guard=self._guard,
                 vet=self._vet,
                 capabilities=self._capabilities,
             )
