@@ -76,7 +76,7 @@ class Ada:
         return Answer("approve")
 
 
-async def test_an_agent_has_the_tools_of_a_server(desk: McpToolset) -> None:
+async def test_an_agent_has_the_tools_of_a_server_and_its_program_the_rest(desk: McpToolset) -> None:
     calls: list[tuple[str, dict[str, Json]]] = [
         ("desk_add", {"a": "2", "b": 3}),
         ("desk_greet", {}),
@@ -99,9 +99,6 @@ async def test_an_agent_has_the_tools_of_a_server(desk: McpToolset) -> None:
     assert failed.error.code == "tool_error"
     told = [event.value for event in events if isinstance(event, CallProgress)]
     assert {"progress": 1.0, "total": 2.0, "message": "step 1"} in told
-
-
-async def test_prompts_and_resources_are_there_for_the_program(desk: McpToolset) -> None:
     (prompt,) = await desk.prompts()
     assert (prompt.name, [each.name for each in prompt.arguments]) == ("review", ["code"])
     assert await desk.prompt("review", {"code": "x = 1"}) == (UserMessage((TextPart("Review this: x = 1"),)),)

@@ -5,6 +5,8 @@ a stranger's: each is pinned when it is approved, and one that is new or changed
 at it. They are listed anew on every connection, when the server says that they changed, and when what it told is too
 old; a call is held back if its tool is not what it was.
 
+It serves one event loop at a time: in another one it starts the server anew.
+
 How the server is reached is the affair of `mcp_connection`, what may be used of `mcp_listing`, what it may ask of
 `mcp_caller`.
 """
