@@ -45,9 +45,8 @@ from .mcp_caller import OFFERS, ContextCaller, Offer, capabilities_of
 from .mcp_error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
 
 try:
-    from .mcp_connection import Health, McpConnection
+    from .mcp_connection import Health, McpConnection, all_pages
     from .mcp_listing import Fault, Listing, Quarantined, Usable, sort_out
-    from .mcp_pages import all_pages
     from .mcp_resources import ResourceTools
     from .mcp_session import NOBODY, McpSession, ServerFacts
 except ModuleNotFoundError as missing:
@@ -128,6 +127,7 @@ class McpToolset:
         self._is_stale = False
         self._is_noticed = False
         self._holds_until = 0.0
+        self._retry_at = 0.0
         self._stamp: tuple[int, ...] = ()
 
     # Tools ------------------------------------------------------------------------------------------------------------
@@ -135,7 +135,8 @@ class McpToolset:
     @property
     def generation(self) -> int:
         """Changes when the tools do, and when they have to be listed anew."""
-        if self._listing is not None and not self._is_noticed and self._is_due():
+        waits = self._is_noticed or self._listing is None or self._clock.now() < self._retry_at
+        if not waits and self._is_due():
             self._is_noticed = True
             self._generation += 1
         return self._generation
@@ -153,7 +154,7 @@ class McpToolset:
         except CallError:
             if self._listing is None:
                 raise
-            self._holds_until, self._is_noticed = self._clock.now() + RETRY_S, False
+            self._retry_at, self._is_noticed = self._clock.now() + RETRY_S, False
         return self._tools
 
     async def usable(self) -> Mapping[str, Usable]:
@@ -176,17 +177,19 @@ class McpToolset:
             roots=self.server.roots,
             local=not self.server.url or is_here(self.server.url),
         )
+        await self._look()
+        paused = await caller.resume()
         if self._resources is not None and self._resources.has(call.name):
 
             async def read(uri: str) -> JsonObject:
-                return await self._asked("resources/read", {"uri": uri}, caller)
+                return await self._asked("resources/read", {"uri": uri}, caller, paused)
 
             return await self._resources.execute(call, self.resources, read)
         for tried in range(TRIES_MAX):
             await self._look()
             usable = self._usable(call.name)
             try:
-                raw = await self._called(usable, call, caller)
+                raw = await self._called(usable, call, caller, paused)
             except _Outdated:
                 continue
             except McpError as error:
@@ -200,7 +203,9 @@ class McpToolset:
             return result_of(call.id, raw)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
 
-    async def _called(self, usable: Usable, call: ToolCall, caller: ContextCaller) -> JsonObject:
+    async def _called(
+        self, usable: Usable, call: ToolCall, caller: ContextCaller, paused: JsonObject | None
+    ) -> JsonObject:
         pinned = digest(usable.definition)
 
         def ready() -> None:
@@ -208,18 +213,18 @@ class McpToolset:
                 raise _Outdated
 
         params: JsonObject = {"name": usable.name, "arguments": call.arguments}
-        return await self._asked("tools/call", params, caller, usable.tool.parameters, ready)
+        return await self._asked("tools/call", params, caller, paused, usable.tool.parameters, ready)
 
     async def _asked(
         self,
         method: str,
         params: JsonObject,
         caller: ContextCaller,
+        paused: JsonObject | None,
         schema: JsonObject | None = None,
-        ready: Callable[[], None] | None = None,
+        ready: Callable[[], None] = lambda: None,
     ) -> JsonObject:
         """Send a request of a call, or go on with one that waited for an answer."""
-        paused = await caller.resume()
         try:
             return await self._connected().request(
                 method, params, caller=caller, header_schema=schema, paused=paused, ready=ready
