@@ -43,7 +43,7 @@ async def called(connection: McpConnection, name: str, **arguments: object) -> J
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Give way to others until something is so."""
-    while not is_so():
+    while not is_so():  # noqa: ASYNC110 - it is no task of ours that makes it so
         await asyncio.sleep(0)
 
 
