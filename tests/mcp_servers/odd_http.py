@@ -7,10 +7,12 @@ answers nothing, `/status/401` for one that always answers that. `/seen` tells w
 from __future__ import annotations
 
 import json
+import queue
 import socket
 import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Any
 
 Message = dict[str, Any]
@@ -20,6 +22,7 @@ seen: list[Message] = []
 sessions: set[str] = set()
 go = threading.Event()
 resumed: dict[str, Message] = {}
+old: queue.SimpleQueue[BufferedIOBase] = queue.SimpleQueue()
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -68,7 +71,12 @@ class Handler(BaseHTTPRequestHandler):
             return
         self.note(None)
         last = self.headers.get("last-event-id")
-        if not self.path.startswith("/legacy"):
+        if self.path == "/old":
+            self.events()
+            self.wfile.write(b"event: endpoint\ndata: /old/post\n\n")
+            old.put(self.wfile)
+            self.wait_until_gone()
+        elif not self.path.startswith("/legacy"):
             self.answer(405)
         elif last is not None:
             self.events(("2", resumed.pop(last)))
@@ -87,7 +95,9 @@ class Handler(BaseHTTPRequestHandler):
         number, method, params = message.get("id"), message.get("method"), message.get("params", {})
         path = self.path.split("/")[1:]
         session = self.headers.get("mcp-session-id")
-        if path[0] == "mute":
+        if path[0] == "old":
+            self.post_of_old(message)
+        elif path[0] == "mute":
             self.wait_until_gone()
         elif path[0] == "status":
             self.answer(int(path[1]), b"secret words", "text/plain")
@@ -104,6 +114,18 @@ class Handler(BaseHTTPRequestHandler):
             self.reply({"id": number, "result": result})
         else:
             self.call(number, params.get("name"), params)
+
+    def post_of_old(self, message: Message) -> None:
+        """An answer comes over the stream that is open; all but the handshake is refused."""
+        if message["method"] == "tools/call":
+            self.answer(500)
+            return
+        self.answer(202)
+        if "id" in message:
+            result = {"protocolVersion": "2024-11-05", "capabilities": {}, "serverInfo": INFO}
+            data = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result})
+            stream = old.get()
+            stream.write(f"event: message\ndata: {data}\n\n".encode())
 
     def call(self, number: object, name: str, params: Message) -> None:
         match name:

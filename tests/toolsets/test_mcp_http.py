@@ -262,6 +262,14 @@ async def test_a_slow_login_does_not_choose_the_wrong_era(odd: str) -> None:
         assert (await connection.facts()).era == "modern"
 
 
+async def test_a_request_that_an_old_server_does_not_take_is_told_at_once(odd: str) -> None:
+    async with McpConnection(at(f"{odd}/old", transport="sse")) as connection:
+        assert (await connection.facts()).version == "2024-11-05"
+
+        with pytest.raises(CallTimeout, match="lost"):
+            await called(connection, "headers")
+
+
 # Cancelling -----------------------------------------------------------------------------------------------------------
 
 

@@ -162,6 +162,14 @@ async def test_what_a_server_started_ends_with_it() -> None:
     assert not any(map(is_alive, pids))
 
 
+async def test_a_death_is_noticed_when_somebody_else_holds_the_pipes() -> None:
+    async with McpConnection(odd()) as connection:
+        with pytest.raises(CallTimeout, match="lost"):
+            await called(connection, "orphan")
+
+    assert children() == []
+
+
 async def test_a_server_that_ends_on_no_polite_word_is_killed() -> None:
     ending = ((None, 0.01), (signal.SIGTERM, 0.01), (signal.SIGKILL, 60))
     stderr = deque[str]()

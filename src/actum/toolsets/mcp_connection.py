@@ -422,7 +422,13 @@ class McpConnection:
 
     async def _started(self, capabilities: JsonObject) -> Link:
         link = Link(capabilities, self._clock, self._log_level, self._changed)
-        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, self._note_status)
+
+        def note(status: int) -> None:
+            self._status = status
+            if self._transport == "sse" and not 200 <= status < 300:
+                link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
+
+        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, note)
         self._links.append(link)
         try:
             await link.start(streams, self._begin, f"mcp {self.server.name}")
@@ -447,9 +453,6 @@ class McpConnection:
         await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
 
     # Health -----------------------------------------------------------------------------------------------------------
-
-    def _note_status(self, status: int) -> None:
-        self._status = status
 
     def _answered(self) -> None:
         self.health.failures, self.health.problem = 0, ""

@@ -45,7 +45,7 @@ async def opened(
         stderr: takes the last lines that a local one writes beside the protocol.
         auth: logs in at a remote one.
         secrets: for `${secret:NAME}` in headers and environment.
-        heard: is told the HTTP status of each answer to a message.
+        heard: is told the HTTP status of each answer to a message; 0 where there is none.
 
     Raises:
         OSError: it could not be started.
