@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, UsageError
+from ..core.errors import ActumError, CallError, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
@@ -313,13 +313,12 @@ class McpConnection:
                 if _lost_its_session(error):
                     await link.end()
                 raise
-            except Lost:
-                if self._transport != "http":  # there it is one answer that broke off, not all
-                    link.over.set()
+            except (Lost, Unavailable) as error:
+                self._missed(link, error)
                 raise
             finally:
                 link.limits.discard(limit)
-            self.health.failures, self.health.problem = 0, ""
+            self._answered()
             return result
 
     @asynccontextmanager
@@ -423,7 +422,13 @@ class McpConnection:
 
     async def _started(self, capabilities: JsonObject) -> Link:
         link = Link(capabilities, self._clock, self._log_level, self._changed)
-        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, self._note_status)
+
+        def note(status: int) -> None:
+            self._status = status
+            if self._transport == "sse" and not 200 <= status < 300:
+                link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
+
+        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, note)
         self._links.append(link)
         try:
             await link.start(streams, self._begin, f"mcp {self.server.name}")
@@ -449,8 +454,17 @@ class McpConnection:
 
     # Health -----------------------------------------------------------------------------------------------------------
 
-    def _note_status(self, status: int) -> None:
-        self._status = status
+    def _answered(self) -> None:
+        self.health.failures, self.health.problem = 0, ""
+        if self.health.state == "resting":
+            self._become("up")
+
+    def _missed(self, link: Link, error: CallError) -> None:
+        """A request had no answer. Over HTTP that is of this one request: what is connected is a matter of each."""
+        if self._transport == "http":
+            self._failed(error)
+        else:
+            link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1

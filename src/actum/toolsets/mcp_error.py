@@ -47,7 +47,8 @@ class McpError(ToolError):
 
     def __init__(self, rpc_code: int, words: str, data: Json = None, effect: Effect | None = None) -> None:
         effect = effect or ("none" if rpc_code in _NOTHING_HAPPENED else "unknown")
-        super().__init__(f"The server refused ({rpc_code}): {plain(words)[:WORDS_MAX]}", effect=effect)
+        how = "answered with" if rpc_code == HTTP_STATUS else f"refused ({rpc_code}):"
+        super().__init__(f"The server {how} {plain(words)[:WORDS_MAX]}", effect=effect)
         self.rpc_code = rpc_code
         self.words = words
         self.data = data
@@ -79,16 +80,19 @@ def told(method: str, code: int, words: str, data: Json) -> CallError:
         return lost(method)
     if code == HTTP_STATUS and isinstance(data, dict):
         return _refused(method, data.get("status"), data.get("retryAfter"))
-    if (code == PARSE_ERROR and words.startswith(_UNREADABLE)) or (
-        code == CONNECTION_CLOSED and "SSE stream failed" in words
-    ):
+    if words.startswith(_UNREADABLE.get(code, ())):
         return InvalidResult(f"The server's answer to {method} is malformed, or too long.", effect="unknown")
     return McpError(code, words, data)
 
 
 _SDK_LOST = ("Connection closed", "SSE stream ended")
 """How the SDK begins to tell that a connection went away; the code alone is also used by servers."""
-_UNREADABLE = ("Failed to parse", "malformed", "too long")
+_UNREADABLE: dict[int, tuple[str, ...]] = {
+    PARSE_ERROR: ("Failed to parse", "malformed", "too long"),
+    CONNECTION_CLOSED: ("SSE stream failed",),
+    INVALID_REQUEST: ("Unexpected content type", "server answered a request with 202"),
+}
+"""How the SDK, and our own reading of lines, begin to tell that an answer is none, by the codes they use for it."""
 
 
 def _refused(method: str, status: Json, retry_after: Json) -> CallError:

@@ -31,7 +31,7 @@ class McpHttpClient(httpx2.AsyncClient):
     """A client whose requests to a server always have an answer.
 
     Args:
-        heard: is told the status of each answer of the server.
+        heard: is told the status of each answer to a message; 0 where there is none.
         settings: as of any client.
     """
 
@@ -46,6 +46,7 @@ class McpHttpClient(httpx2.AsyncClient):
         except httpx2.TransportError as error:
             if request.method != "POST":
                 raise
+            self._heard(0)
             unsent = _UNSENT.get(type(error))
             return _answer(request, UNREACHED, unsent) if unsent else _answer(request, BROKEN, type(error).__name__)
         refused = request.method == "POST" and response.status_code >= 400

@@ -15,7 +15,14 @@ from typing import Literal, Protocol, cast
 
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import encode_header_value, mcp_param_headers, x_mcp_header_map
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    encode_header_value,
+    mcp_param_headers,
+    x_mcp_header_map,
+)
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
@@ -258,12 +265,12 @@ class McpSession:
         if self.facts.era == "modern":
             params = self._stamped(params, caller.capabilities)
         else:
-            headers["MCP-Protocol-Version"] = self.facts.version
+            headers[MCP_PROTOCOL_VERSION_HEADER] = self.facts.version
         return await self._send(method, params, headers, progress)
 
     async def notify(self, method: str, params: JsonObject) -> None:
         """Send a notification."""
-        opts: CallOptions = {"headers": {"MCP-Protocol-Version": self.facts.version}}
+        opts: CallOptions = {"headers": {MCP_PROTOCOL_VERSION_HEADER: self.facts.version}}
         await self._dispatcher.notify(method, params or None, opts)
 
     async def _send(
@@ -376,10 +383,10 @@ class _Progress:
 
 
 def _headers(method: str, params: JsonObject, schema: JsonObject | None = None) -> dict[str, str]:
-    headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+    headers = {MCP_PROTOCOL_VERSION_HEADER: MODERN, MCP_METHOD_HEADER: method}
     name = params.get(_NAMED.get(method, ""))
     if isinstance(name, str):
-        headers["Mcp-Name"] = encode_header_value(name)
+        headers[MCP_NAME_HEADER] = encode_header_value(name)
     arguments = params.get("arguments")
     if schema is not None and method == "tools/call" and isinstance(arguments, Mapping):
         headers |= mcp_param_headers(x_mcp_header_map(schema), arguments)
