@@ -111,6 +111,13 @@ async def test_tool_with_logging(ctx: Context) -> str:
 
 
 @tool
+async def test_logging_tool(ctx: Context) -> str:
+    """Log something."""
+    ctx.log("info", "Logged.")
+    return "Done."
+
+
+@tool
 async def test_error_handling() -> str:
     """Fail."""
     raise ToolError("This tool intentionally returns an error for testing")
@@ -201,13 +208,13 @@ NAME = form({"name": text()}, "name")
 @tool
 async def test_input_required_result_elicitation(ctx: Context) -> str:
     """Ask for a name."""
-    return f"Hello, {(await ctx.elicit('What is your name?', NAME)).content.get('name')}!"
+    return f"Hello, {(await ctx.elicit('What is your name?', NAME, key='user_name')).content.get('name')}!"
 
 
 @tool
 async def test_input_required_result_sampling(ctx: Context) -> str:
     """Ask a model."""
-    return (await ctx.sample(ask("What is the capital of France?", 100))).text
+    return (await ctx.sample(ask("What is the capital of France?", 100), key="capital_question")).text
 
 
 @tool

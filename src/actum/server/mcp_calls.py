@@ -110,10 +110,10 @@ async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, w
 
 def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) -> dict[str, Answer]:
     """What a client answered, as far as it was asked for that and it fits."""
-    waiting = {asked.id: pending_of(asked) for asked in recording.waiting()}
+    waiting = {asked.name or asked.id: pending_of(asked) for asked in recording.waiting()}
     found: dict[str, Answer] = {}
-    for ask_id, response in responses.items():
-        pending = waiting.get(ask_id)
+    for key, response in responses.items():
+        pending = waiting.get(key)
         if pending is None or not isinstance(response, dict) or pending.kind not in WANTED:
             continue
         try:
@@ -122,7 +122,7 @@ def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) ->
             fit(pending, answer)
         except (UsageError, ValueError):
             continue  # it is asked again
-        found[ask_id] = answer
+        found[pending.id] = answer
     return found
 
 
@@ -142,7 +142,7 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
         if missing and not askable:
             raise lacking(missing)
         if askable:
-            return NotYet(result.run_id, {pending.id: _asked(pending) for pending in askable})
+            return NotYet(result.run_id, {pending.name or pending.id: _asked(pending) for pending in askable})
     waits = result.pending[0]
     word = (
         f"This call waits for a person's approval ({waits.id}); it was not made. Once it is approved, it is made by "
