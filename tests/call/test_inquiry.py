@@ -181,6 +181,18 @@ async def test_two_calls_at_once_ask_one_after_the_other() -> None:
     assert [outcome.text for _, outcome in result.calls] == ["A", "B"]
 
 
+async def test_a_person_who_breaks_off_while_a_tool_asks_cancels_the_run() -> None:
+    class Leaves:
+        async def ask(self, pending: Pending) -> Answer:
+            raise asyncio.CancelledError
+
+    journal = MemoryJournal()
+    with pytest.raises(asyncio.CancelledError):
+        await Agent(says("greet", "greet"), [greet], approver=Leaves(), journal=journal).run("Hi", run_id="r")
+    (run,) = await journal.runs()
+    assert run.status == "stopped"
+
+
 ASK = Request(messages=[UserMessage.of("Sum it up.")])
 
 

@@ -5,12 +5,13 @@ A run that waits is no process: an answer is a record, and whoever drives the ru
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import UnknownName, UsageError, tell_problem
+from ..core.errors import JournalError, UnknownName, UsageError, tell_problem
 from ..core.event import Pending
 from ..core.interfaces import Answer, Journal
 from ..core.json import JsonObject, JsonProblem, parse_object, whole_text
@@ -18,6 +19,8 @@ from ..core.record import Answered, Asked, AskedKind, RunSummary, Verdict
 from ..core.schema import compile_schema
 from ..core.tool import Tool
 from .recording import MIDWAY, Recording
+
+log = logging.getLogger("actum.journal")
 
 VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
     "approval": ("approve", "deny"),
@@ -48,13 +51,20 @@ class Waiting(Struct, frozen=True):
 
 
 async def inbox(journal: Journal) -> list[Waiting]:
-    """All that waits in a journal, the oldest first. An agent that works for another asks by that one."""
+    """All that waits in a journal, the oldest first. An agent that works for another asks by that one.
+
+    A run that can not be read hides nothing of the others: it is named in the log.
+    """
     found: list[Waiting] = []
     for run in await journal.runs(limit=None):
         if run.status not in ("waiting", "paused", "running") or run.parent:
             continue
-        entries = await journal.read(run.run_id)
-        recording = Recording(entries)
+        try:
+            entries = await journal.read(run.run_id)
+            recording = Recording(entries)
+        except JournalError as damaged:
+            log.warning("run %s can not be read, nor what it waits for: %s", run.run_id, damaged)
+            continue
         at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, Asked)}
         found += [Waiting(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
     return sorted(found, key=lambda waiting: waiting.at)

@@ -18,6 +18,9 @@ class Asker:
     Args:
         scope: the run.
         approver: who can be asked now; None when nobody can.
+
+    Attributes:
+        cancelled: whoever was asked broke the run off.
     """
 
     def __init__(self, scope: Scope, approver: Approver | None) -> None:
@@ -25,6 +28,7 @@ class Asker:
         self._approver = approver
         self._turn = asyncio.Lock()
         self._later: set[str] = set()
+        self.cancelled = False
 
     async def answer(self, pending: Pending) -> Answered | None:
         """The answer to what waits, on record; None when there is none now. Nobody is asked the same twice.
@@ -40,7 +44,11 @@ class Asker:
         async with self._turn:
             asked_at = scope.clock.now()
             with nullcontext() if scope.limit is None else scope.clock.hold(scope.limit):
-                answer = await self._approver.ask(pending)
+                try:
+                    answer = await self._approver.ask(pending)
+                except asyncio.CancelledError:
+                    self.cancelled = True
+                    raise
             if answer is not None:
                 fit(pending, answer)
             scope.began += scope.clock.now() - asked_at

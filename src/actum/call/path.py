@@ -456,7 +456,7 @@ class CallPath:
             what = "No answer in time" if limit.expired() else "The tool waited in vain for something"
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
-            if _is_being_cancelled():
+            if _is_being_cancelled() or self._asker.cancelled:
                 if place is None:
                     raise
                 self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")
