@@ -72,4 +72,4 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What it is, whatever it is called: what runs, or where it is. Approvals hold for this."""
         if self.url:
             return self.url
-        return "\x00".join([self.command, *self.args, *(f"{key}={self.env[key]}" for key in sorted(self.env)), self.cwd])
+        return "\x00".join([self.command, *self.args, *sorted(self.env), self.cwd])
