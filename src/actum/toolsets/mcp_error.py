@@ -8,7 +8,6 @@ from ..core.json import Json
 from ..protocols.plain_text import plain
 
 CONNECTION_CLOSED = -32000
-REQUEST_TIMEOUT = -32001
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602

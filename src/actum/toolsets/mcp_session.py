@@ -30,7 +30,6 @@ from .mcp_error import (
     CONNECTION_CLOSED,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
-    REQUEST_TIMEOUT,
     UNSUPPORTED_VERSION,
     McpError,
     lost,
@@ -42,6 +41,9 @@ LEGACY = "2025-11-25"
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ROUNDS_MAX = 16
 """How often a server may ask back during one request."""
+
+_BROKEN = ("Connection closed", "SSE stream ")
+"""How the SDK's words begin where no answer comes any more. Servers say things of their own under the same code."""
 
 Known = Literal["legacy", "modern"]
 
@@ -278,7 +280,7 @@ class McpSession:
         try:
             return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
         except MCPError as error:
-            if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
+            if error.code == CONNECTION_CLOSED and error.message.startswith(_BROKEN):
                 raise (Unavailable("It ended before it had answered.") if method in _FIRST else lost(method)) from None
             raise McpError(error.code, error.message, cast(Json, error.data)) from None
 

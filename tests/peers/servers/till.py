@@ -13,7 +13,7 @@ import sys
 import threading
 from pathlib import Path
 
-from mcp.server.mcpserver import MCPServer  # noqa: TID253 - it is a program of its own
+from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 BOOK, PIPE = Path(sys.argv[1]), Path(sys.argv[2])
