@@ -9,9 +9,11 @@ import asyncio
 import logging
 import os
 import re
+import signal
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from shutil import which
 from typing import TYPE_CHECKING
 
 from mcp.client.sse import sse_client
@@ -89,47 +91,93 @@ async def _process(
 ) -> AsyncIterator[TransportStreams]:
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     env |= {name: filled(value, secrets) for name, value in server.env.items()}
+    if which(server.command, path=env.get("PATH", os.environ.get("PATH"))) is None:
+        raise FileNotFoundError(server.command)
     parameters = StdioServerParameters(
-        command=server.command,
-        args=list(server.args),
+        command="/bin/sh",
+        args=["-c", _TELL_PID, server.command, *server.args],
         env=env,
         cwd=server.cwd or None,
         encoding_error_handler="replace",
     )
     reader, writer = os.pipe()
+    os.set_blocking(reader, False)
+    heard = _Errors(reader, server.name, stderr)
     try:
         with os.fdopen(writer, "w") as errors:
-            async with _listening(reader, server.name, stderr), stdio_client(parameters, errors) as streams:
+            async with heard.listening(), stdio_client(parameters, errors) as streams:
                 errors.close()  # the child holds the other end: ours would keep the pipe open
                 yield streams
     finally:
-        with suppress(OSError):
-            os.close(reader)
+        heard.read()
+        await _end_group(heard.pid)
+        os.close(reader)
 
 
-@asynccontextmanager
-async def _listening(reader: int, name: str, stderr: deque[str]) -> AsyncIterator[None]:
-    """Read what a process writes beside the protocol, line by line."""
-    loop = asyncio.get_running_loop()
-    rest = b""
+_PID = b"actum started "
+_TELL_PID = f'echo "{_PID.decode()}$$" >&2; exec "$0" "$@"'
+"""The SDK ends a server, and does not tell which process it was; what the server had started itself would stay."""
 
-    def read() -> None:
-        nonlocal rest
-        data = os.read(reader, 65_536)
+GROUP_S = 2.0
+"""Seconds between TERM and KILL for what a server leaves behind."""
+_LOOK_S = 0.01
+
+
+async def _end_group(pid: int) -> None:
+    """End what is left of a process group whose leader has ended."""
+    if not pid:
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGTERM)
+        try:
+            for _ in range(round(GROUP_S / _LOOK_S)):
+                await asyncio.sleep(_LOOK_S)
+                os.killpg(pid, 0)  # raises once nobody is left
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(pid, signal.SIGKILL)
+
+
+class _Errors:
+    """What a process writes beside the protocol, line by line. The first line tells its process id.
+
+    Args:
+        reader: the end of the pipe to read from.
+        name: of the server.
+        tail: takes the lines.
+    """
+
+    def __init__(self, reader: int, name: str, tail: deque[str]) -> None:
+        self.pid = 0
+        self._reader, self._name, self._tail, self._rest = reader, name, tail, b""
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Read within the block."""
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._reader, self.read)
+        try:
+            yield
+        finally:
+            loop.remove_reader(self._reader)
+
+    def read(self) -> None:
+        """Take what there is."""
+        try:
+            data = os.read(self._reader, 65_536)
+        except BlockingIOError:
+            return
         if not data:
-            loop.remove_reader(reader)
-        *lines, rest = (rest + data).split(b"\n")
-        for line in [*lines, *([rest] if rest and not data else [])]:
+            asyncio.get_running_loop().remove_reader(self._reader)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in [*lines, *([self._rest] if self._rest and not data else [])]:
+            if not self.pid and line.startswith(_PID):
+                self.pid = int(line.removeprefix(_PID))
+                continue
             text = line.decode("utf-8", "replace")[:2_000]
-            stderr.append(text)
-            log.debug("%s: %s", name, text)
-        rest = rest[-65_536:]
-
-    loop.add_reader(reader, read)
-    try:
-        yield
-    finally:
-        loop.remove_reader(reader)
+            self._tail.append(text)
+            log.debug("%s: %s", self._name, text)
+        self._rest = self._rest[-65_536:]
 
 
 def filled(value: str, secrets: Mapping[str, str]) -> str:
