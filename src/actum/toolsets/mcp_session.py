@@ -27,12 +27,12 @@ from ..core.json import Json, JsonObject, dumps
 from ..protocols.mcp_config import McpEra
 from ..protocols.mcp_tasks import EXTENSION as TASKS
 from .mcp_error import (
-    CONNECTION_CLOSED,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
     UNSUPPORTED_VERSION,
+    Lost,
     McpError,
-    lost,
+    told,
 )
 from .mcp_task import settle
 
@@ -41,9 +41,6 @@ LEGACY = "2025-11-25"
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 ROUNDS_MAX = 16
 """How often a server may ask back during one request."""
-
-_BROKEN = ("Connection closed", "SSE stream ")
-"""How the SDK's words begin where no answer comes any more. Servers say things of their own under the same code."""
 
 Known = Literal["legacy", "modern"]
 
@@ -280,9 +277,10 @@ class McpSession:
         try:
             return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
         except MCPError as error:
-            if error.code == CONNECTION_CLOSED and error.message.startswith(_BROKEN):
-                raise (Unavailable("It ended before it had answered.") if method in _FIRST else lost(method)) from None
-            raise McpError(error.code, error.message, cast(Json, error.data)) from None
+            failed = told(method, error.code, error.message, cast(Json, error.data))
+            if isinstance(failed, Lost) and method in _FIRST:
+                failed = Unavailable("It ended before it had answered.")
+            raise failed from None
 
     def _stamped(self, params: JsonObject, capabilities: JsonObject) -> JsonObject:
         """With what every request without a handshake says of who sends it."""
