@@ -24,7 +24,7 @@ from .record import Answered, Entry, Head, Record, RunSummary, Verdict
 from .tool import Tool
 
 
-class AllowedTools(Struct, frozen=True):
+class AllowedTools(Struct, frozen=True, tag="allowed"):
     """A tool choice that narrows the tools to some of them.
 
     Attributes:
@@ -36,7 +36,7 @@ class AllowedTools(Struct, frozen=True):
     mode: Literal["auto", "required"] = "auto"
 
 
-class NamedTool(Struct, frozen=True):
+class NamedTool(Struct, frozen=True, tag="named"):
     """A tool choice that demands this one tool."""
 
     name: str
