@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from mcp.shared.exceptions import MCPError
@@ -18,7 +18,7 @@ from ..call.approve import pending_of
 from ..call.recording import Recording
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, UsageError
-from ..core.event import Delta, Pending, RunResult
+from ..core.event import Delta, Event, Pending, RunResult
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Reply, UserMessage
@@ -27,6 +27,8 @@ from .mcp_client import McpClient
 from .mcp_wire import WANTED, question_of, told_by_client
 
 log = logging.getLogger("actum.mcp")
+
+Emit = Callable[[Event], None]
 
 INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
@@ -84,22 +86,26 @@ class NotYet(Struct, frozen=True):
         return {"resultType": "input_required", "inputRequests": self.questions, "requestState": self.run_id}
 
 
-async def begin(agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who) -> RunResult:
+async def begin(
+    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit
+) -> RunResult:
     """Make a call."""
     question = msgspec.json.encode(Said(tool, arguments)).decode()
     return await agent.run(
         question,
-        run_id=new_id("mcp"),
+        run_id=run_id,
         principal=who.principal,
         roles=who.roles,
         key_id=who.key_id,
         approver=client,
         peer=client,
-        emit=client.emit,
+        emit=emit,
     )
 
 
-async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who) -> RunResult:
+async def go_on(
+    agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who, emit: Emit | None = None
+) -> RunResult:
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
 
     Raises:
@@ -111,7 +117,7 @@ async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, w
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
     try:
-        return await agent.resume(run_id, answers, approver=client, peer=client, emit=client.emit)
+        return await agent.resume(run_id, answers, approver=client, peer=client, emit=emit)
     except UsageError as error:  # other tools than then, or somebody else goes on with it right now
         log.info("run %s can not be gone on with: %s", run_id, error)
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
@@ -144,7 +150,7 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
         return outcome
     askable = [pending for pending in result.pending if client.is_modern and client.can_be_asked(pending)]
     if askable:
-        return NotYet(result.run_id, {pending.name or pending.id: _asked(pending) for pending in askable})
+        return NotYet(result.run_id, asked_of(askable))
     waits = result.pending[0]
     return failed(
         f"This call was not made: it waits for a person ({waits.kind} {waits.id}). Make the same call again to learn "
@@ -163,9 +169,18 @@ def lacking(client: McpClient) -> MCPError:
     return MCPError(MISSING_CAPABILITY, "Missing required client capability", data)
 
 
-def _asked(pending: Pending) -> Json:
-    method, params = question_of(pending)
-    return {"method": method, "params": params}
+def asked_of(askable: Sequence[Pending]) -> JsonObject:
+    """The requests that put these questions to a client, by what each is called."""
+    requests: JsonObject = {}
+    for pending in askable:
+        method, params = question_of(pending)
+        requests[pending.name or pending.id] = {"method": method, "params": params}
+    return requests
+
+
+def new_call() -> str:
+    """The id of the run of a new call."""
+    return new_id("mcp")
 
 
 class Parked:
@@ -177,18 +192,16 @@ class Parked:
     def __init__(self) -> None:
         self._runs: dict[bytes, str] = {}
 
-    def get(self, tool: str, arguments: JsonObject, who: Who) -> str | None:
-        """The run of such a call."""
-        return self._runs.get(_key(tool, arguments, who)) if self._runs else None
+    def take(self, tool: str, arguments: JsonObject, who: Who) -> str | None:
+        """The run of such a call, which is now somebody's to go on with."""
+        return self._runs.pop(_key(tool, arguments, who), None) if self._runs else None
 
-    def note(self, tool: str, arguments: JsonObject, who: Who, result: RunResult) -> None:
-        """What came of it."""
-        if result.status == "paused":
+    def note(self, tool: str, arguments: JsonObject, who: Who, result: RunResult, client: McpClient) -> None:
+        """What came of it, if it waits for more than its client."""
+        if result.status == "paused" and not any(map(client.can_be_asked, result.pending)):
             while len(self._runs) >= PARKED_MAX:
                 del self._runs[next(iter(self._runs))]
             self._runs[_key(tool, arguments, who)] = result.run_id
-        elif self._runs:
-            self._runs.pop(_key(tool, arguments, who), None)
 
 
 def _key(tool: str, arguments: JsonObject, who: Who) -> bytes:

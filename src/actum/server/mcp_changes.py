@@ -10,8 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from mcp.server.connection import Connection
@@ -61,24 +60,19 @@ class Changes:
         self._known: dict[ServerEvent, object] = {}
         self._connections: dict[Connection, set[str]] = {}
         self._streams: dict[object, tuple[str, ...]] = {}
-        self._serving = 0
         self._watcher: asyncio.Task[None] | None = None
 
-    @asynccontextmanager
-    async def watching(self) -> AsyncIterator[None]:
-        """Look now and then, for as long as any of these blocks is open."""
-        self._serving += 1
-        if self._watcher is None:
-            self._watcher = asyncio.create_task(self._watch())
-        try:
-            yield
-        finally:
-            self._serving -= 1
-            if not self._serving and self._watcher is not None:
-                watcher, self._watcher = self._watcher, None
-                self._listen.close()
-                watcher.cancel()
-                await asyncio.wait([watcher])
+    def start(self) -> None:
+        """Look now and then from here on."""
+        self._watcher = asyncio.create_task(self._watch(), name="mcp changes")
+
+    async def stop(self) -> None:
+        """Look no more, and end the streams of those who listen."""
+        self._listen.close()
+        if self._watcher is not None:
+            self._watcher.cancel()
+            await asyncio.wait([self._watcher])
+            self._watcher = None
 
     async def join(self, context: ServerRequestContext[Any, Any]) -> None:
         """A client with a handshake is there, and is told of changes until its connection ends."""

@@ -81,6 +81,7 @@ class McpClient:
         self._loop = asyncio.get_running_loop()  # a tool may log from a thread of its own
         self._token = (context.meta or {}).get("progress_token")
         self._reached: float | None = None
+        self._is_detached = False
         self._told: deque[types.ServerNotification] = deque()
         self._teller: asyncio.Task[None] | None = None
 
@@ -103,6 +104,20 @@ class McpClient:
         if isinstance(declared, dict) and (way in declared or not way or (way == "form" and not declared)):
             return {}
         return {name: {way: {}} if way not in ("", "form") else {}}
+
+    @property
+    def headers(self) -> Mapping[str, str] | None:
+        """Of the HTTP request; None where it did not come by one."""
+        return getattr(self._context.request, "headers", None)
+
+    def detach(self) -> None:
+        """Its request has its answer: nothing is told on its stream any more."""
+        self._is_detached = True
+
+    def detached(self) -> McpClient:
+        """As it is for what goes on behind its request."""
+        self.detach()
+        return self
 
     # As an approver and a peer of a run -------------------------------------------------------------------------------
 
@@ -147,7 +162,11 @@ class McpClient:
             case int() | float() as progress:
                 total, message = None, None
             case value:
-                progress, total, message = (self._reached or 0) + 1, None, value if isinstance(value, str) else dumps(value)
+                progress, total, message = (
+                    (self._reached or 0) + 1,
+                    None,
+                    value if isinstance(value, str) else dumps(value),
+                )
         if self._reached is not None and progress <= self._reached:
             return  # it has to grow
         self._reached = float(progress)
@@ -165,6 +184,8 @@ class McpClient:
             await asyncio.wait([self._teller])
 
     def _tell(self, notification: types.ServerNotification) -> None:
+        if self._is_detached:
+            return
         if len(self._told) >= TOLD_MAX:
             self._told.popleft()  # the latest counts
         self._told.append(notification)

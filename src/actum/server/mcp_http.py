@@ -1,7 +1,7 @@
-"""An MCP server over HTTP: Streamable HTTP in both eras at one path, and the old HTTP+SSE for clients that know no other.
+"""An MCP server over HTTP: Streamable HTTP in both eras at one path, and HTTP+SSE for clients that know no other.
 
-Who may come in is `Access`. A server that only this machine can reach needs nothing: `Host` and `Origin` are held to its
-names, so that a page in a browser can not speak to it. One that others can reach wants a token of each request.
+Who may come in is `Access`. A server that only this machine can reach needs nothing: `Host` and `Origin` are held to
+its names, so that a page in a browser can not speak to it. One that others can reach wants a token of each request.
 
 Limits: TLS is the business of whatever stands before this. An SSE session takes its messages from any request that
 knows its id and shows the credential that opened it.
@@ -62,6 +62,10 @@ class Access(Struct, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     insecure: bool = False
+
+
+LOCAL = Access()
+"""Whoever is on this machine."""
 
 
 class SharedKey:
@@ -169,7 +173,9 @@ def _sse_routes(server: Server[Any], security: TransportSecuritySettings, access
 class _Sse:
     """The stream of one client of the old kind; it is served for as long as that is open."""
 
-    def __init__(self, server: Server[Any], transport: SseServerTransport, security: TransportSecurityMiddleware) -> None:
+    def __init__(
+        self, server: Server[Any], transport: SseServerTransport, security: TransportSecurityMiddleware
+    ) -> None:
         self._server = server
         self._transport = transport
         self._security = security
