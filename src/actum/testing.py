@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -172,6 +172,13 @@ class FakeClock:
         if seconds is not None:
             self._timeouts.append((self._now + seconds, timeout))
         return timeout
+
+    @contextlib.contextmanager
+    def hold(self, timeout: asyncio.Timeout) -> Iterator[None]:
+        held = [due - self._now for due, each in self._timeouts if each is timeout]
+        self._timeouts = [item for item in self._timeouts if item[1] is not timeout]
+        yield
+        self._timeouts += [(self._now + left, timeout) for left in held]
 
     def advance(self, seconds: float) -> None:
         """Move on: sleepers whose time has come wake, blocks whose time is over end."""

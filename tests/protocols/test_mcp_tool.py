@@ -17,38 +17,68 @@ SCHEMA: JsonObject = {"type": "object", "properties": {"path": {"type": "string"
 
 
 @pytest.mark.parametrize(
-    ("annotations", "effects", "verdict"),
+    ("annotations", "believed", "doubted", "verdicts"),
     [
-        ({"readOnlyHint": True}, {"read"}, "allow"),
-        ({"readOnlyHint": True, "destructiveHint": True}, {"read"}, "allow"),
-        ({"readOnlyHint": False}, {"write", "destroy"}, "ask"),
-        ({"readOnlyHint": False, "destructiveHint": False}, {"write"}, "ask"),
-        ({"destructiveHint": True}, {"write", "destroy"}, "ask"),
-        ({"readOnlyHint": "true"}, {"write", "destroy"}, "ask"),
-        ({"title": "Remove"}, None, "ask"),
-        (None, None, "ask"),
+        ({"readOnlyHint": True}, {"read"}, None, "allow ask"),
+        ({"readOnlyHint": True, "destructiveHint": True}, {"read"}, {"destroy"}, "allow ask"),
+        ({"readOnlyHint": False}, {"write", "destroy"}, None, "ask ask"),
+        ({"readOnlyHint": False, "destructiveHint": False}, {"write"}, None, "ask ask"),
+        ({"destructiveHint": True}, {"write", "destroy"}, {"destroy"}, "ask ask"),
+        ({"readOnlyHint": "true"}, {"write", "destroy"}, None, "ask ask"),
+        ({"title": "Remove"}, None, None, "ask ask"),
+        (None, None, None, "ask ask"),
     ],
 )
-def test_annotations_are_effects_and_what_is_not_said_is_taken_as_able_to_do_harm(
-    annotations: JsonObject | None, effects: set[str] | None, verdict: str
+def test_annotations_are_effects_and_of_an_untrusted_server_they_only_tighten(
+    annotations: JsonObject | None, believed: set[str] | None, doubted: set[str] | None, verdicts: str
 ) -> None:
-    tool = tool_of({"name": "rm", "description": "Removes.", "inputSchema": SCHEMA, "annotations": annotations})
-    assert (tool.effects, tool.foreign) == (effects, True)
-    assert DEFAULT.decide(tool, ToolCall("1", "rm", {"path": "x"}), Facts()).verdict == verdict
+    definition: JsonObject = {
+        "name": "rm",
+        "description": "Removes.",
+        "inputSchema": SCHEMA,
+        "annotations": annotations,
+    }
+    trusted, untrusted = tool_of(definition, trusted=True), tool_of(definition)
+    assert (trusted.effects, untrusted.effects) == (believed, doubted)
+    assert trusted.foreign
+    assert untrusted.foreign
+    call = ToolCall("1", "rm", {"path": "x"})
+    assert " ".join(DEFAULT.decide(tool, call, Facts()).verdict for tool in (trusted, untrusted)) == verdicts
 
 
-def test_names_schemas_and_the_hint_of_repeating_are_taken_over() -> None:
-    tool = tool_of(
-        {
-            "name": "put",
-            "title": "Put",
-            "inputSchema": SCHEMA,
-            "outputSchema": {"type": "object"},
-            "annotations": {"readOnlyHint": False, "idempotentHint": True},
-        }
-    )
+def test_names_and_schemas_are_taken_over() -> None:
+    tool = tool_of({"name": "put", "title": "Put", "inputSchema": SCHEMA, "outputSchema": {"type": "object"}})
     assert (tool.name, tool.title, tool.parameters, tool.result) == ("put", "Put", SCHEMA, {"type": "object"})
-    assert (tool.idempotent, tool.repeatable, tool.reads_only) == (True, True, False)
+
+
+def test_that_a_call_can_be_repeated_is_believed_of_a_trusted_server_only() -> None:
+    definition: JsonObject = {
+        "name": "put",
+        "inputSchema": SCHEMA,
+        "annotations": {"readOnlyHint": False, "idempotentHint": True},
+    }
+    assert tool_of(definition, trusted=True).repeatable
+    assert not tool_of(definition).repeatable
+    assert not tool_of(definition, trusted=True).reads_only
+
+
+def test_words_are_cleaned_of_what_no_person_sees() -> None:
+    tool = tool_of({"name": "a", "title": "A\u202e", "description": "Adds.\U000e0041\u200b", "inputSchema": SCHEMA})
+    assert (tool.title, tool.description) == ("A", "Adds.")
+
+
+@pytest.mark.parametrize(
+    "hiding",
+    [
+        {"inputSchema": {"properties": {"a": {"description": "One\u200b."}}}},
+        {"inputSchema": {"properties": {"a\u200b": {}}}},
+        {"inputSchema": {"enum": [["\u202e"]]}},
+        {"inputSchema": {}, "outputSchema": {"title": "\U000e0041"}},
+    ],
+)
+def test_a_schema_that_hides_something_refuses_its_tool(hiding: JsonObject) -> None:
+    with pytest.raises(BadTool, match="hidden characters"):
+        tool_of({"name": "a", **hiding})
 
 
 NO_TOOLS: list[JsonObject] = [
@@ -56,6 +86,8 @@ NO_TOOLS: list[JsonObject] = [
     {"name": "x"},
     {"name": 3, "inputSchema": SCHEMA},
     {"name": "a b", "inputSchema": SCHEMA},
+    {"name": "a", "inputSchema": SCHEMA, "outputSchema": [1]},
+    {"name": "a", "inputSchema": {"type": "string"}},
 ]
 
 

@@ -199,12 +199,11 @@ async def test_the_claim_of_a_killed_process_is_free(shared: Store) -> None:
 async def test_a_child_that_was_forked_does_not_hold_the_claims_of_its_dead_parent(file: Store) -> None:
     forks = HOLDS_A_CLAIM.replace(
         'print("held", flush=True)',
-        "print(os.fork() or (print('born', flush=True), sys.stdin.read(), os._exit(0)), flush=True)",
+        "child = os.fork(); os.write(1, b'%d\\n' % child); child or (sys.stdin.read(), os._exit(0))",
     )
     journal = file.open()
     with process(forks, file) as holder:
-        told = [(await line(holder)).strip() for _ in range(2)]  # the child has let go of what it inherited by then
-        child = int(next(word for word in told if word != "born"))
+        child = max([int(await line(holder)) for _ in range(2)])  # both have spoken: the child has let go by then
         holder.kill()
         await asyncio.to_thread(holder.wait)
         os.kill(child, 0)  # it lives

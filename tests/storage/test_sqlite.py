@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 
 from actum import Agent
+from actum.call.approve import inbox
 from actum.core.errors import JournalError
 from actum.core.message import Reply
 from actum.core.record import GENESIS, Ended, Replied, Started, seal, summarize, verify
@@ -104,6 +105,16 @@ async def test_a_payload_that_was_changed_is_not_acted_upon(file: Store) -> None
     with pytest.raises(JournalError, match="its payload was changed"):
         await again.resume(paused.run_id, {paused.pending[0].id: "approve"})
     assert till.paid == []
+
+
+async def test_a_run_that_can_not_be_read_hides_nothing_that_waits_in_others(
+    file: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    for run in ("damaged", "sound"):
+        await Agent(ScriptedModel(pays_once), [Till().pay], journal=file.open()).run("Pay", run_id=run)
+    change(file.place, "UPDATE entries SET payload = x'' WHERE run_id = 'damaged'")
+    assert [waiting.run.run_id for waiting in await inbox(file.open())] == ["sound"]
+    assert "run damaged can not be read" in caplog.text
 
 
 async def test_a_corrupted_page_is_told_and_other_runs_go_on(file: Store) -> None:

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 import msgspec
+from msgspec import Struct
 
 from ..call.approve import records_of
+from ..call.asker import Asker
 from ..call.authorize import DEFAULT
 from ..call.breaker import Breakers
 from ..call.excerpt import READ_RESULT, ResultReader
@@ -35,7 +37,19 @@ from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
-from ..core.interfaces import Answer, Approver, Clock, Context, Facts, Journal, Model, Policy, Request, Toolset
+from ..core.interfaces import (
+    Answer,
+    Approver,
+    Clock,
+    Context,
+    Facts,
+    Journal,
+    Model,
+    Peer,
+    Policy,
+    Request,
+    Toolset,
+)
 from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
 from ..core.record import Answered, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
@@ -77,6 +91,28 @@ class RunOptions(TypedDict, total=False):
     key_id: str
     run_id: str | None
     attachments: Sequence[MediaPart]
+    approver: Approver | None
+    peer: Peer | None
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """What a run finds around it, and is not on record: it is given anew to whoever goes on with the run.
+
+    Attributes:
+        budget: what it may use.
+        deps: the program's own object for tools.
+        emit: whoever watches.
+        approver: who can be asked now, instead of the agent's own.
+        peer: the program at its other end.
+        accept: it goes on although prompt or tools have changed.
+    """
+
+    budget: Budget
+    deps: object = None
+    emit: Emit | None = None
+    approver: Approver | None = None
+    peer: Peer | None = None
+    accept: bool = False
 
 
 class Agent:
@@ -169,6 +205,8 @@ class Agent:
         key_id: str = "",
         run_id: str | None = None,
         attachments: Sequence[MediaPart] = (),
+        approver: Approver | None = None,
+        peer: Peer | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Answer a question.
@@ -184,6 +222,8 @@ class Agent:
             key_id: the id of the API key with which this was asked for, never the key itself.
             run_id: an id of your own for the run, to resume it by.
             attachments: media that tools can be handed by the handles `att_1`, `att_2`, ...
+            approver: who can be asked during this run, instead of the agent's own approver.
+            peer: the program at the other end, where tools may turn to its model and its user.
             emit: is told each event as it happens.
 
         Returns:
@@ -214,7 +254,8 @@ class Agent:
                 previous=before.run_id,
                 seen=before.seen,
             )
-            return await self._begin(run_id, started, before.messages, context, emit, self._budget())
+            setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer)
+            return await self._begin(run_id, started, before.messages, setting)
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
         """`run` for programs without an event loop; the options are the same.
@@ -251,6 +292,8 @@ class Agent:
         *,
         context: object = None,
         accept: bool = False,
+        approver: Approver | None = None,
+        peer: Peer | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Go on with a run that was paused or interrupted: what is on record is not done again.
@@ -258,15 +301,17 @@ class Agent:
         Args:
             run_id: the run.
             answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a
-                result, `"done"`, `"not_done"`, `"retry"` or `"unknown"` for a call in doubt.
-            context: as for `run`; it is not on record.
+                result, `"done"`, `"not_done"`, `"retry"` or `"unknown"` for a call in doubt, a JSON object, `"deny"` or
+                `"cancel"` for what a tool asks for.
+            context, approver, peer, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
 
         Raises:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
         """
-        return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), context, accept, emit)
+        setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer, accept=accept)
+        return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
 
     async def fork(
         self,
@@ -381,11 +426,10 @@ class Agent:
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
-        budget = self._budget(context.budget, context.key)
+        setting = Setting(budget=self._budget(context.budget, context.key), deps=context.deps, peer=context.peer)
         entries = await self.journal.read(run_id)
         if entries:
-            answers = partial(_handed_down, context.answers)
-            return await self._go_on(run_id, answers, context.deps, False, None, budget)
+            return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
         started = Started(
             agent=self.name,
             model=self.model.name,
@@ -399,7 +443,7 @@ class Agent:
             parent=context.run_id,
         )
         async with self.journal.claim(run_id):
-            return await self._begin(run_id, started, (), context.deps, None, budget)
+            return await self._begin(run_id, started, (), setting)
 
     def _budget(self, above: Budget | None = None, call: str = "") -> Budget:
         """What a run may use; one on behalf of a call, under the run whose call it is."""
@@ -412,10 +456,7 @@ class Agent:
         self,
         run_id: str,
         answers: Callable[[Recording], list[Answered]],
-        context: object,
-        accept: bool,
-        emit: Emit | None,
-        budget: Budget | None = None,
+        setting: Setting,
     ) -> RunResult:
         async with self.journal.claim(_checked_id(run_id)):
             entries = sound(run_id, await self.journal.read(run_id))
@@ -425,13 +466,13 @@ class Agent:
             if recording.beginning().compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
             answered = answers(recording)
-            await self._compare(run_id, recording, accept)
+            await self._compare(run_id, recording, setting.accept)
             for record in answered:
                 self.journal.append(run_id, record)
                 recording.note_answer(record)
             started = recording.beginning()
             before = await history(self.journal, started.previous, started.seen)
-            return await self._carry_out(run_id, recording, before, context, emit, accept, budget or self._budget())
+            return await self._carry_out(run_id, recording, before, setting)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
@@ -471,28 +512,23 @@ class Agent:
         run_id: str,
         started: Started,
         before: Sequence[Message],
-        context: object,
-        emit: Emit | None,
-        budget: Budget,
+        setting: Setting,
     ) -> RunResult:
         catalog = await self._listed()
         self.journal.keep(catalog.digest, catalog.definitions)
         self.journal.append(run_id, started)
         recording = Recording()
         recording.begin(started)
-        return await self._carry_out(run_id, recording, before, context, emit, False, budget)
+        return await self._carry_out(run_id, recording, before, setting)
 
     async def _carry_out(
         self,
         run_id: str,
         recording: Recording,
         before: Sequence[Message],
-        context: object,
-        emit: Emit | None,
-        accept: bool,
-        budget: Budget,
+        setting: Setting,
     ) -> RunResult:
-        started = recording.beginning()
+        started, budget, emit = recording.beginning(), setting.budget, setting.emit
         price = budget.price(self.model.name)
         budget.take_up(recording.used())
         messages = [*before, *started.said]
@@ -505,13 +541,16 @@ class Agent:
             clock=self.clock,
             recording=recording,
             began=self.clock.now() - recording.elapsed,
-            deps=context,
+            deps=setting.deps,
             attachments={part.handle: part for part in media(messages)},
             emit=emit,
             secrets=self._secrets,
             redaction=self._redaction,
             heard=transcript,
             budget=budget,
+            peer=setting.peer,
+            sample=self.model.reply,
+            price=price,
         )
         if (seconds := self.limits.seconds) is not None:
             budget.left_s = lambda: seconds - scope.elapsed()
@@ -524,7 +563,8 @@ class Agent:
             extra=self._extra,
         )
         relist = self._listing(recording)
-        path = CallPath(scope, await relist(), terms, self.limits, self._breakers, self._meters)
+        asker = Asker(scope, setting.approver or self._approver)
+        path = CallPath(scope, await relist(), terms, self.limits, self._breakers, self._meters, asker)
         driver = Driver(
             scope=scope,
             model=self.model,
@@ -532,12 +572,12 @@ class Agent:
             transcript=transcript,
             loop=turn(transcript, self.limits, wording, path.polled, self._check),
             wording=wording,
-            approver=self._approver,
+            asker=asker,
             seconds=self.limits.seconds,
             relist=relist,
             price=price,
             account=self._meters.account(started.principal, self.clock.now()),
-            accept=accept,
+            accept=setting.accept,
         )
         if emit is not None:
             emit(RunStarted(run_id))

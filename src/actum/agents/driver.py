@@ -13,7 +13,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from ..call.approve import answered, fit
+from ..call.asker import Asker
 from ..call.meter import Account
 from ..call.path import CallPath
 from ..call.recording import Place
@@ -23,7 +23,7 @@ from ..core.budget import ZERO, Price
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import ActumError, JournalError, ReplayDiverged
 from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
-from ..core.interfaces import Answer, Approver, Model, Request
+from ..core.interfaces import Model, Request
 from ..core.message import Message, ToolMessage, Transcript, Usage
 from ..core.record import Asked, Ended, ToolsChanged, new_id
 from ..core.record import Replied as RepliedRecord
@@ -52,7 +52,7 @@ class Driver(Struct, kw_only=True, dict=True):
         transcript: the conversation, shared with the loop.
         loop: the loop itself, not yet begun.
         wording: the run's language.
-        approver: a person who can be asked now, if there is one.
+        asker: asks whoever can be asked now.
         seconds: the run's time limit.
         price: of the model, where it is known.
         account: of the user, where users have limits.
@@ -66,7 +66,7 @@ class Driver(Struct, kw_only=True, dict=True):
     transcript: Transcript
     loop: Turn
     wording: Wording
-    approver: Approver | None
+    asker: Asker
     seconds: float | None
     relist: Callable[[], Awaitable[Catalog]]
     price: Price | None = None
@@ -230,7 +230,7 @@ class Driver(Struct, kw_only=True, dict=True):
             while isinstance(waiting := results[index], Pending) and waiting.id != tried:
                 tried = waiting.id
                 if tried not in answers and tried not in later:
-                    await self._answer(waiting)
+                    await self.asker.answer(waiting)
                 if tried not in answers:
                     later.add(tried)
                     break
@@ -265,7 +265,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if known is not None:
             return Answered(known.text)
         pending = Pending(asked.id, asked.kind, asked.message)
-        answer = await self._answer(pending)
+        answer = await self.asker.answer(pending)
         return pending if answer is None else Answered(answer.text)
 
     async def _in_time(self, work: Awaitable[T]) -> T:
@@ -273,6 +273,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if self.seconds is None:
             return await work
         limit = self.scope.clock.timeout(max(0.0, self.seconds - self.scope.elapsed()))
+        self.scope.limit = limit
         try:
             async with limit:
                 return await work
@@ -280,21 +281,8 @@ class Driver(Struct, kw_only=True, dict=True):
             if limit.expired():
                 raise _Stopped("seconds") from None
             raise
-
-    async def _answer(self, pending: Pending) -> Answer | None:
-        """Ask whoever is there. The time a person takes is not the run's."""
-        if self.approver is None:
-            return None
-        asked_at = self.scope.clock.now()
-        answer = await self.approver.ask(pending)
-        if answer is not None:
-            fit(pending, answer)
-        self.scope.began += self.scope.clock.now() - asked_at
-        if answer is not None:
-            record = answered(pending.id, answer, self.scope.elapsed())
-            self.scope.journal.append(self.scope.run_id, record)
-            self.scope.recording.note_answer(record)
-        return answer
+        finally:
+            self.scope.limit = None
 
     async def _write_failure(self, error: BaseException) -> None:
         if isinstance(error, asyncio.CancelledError):

@@ -5,25 +5,31 @@ A run that waits is no process: an answer is a record, and whoever drives the ru
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import UnknownName, UsageError, tell_problem
+from ..core.errors import JournalError, UnknownName, UsageError, tell_problem
 from ..core.event import Pending
 from ..core.interfaces import Answer, Journal
-from ..core.json import JsonObject, whole_text
+from ..core.json import JsonObject, JsonProblem, parse_object, whole_text
 from ..core.record import Answered, Asked, AskedKind, RunSummary, Verdict
 from ..core.schema import compile_schema
 from ..core.tool import Tool
-from .recording import Recording
+from .recording import MIDWAY, Recording
+
+log = logging.getLogger("actum.journal")
 
 VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
     "approval": ("approve", "deny"),
     "answer": ("answer",),
     "result": ("answer",),
     "doubt": ("done", "not_done", "retry", "unknown"),
+    "elicitation": ("answer", "deny", "cancel"),
+    "sampling": ("approve", "answer", "deny", "cancel"),
+    "roots": ("answer", "deny", "cancel"),
 }
 """What can be answered to what is asked; a word that is one of these is the answer, where text is not."""
 
@@ -45,13 +51,20 @@ class Waiting(Struct, frozen=True):
 
 
 async def inbox(journal: Journal) -> list[Waiting]:
-    """All that waits in a journal, the oldest first. An agent that works for another asks by that one."""
+    """All that waits in a journal, the oldest first. An agent that works for another asks by that one.
+
+    A run that can not be read hides nothing of the others: it is named in the log.
+    """
     found: list[Waiting] = []
     for run in await journal.runs(limit=None):
         if run.status not in ("waiting", "paused", "running") or run.parent:
             continue
-        entries = await journal.read(run.run_id)
-        recording = Recording(entries)
+        try:
+            entries = await journal.read(run.run_id)
+            recording = Recording(entries)
+        except JournalError as damaged:
+            log.warning("run %s can not be read, nor what it waits for: %s", run.run_id, damaged)
+            continue
         at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, Asked)}
         found += [Waiting(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
     return sorted(found, key=lambda waiting: waiting.at)
@@ -74,7 +87,7 @@ async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
     run_id = waiting.run.run_id
     async with journal.claim(run_id):
         recording = Recording(await journal.read(run_id))
-        if answer.arguments is not None and not waiting.asked.run:
+        if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
             _check(answer.arguments, waiting.asked, await journal.kept(recording.tools))
         (record,) = records_of(recording, {ask_id: answer})
         journal.append(run_id, record)
@@ -127,8 +140,18 @@ def answered(ask_id: str, answer: Answer, elapsed: float) -> Answered:
 def pending_of(asked: Asked) -> Pending:
     """What was asked, as a run tells it."""
     return Pending(
-        *(asked.id, asked.kind, asked.message, asked.call, asked.origins),
-        *(asked.approvers, asked.needs, asked.expires),
+        id=asked.id,
+        kind=asked.kind,
+        message=asked.message,
+        call=asked.call,
+        origins=asked.origins,
+        approvers=asked.approvers,
+        needs=asked.needs,
+        expires=asked.expires,
+        schema=asked.schema,
+        url=asked.url,
+        request=asked.request,
+        asker=asked.asker,
     )
 
 
@@ -143,8 +166,26 @@ def fit(asked: Asked | Pending, answer: Answer) -> None:
         raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
     if asked.approvers and answer.by not in asked.approvers:
         raise UsageError(f"{answer.by} may not answer {asked.id}: {', '.join(asked.approvers)} may")
-    if (answer.arguments is not None or answer.for_run) and answer.verdict != "approve":
-        raise UsageError("only an approval can change arguments or hold for the whole run")
+    if answer.for_run and answer.verdict != "approve":
+        raise UsageError("only an approval can hold for the whole run")
+    if kind in MIDWAY:
+        _fit_form(asked, answer)
+    elif answer.arguments is not None and answer.verdict != "approve":
+        raise UsageError("only an approval can change arguments")
+
+
+def _fit_form(asked: Asked | Pending, answer: Answer) -> None:
+    """What was filled in fits the form.
+
+    Raises:
+        UsageError: it does not; the message says where.
+    """
+    if asked.schema is None or answer.verdict != "answer":
+        return
+    form = compile_schema(asked.schema, where=f"what {asked.id} asks for", foreign=True)
+    problems = form.check(answer.arguments or {}, coerce=False).problems
+    if problems:
+        raise UsageError(f"this does not answer {asked.id}: {tell_problem(problems[0])}")
 
 
 def _as_answer(asked: Asked, given: Answer | str) -> Answer:
@@ -154,7 +195,16 @@ def _as_answer(asked: Asked, given: Answer | str) -> Answer:
     verdicts = VERDICTS[asked.kind]
     if verdicts == ("answer",):
         return Answer("answer", text, by)
+    if asked.kind in MIDWAY and text not in verdicts:
+        return Answer("answer", by=by, arguments=_read_form(asked, text))
     verdict = next((verdict for verdict in verdicts if verdict == text.replace(" ", "_")), None)
     if verdict is None:
         raise UsageError(f"{asked.id} waits for {' or '.join(map(repr, verdicts))}, not {text[:40]!r}")
     return Answer(verdict, by=by)
+
+
+def _read_form(asked: Asked, text: str) -> JsonObject:
+    try:
+        return parse_object(text)[0]
+    except JsonProblem as problem:
+        raise UsageError(f"{asked.id} waits for a JSON object, 'deny' or 'cancel': {problem}") from None

@@ -224,7 +224,7 @@ class _Fold:
             self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
         decision = _BY_VERDICT.get(record.verdict, "resolved")
         call = asked.call if asked is not None else None
-        if call is not None and record.arguments is not None:  # to be made with others
+        if call is not None and record.arguments is not None and record.verdict == "approve":  # to be made with others
             call = structs.replace(call, arguments=record.arguments)
         line = self._line(entry, decision, call, by=record.by, text=record.text)
         return structs.replace(

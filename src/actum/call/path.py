@@ -41,8 +41,10 @@ from ..core.provenance import Origins
 from ..core.record import Asked, Checked, Intended, Refused, Settled
 from ..core.tool import Tool
 from .approve import pending_of
+from .asker import Asker
 from .breaker import Breakers
 from .excerpt import ResultReader, to_show
+from .inquiry import Inquiry
 from .limit import Limits
 from .meter import Gate, Meters, through
 from .origin import OriginIndex
@@ -75,6 +77,7 @@ class CallPath:
         limits: how many run at a time, how long, how often.
         breakers: of the agent's tools, shared by its runs.
         meters: of its tools and users, likewise.
+        asker: who can be asked while it goes on; nobody, where it is left out.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class CallPath:
         limits: Limits,
         breakers: Breakers | None = None,
         meters: Meters | None = None,
+        asker: Asker | None = None,
     ) -> None:
         self.catalog = catalog
         self._breakers = breakers or Breakers(limits.failures, limits.rest_seconds)
@@ -94,6 +98,7 @@ class CallPath:
         self._limits = limits
         self._origins = OriginIndex(scope.heard, self._trusted)
         self._questions = Questions(scope, limits, self._origins)
+        self._asker = asker or Asker(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
@@ -186,6 +191,9 @@ class CallPath:
             return pending_of(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
+        missing = recording.missing(place)
+        if missing is not None:
+            return pending_of(missing)
         if gates:
             return await self._in_turn(call, place, gates)
         return await self._execute(plan, plan.bound.toolset, place)
@@ -431,8 +439,8 @@ class CallPath:
             place: None for a check, of which nothing is written down when it is cancelled.
         """
         scope, tool = self._scope, plan.bound.tool
-        context = self._context(plan, attempt)
         limit = scope.clock.timeout(self._seconds(tool))
+        context = self._context(plan, attempt, place, limit)
         detail = ""
         error: CallError
         try:
@@ -447,7 +455,7 @@ class CallPath:
             what = "No answer in time" if limit.expired() else "The tool waited in vain for something"
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
-            if _is_being_cancelled():
+            if _is_being_cancelled() or self._asker.cancelled:
                 if place is None:
                     raise
                 self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")
@@ -466,7 +474,21 @@ class CallPath:
     def _origins_of(self, call: ToolCall) -> Origins:
         return self._origins.of(call.arguments)
 
-    def _context(self, plan: Plan, attempt: int) -> Context:
+    def _context(
+        self, plan: Plan, attempt: int, place: Place | None = None, limit: asyncio.Timeout | None = None
+    ) -> Context:
+        """What the tool may know and do; a check, or a probe, asks nobody anything."""
+        inquiry = None
+        if place is not None and limit is not None:
+            inquiry = Inquiry(
+                scope=self._scope,
+                asker=self._asker,
+                call=plan.call,
+                tool=plan.bound.tool,
+                place=place,
+                key=plan.key,
+                limit=limit,
+            )
         return Context(
             run_id=self._scope.run_id,
             call=msgspec.structs.replace(plan.call, arguments=own(plan.call.arguments)),
@@ -482,6 +504,9 @@ class CallPath:
             secrets=self._scope.secrets,
             told=self._scope.told,
             budget=self._scope.budget,
+            inquiry=inquiry,
+            state=(self._scope.recording.parked(place) or "") if place is not None else "",
+            peer=self._scope.peer,
         )
 
     def _seconds(self, tool: Tool) -> float | None:

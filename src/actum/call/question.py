@@ -12,7 +12,7 @@ from ..core.call import ToolCall
 from ..core.errors import ApprovalDenied, ApprovalExpired
 from ..core.event import Pending
 from ..core.interfaces import Decision, Waiting
-from ..core.record import Asked, new_id
+from ..core.record import Asked, Parked, new_id
 from .limit import Limits
 from .origin import OriginIndex
 from .plan import Plan, same_arguments
@@ -116,8 +116,12 @@ class Questions:
         return asked
 
     def wait_with(self, waiting: Waiting, place: Place) -> Pending:
-        """The tool's work waits for a person elsewhere: so does this call, on record."""
+        """The tool can not go on without an answer: its call waits for it, on record."""
         pending = waiting.pending
+        if not waiting.run_id:
+            parked = Parked(place.reply, place.index, waiting.state)
+            self._scope.journal.append(self._scope.run_id, parked)
+            self._scope.recording.note_parked(parked)
         if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
             self._write(
                 Asked(
@@ -132,6 +136,10 @@ class Questions:
                     approvers=pending.approvers,
                     needs=pending.needs,
                     expires=pending.expires,
+                    schema=pending.schema,
+                    url=pending.url,
+                    request=pending.request,
+                    asker=pending.asker,
                 )
             )
         return pending

@@ -14,6 +14,7 @@ from ..core.budget import NOTHING, Used
 from ..core.call import ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
+from ..core.message import Reply
 from ..core.record import (
     Answered,
     Asked,
@@ -23,14 +24,19 @@ from ..core.record import (
     Entry,
     Forgotten,
     Intended,
+    Parked,
     Refused,
     Replied,
+    Sampled,
     Settled,
     Started,
     ToolsChanged,
 )
 from ..core.tool import Tool
 from .excerpt import excerpt
+
+MIDWAY = frozenset({"elicitation", "sampling", "roots"})
+"""What a tool asks for while it runs."""
 
 _TURNED_AWAY = frozenset({"budget_exceeded", "loop_detected"})
 
@@ -63,6 +69,7 @@ class Recording:
         answers: the answer that counts, by the id of what was asked; of an approval that needs several, the last one.
         compacted: the summary of what was said before, where this run made one.
         elapsed: seconds that the run had taken at its latest record.
+        sampled: what a model answered running tools, by the id of what was asked.
         cut: of the calls whose result was too long, how many bytes of it the model is shown.
     """
 
@@ -76,6 +83,7 @@ class Recording:
         self.elapsed = 0.0
         self.tools = ""
         self.tools_at: list[str] = []
+        self.sampled: dict[str, Reply] = {}
         self.cut: dict[Place, int] = {}
         self._outcomes: dict[Place, tuple[ToolResult, float]] = {}
         self._used: dict[Place, Used] = {}
@@ -88,6 +96,8 @@ class Recording:
         self._agreed: dict[tuple[str, bytes], dict[str, bool]] = {}  # who, and whether for the whole run
         self._grants: list[tuple[Asked, JsonObject]] = []
         self._children: list[Asked] = []
+        self._midway: list[Asked] = []
+        self._parked: dict[Place, str] = {}
         for entry in entries:
             self._take(entry.number, entry)
 
@@ -113,12 +123,20 @@ class Recording:
                 self.note_answer(record)
             case Ended() as record:
                 self.ended = record
-            case ToolsChanged() as record:
-                self.tools = record.tools
-            case Compacted() as record:
-                self.compacted = record
-            case Forgotten():
-                pass
+            case Parked() as record:
+                self.note_parked(record)
+            case other:
+                self._take_rest(other)
+
+    def _take_rest(self, record: ToolsChanged | Compacted | Forgotten | Sampled) -> None:
+        """What is of the run as a whole, or of a tool's own doing."""
+        if isinstance(record, Sampled):
+            self.note_sample(record)
+            self.elapsed = record.elapsed
+        if isinstance(record, ToolsChanged):
+            self.tools = record.tools
+        elif isinstance(record, Compacted):
+            self.compacted = record
 
     def begin(self, started: Started) -> None:
         """Take note of how the run begins."""
@@ -187,6 +205,31 @@ class Recording:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
         return self._doubts.get(place)
 
+    def is_known(self, ask_id: str) -> bool:
+        """Whether this was asked already."""
+        return ask_id in self._by_id
+
+    def parked(self, place: Place) -> str | None:
+        """What the tool of this call left when it stopped to wait for an answer; None when it did not."""
+        return self._parked.get(place)
+
+    def missing(self, place: Place) -> Asked | None:
+        """What the tool of this call stopped for and nobody has given yet."""
+        if place not in self._parked:
+            return None
+        here = [asked for asked in self._midway if Place(asked.reply, asked.index) == place]
+        return next((asked for asked in here if asked.id not in self.answers), None)
+
+    def note_parked(self, record: Parked) -> None:
+        """The tool of a call has stopped to wait for an answer: nothing of it is in doubt."""
+        place = Place(record.reply, record.index)
+        self._parked[place] = record.state
+        self._open.discard(place)
+
+    def note_sample(self, record: Sampled) -> None:
+        """A running tool asked a model."""
+        self.sampled[record.id] = record.reply
+
     def check(self, place: Place) -> Checked | None:
         """What was looked up for this call, at last."""
         return self._checks.get(place)
@@ -195,7 +238,7 @@ class Recording:
         """What was asked and not yet answered, in order; of a call that has its outcome, such as one whose approval ran
         out, nothing waits any more.
         """
-        asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self.questions]
+        asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self._midway, *self.questions]
         ended = self._outcomes
         return [each for each in asked if each.id not in self.answers and Place(each.reply, each.index) not in ended]
 
@@ -280,6 +323,8 @@ class Recording:
         self._by_id[asked.id] = asked
         if asked.run:
             self._children.append(asked)
+        elif asked.kind in MIDWAY:
+            self._midway.append(asked)
         elif asked.kind == "answer":
             self.questions.append(asked)
         elif asked.kind == "doubt":

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from ..core.budget import Budget
+from ..core.budget import Budget, Price
 from ..core.call import MediaPart
 from ..core.event import Event
-from ..core.interfaces import Clock, Journal
-from ..core.message import Message
+from ..core.interfaces import Clock, Journal, Peer, Request
+from ..core.message import Message, Reply
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from .recording import Recording
 
@@ -33,6 +34,10 @@ class Scope(Struct, kw_only=True):
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
         budget: what it has used.
+        peer: the program at its other end, where tools may turn to it.
+        sample: has the run's own model answer a tool.
+        price: of the run's model, where it is known.
+        limit: what ends it when its time is over, while it waits for something.
     """
 
     run_id: str
@@ -48,6 +53,10 @@ class Scope(Struct, kw_only=True):
     told: set[str] = msgspec.field(default_factory=set)
     heard: Sequence[Message] = ()
     budget: Budget = msgspec.field(default_factory=Budget)
+    peer: Peer | None = None
+    sample: Callable[[Request], Awaitable[Reply]] | None = None
+    price: Price | None = None
+    limit: asyncio.Timeout | None = None
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""

@@ -21,9 +21,11 @@ from ..core.record import (
     Entry,
     Forgotten,
     Intended,
+    Parked,
     Record,
     Refused,
     Replied,
+    Sampled,
     Settled,
     Started,
     ToolsChanged,
@@ -78,10 +80,18 @@ class Check(Struct, frozen=True):
     at: float
 
 
+class Sample(Struct, frozen=True):
+    """What a running tool asked a model, and when it had the answer."""
+
+    sampled: Sampled
+    at: float
+
+
 class CallSpan(Struct):
     """A call: what was looked up and asked about it, the attempts at it, and what came of it.
 
     Attributes:
+        samples: what its tool asked a model while it ran.
         outcome: its last word; None while there is none.
         ended: when that was written.
     """
@@ -90,6 +100,7 @@ class CallSpan(Struct):
     attempts: list[Attempt] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
     outcome: Settled | Refused | None = None
     ended: float | None = None
 
@@ -198,6 +209,8 @@ class Timeline:
                 question = self._asked.get(record.id)
                 if question is not None:
                     question.answers.append((record, max(question.at, entry.at)))
+            case Parked() | Sampled():
+                self._midway(record, entry.at)
             case ToolsChanged() | Compacted() | Forgotten() | Ended() | None:
                 self.rows.append(Note(entry.number, entry.at, record))
 
@@ -222,6 +235,15 @@ class Timeline:
                 attempt.ended, attempt.settled = max(attempt.at, at), record
         if final:
             call.outcome, call.ended = record, at
+
+    def _midway(self, record: Parked | Sampled, at: float) -> None:
+        """A running tool asked a model, or stopped until somebody answers."""
+        if isinstance(record, Sampled):
+            self._call(Place(record.call, record.index)).samples.append(Sample(record, at))
+            return
+        attempts = self._call(Place(record.reply, record.index)).attempts
+        if attempts:
+            attempts[-1].ended = at
 
     def _ask(self, question: Question) -> None:
         asked = self._asked[question.asked.id] = question

@@ -187,9 +187,11 @@ class Budget:
 
     def exhausted_above(self) -> str:
         """The limit of a run above that is used up; empty when there is none."""
-        if self.above is None:
-            return ""
-        for run in self.above._line():
+        return self.above.exhausted() if self.above is not None else ""
+
+    def exhausted(self) -> str:
+        """The limit of this run, or of one above, that is used up; empty when there is none."""
+        for run in self._line():
             for name, most in run._allowed.items():
                 if getattr(run, name) >= most:
                     return name

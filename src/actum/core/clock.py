@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Iterator
 
 
 class SystemClock:
@@ -14,3 +16,18 @@ class SystemClock:
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:
         return asyncio.timeout(seconds)
+
+    @contextlib.contextmanager
+    def hold(self, timeout: asyncio.Timeout) -> Iterator[None]:
+        due = timeout.when()
+        if due is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        left = due - loop.time()
+        timeout.reschedule(None)
+        try:
+            yield
+        finally:
+            with contextlib.suppress(RuntimeError):  # its block was left meanwhile
+                timeout.reschedule(loop.time() + left)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from .budget import ZERO
 from .call import ToolCall, ToolResult
-from .json import Json
+from .json import Json, JsonObject
 from .message import Message, Reply, Usage
 from .provenance import Origins
 from .record import AskedKind
@@ -124,11 +124,11 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
         id: what an answer is given under.
         kind: `approval` of a call by a person, an `answer` by the user, the `result` of a call that the program itself
             is to make, because its tool is a bare definition, or a `doubt`: whether a call happened that was begun and
-            has no outcome.
+            has no outcome. `elicitation`, `sampling` and `roots` are what a running tool asks for.
         call: the call that waits, with the arguments that would be used.
         message: what to show.
         origins: where each argument of the call came from, by its path.
-        approvers, needs, expires: as in `record.Asked`.
+        approvers, needs, expires, schema, url, request, asker: as in `record.Asked`.
     """
 
     id: str
@@ -139,6 +139,10 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
     approvers: tuple[str, ...] = ()
     needs: int = 1
     expires: float = 0.0
+    schema: JsonObject | None = None
+    url: str = ""
+    request: JsonObject | None = None
+    asker: str = ""
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

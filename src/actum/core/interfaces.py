@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from decimal import Decimal
 from typing import Literal, Protocol, runtime_checkable
 
@@ -96,17 +96,76 @@ class Model(Protocol):
 
 
 class Waiting(Exception):
-    """Raised by a toolset whose work goes on elsewhere and waits for a person there: the call waits with it.
+    """Raised by a running tool that can not go on before somebody answers: the call waits with it.
 
     Args:
         pending: what it waits for. Once that is answered the call is executed again, with the answer in its context.
-        run_id: the run that waits.
+        run_id: the run that waits, where the tool's work is another run.
+        state: what the tool wants to find again as `Context.state`.
     """
 
-    def __init__(self, pending: Pending, run_id: str) -> None:
+    def __init__(self, pending: Pending, run_id: str = "", state: str = "") -> None:
         super().__init__(pending.message)
         self.pending = pending
         self.run_id = run_id
+        self.state = state
+
+
+class Elicited(Struct, frozen=True):
+    """What came of asking the user.
+
+    Attributes:
+        action: the user gave what was asked for, would not, or went away without a choice.
+        content: what they gave, in the shape of the schema.
+    """
+
+    action: Literal["accept", "decline", "cancel"]
+    content: JsonObject = {}
+
+
+@runtime_checkable
+class Peer(Protocol):
+    """The other end of a run that was asked for by a program: its tools can turn to it while they run.
+
+    None says that it can not tell now, and may later: the call is parked until it does.
+    """
+
+    async def sample(self, request: Request) -> Reply | None:
+        """Have its model answer.
+
+        Raises:
+            CallError: it will not.
+        """
+
+    async def roots(self) -> Sequence[str] | None:
+        """The directories it lets be worked in, as `file://` addresses.
+
+        Raises:
+            CallError: it will not tell.
+        """
+
+    def log(self, level: str, message: Json) -> None:
+        """Hear what a running tool tells of itself; levels are those of RFC 5424, in words."""
+
+
+class Inquiry(Protocol):
+    """What stands behind a `Context` when a running tool asks for something; see `call.inquiry`."""
+
+    async def ask(self, pending: Pending) -> Answered:
+        """Have somebody answer.
+
+        Raises:
+            Waiting: nobody can now.
+        """
+
+    async def sample(self, request: Request) -> Reply:
+        """Have a model answer."""
+
+    async def roots(self) -> tuple[str, ...]:
+        """The directories to work in."""
+
+    def log(self, level: str, message: Json) -> None:
+        """Pass on what a tool tells."""
 
 
 class Context:
@@ -122,9 +181,12 @@ class Context:
         attachments: the run's attachments by handle.
         answers: what was answered so far in this run, by the id of what was asked.
         budget: what the run has used; for tools that start runs themselves.
+        state: what the tool left when it was last parked; see `Waiting`.
+        peer: the other end of the run, for tools that start runs themselves.
     """
 
     __slots__ = (
+        "_inquiry",
         "_progress",
         "_secrets",
         "_told",
@@ -136,9 +198,11 @@ class Context:
         "deps",
         "key",
         "key_id",
+        "peer",
         "principal",
         "roles",
         "run_id",
+        "state",
     )
 
     def __init__(
@@ -158,6 +222,9 @@ class Context:
         roles: tuple[str, ...] = (),
         key_id: str = "",
         budget: Budget | None = None,
+        inquiry: Inquiry | None = None,
+        state: str = "",
+        peer: Peer | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -173,6 +240,64 @@ class Context:
         self._secrets = secrets or {}
         self._told = set() if told is None else told
         self.budget = budget
+        self._inquiry = inquiry
+        self.state = state
+        self.peer = peer
+
+    async def elicit(
+        self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = ""
+    ) -> Elicited:
+        """Ask the user, by a form or by a page to visit. Ask before you act: where nobody can answer now, the call is
+        parked, and the tool is executed anew from its beginning when the answer is there.
+
+        Args:
+            message: what is asked for and why.
+            schema: JSON Schema of an object of plain values that the answer has to fit; a yes or no where it is left
+                out.
+            url: a page where the user does what is needed, instead of a form.
+            asker: who asks, where it is another party.
+
+        Raises:
+            Waiting: nobody can answer now. Let it pass through.
+        """
+        form = schema or {"type": "object", "properties": {}}
+        pending = Pending("", "elicitation", message, self.call, schema=None if url else form, url=url, asker=asker)
+        answer = await self._asking().ask(pending)
+        if answer.verdict == "answer":
+            return Elicited("accept", answer.arguments or {})
+        return Elicited("decline" if answer.verdict == "deny" else "cancel")
+
+    async def sample(self, request: Request) -> Reply:
+        """Ask a model: the client's, where a program at the other end of the run offers one, else the run's own.
+        It counts in the run's limits and is on record.
+
+        Raises:
+            Waiting: nobody can answer now. Let it pass through.
+            CallError: a limit is reached, or it is refused.
+        """
+        return await self._asking().sample(request)
+
+    async def roots(self) -> tuple[str, ...]:
+        """The directories that the other end of the run lets be worked in, as `file://` addresses.
+
+        Raises:
+            Waiting: they are not known now. Let it pass through.
+        """
+        return await self._asking().roots()
+
+    def log(self, level: str, message: Json) -> None:
+        """Tell whoever runs this something, as to a log.
+
+        Args:
+            level: `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert` or `emergency`.
+            message: a sentence, or anything JSON.
+        """
+        self._asking().log(level, message)
+
+    def _asking(self) -> Inquiry:
+        if self._inquiry is None:
+            raise UsageError("nobody can be asked here: this context belongs to no run")
+        return self._inquiry
 
     def spend(self, cost: Decimal) -> None:
         """This call costs so much money: counted for the run, in the currency of its prices.
@@ -433,3 +558,6 @@ class Clock(Protocol):
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:
         """A block that is ended with `TimeoutError` after so many seconds; None for never."""
+
+    def hold(self, timeout: asyncio.Timeout) -> AbstractContextManager[None]:
+        """A block in which a timeout stands still, for as long as somebody is asked say."""

@@ -186,10 +186,11 @@ class Checked(Struct, frozen=True, tag="checked", omit_defaults=True):
     elapsed: float = 0.0
 
 
-AskedKind = Literal["approval", "answer", "result", "doubt"]
-Verdict = Literal["approve", "deny", "answer", "done", "not_done", "retry", "unknown"]
-"""`approve` and `deny` answer an approval, `answer` a question or a result; the others a doubt: it happened, it did
-not, make the call again, nobody can tell."""
+AskedKind = Literal["approval", "answer", "result", "doubt", "elicitation", "sampling", "roots"]
+Verdict = Literal["approve", "deny", "answer", "cancel", "done", "not_done", "retry", "unknown"]
+"""`approve` and `deny` answer an approval, `answer` a question or a result, and what a running tool asks for, which
+can also be denied or put aside with `cancel`; the others a doubt: it happened, it did not, make the call again, nobody
+can tell."""
 
 
 class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
@@ -198,7 +199,8 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     Attributes:
         id: what the answer is given under.
         kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or
-            `doubt`: whether a call happened that was begun and has no outcome.
+            `doubt`: whether a call happened that was begun and has no outcome. A running tool asks for an
+            `elicitation` (a form, or a page to visit), a `sampling` (an answer of a model) or `roots` (directories).
         message: what the person is shown.
         reply, index: the call that waits; for a question, `index` is -1.
         call: the call with the arguments that would be used.
@@ -210,6 +212,10 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         needs: so many of them have to agree.
         expires: seconds since 1970 after which no answer counts; 0 for never.
         edited: the call's arguments are a person's, who changed the model's.
+        schema: JSON Schema of the answer to an elicitation by form.
+        url: the page to visit, of an elicitation by page.
+        request: what a model is to be asked, for a sampling.
+        asker: who asks, where it is another party: the name that the program gave it.
     """
 
     id: str
@@ -226,6 +232,47 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     needs: int = 1
     expires: float = 0.0
     edited: bool = False
+    schema: JsonObject | None = None
+    url: str = ""
+    request: JsonObject | None = None
+    asker: str = ""
+
+
+class Parked(Struct, frozen=True, tag="parked", omit_defaults=True):
+    """A running tool asked for something that nobody could give then. It has stopped, and is executed anew when what
+    it asked for is there; so nothing is in doubt.
+
+    Attributes:
+        reply, index: the call.
+        state: what the tool wants to find again then.
+    """
+
+    reply: int
+    index: int
+    state: str = ""
+
+
+class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
+    """A running tool asked a model, and got an answer.
+
+    Attributes:
+        call, index: the call: the number of the `Replied` entry that holds it, and its place there.
+        id: what its answer is found by when the tool is executed anew.
+        request: what the model was asked.
+        reply: what it said.
+        seconds: how long it took.
+        elapsed: as in `Replied`.
+        cost: money, where the model's price is known.
+    """
+
+    call: int
+    index: int
+    id: str
+    request: JsonObject
+    reply: Reply
+    seconds: float
+    elapsed: float = 0.0
+    cost: Decimal = ZERO
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
@@ -233,7 +280,8 @@ class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
 
     Attributes:
         elapsed: as in `Replied`.
-        arguments: what the call is to be made with instead; it is judged anew.
+        arguments: what the call is to be made with instead; it is judged anew. Of what a running tool asked for, the
+            answer itself.
         for_run: calls of this run like this one need no further approval.
         met: as many as are needed have agreed, on the record of the run that this one works for.
     """
@@ -286,6 +334,8 @@ Record = (
     | Checked
     | Asked
     | Answered
+    | Parked
+    | Sampled
     | Compacted
     | Forgotten
     | Ended

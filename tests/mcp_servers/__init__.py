@@ -1,0 +1,1 @@
+"""Real MCP servers, as programs that tests start."""
