@@ -1,0 +1,1 @@
+"""What actum serves to others."""
