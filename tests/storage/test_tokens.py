@@ -17,9 +17,10 @@ from actum.storage.tokens import Granted, Registration, TokenStore
 SERVER, ISSUER = "https://mcp.example.org/mcp", "https://login.example.org"
 
 
-def grant(token: str = "at-secret", user: str = "", resource: str = SERVER) -> Granted:
+def grant(token: str = "at-secret", user: str = "", server: str = SERVER) -> Granted:
     return Granted(
-        resource=resource,
+        server=server,
+        resource=server,
         user=user,
         issuer=ISSUER,
         token_endpoint=f"{ISSUER}/token",
@@ -108,8 +109,8 @@ def test_a_place_that_can_not_be_written_is_told(tmp_path: Path) -> None:
 async def test_a_turn_is_held_by_one_at_a_time(store: TokenStore) -> None:
     seen: list[str] = []
 
-    async def hold(name: str, other: TokenStore, resource: str = SERVER) -> None:
-        async with other.turn("", resource):
+    async def hold(name: str, other: TokenStore, server: str = SERVER) -> None:
+        async with other.turn("", server):
             seen.append(f"{name} in")
             await asyncio.sleep(0)
             seen.append(f"{name} out")
@@ -135,10 +136,10 @@ def test_many_processes_that_keep_at_once_lose_nothing(store: TokenStore) -> Non
         "import sys, pathlib; from actum.storage.tokens import Granted, TokenStore\n"
         "store = TokenStore(pathlib.Path(sys.argv[1]))\n"
         "for n in range(5):\n"
-        "    store.keep(Granted(resource=f'https://r{n}', user=sys.argv[2], issuer='i', token_endpoint='t',"
+        "    store.keep(Granted(server=f'https://r{n}', resource='r', user=sys.argv[2], issuer='i', token_endpoint='t',"
         " client_id='c', access_token='a'))\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", program, str(store.path), user]) for user in "abc"]
     assert [process.wait() for process in running] == [0, 0, 0]
     kept = msgspec.json.decode(store.path.read_bytes())["granted"]
-    assert sorted((one["user"], one["resource"][-1]) for one in kept) == [(u, n) for u in "abc" for n in "01234"]
+    assert sorted((one["user"], one["server"][-1]) for one in kept) == [(u, n) for u in "abc" for n in "01234"]

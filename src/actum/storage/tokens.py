@@ -58,28 +58,34 @@ class Granted(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a user may do at a server.
 
     Attributes:
-        resource: the server, by the name for which the token was asked (RFC 8707).
+        server: the server, by its address.
+        resource: the name for which the token was asked (RFC 8707): the server's own, or of what it is a part of.
         user: whose it is.
         issuer: who granted it.
         token_endpoint: where the issuer said that it is refreshed.
+        revocation_endpoint: where it can be given back; empty when the issuer did not say.
         client_id: who asked for it.
+        method: how that one shows its secret, as in `Registration`.
         access_token, refresh_token: the secrets; the second may be empty.
         scope: what was granted, by words with blanks between them.
         expires_at: seconds since 1970; 0 when the issuer did not say.
     """
 
+    server: str
     resource: str
     user: str = ""
     issuer: str
     token_endpoint: str
+    revocation_endpoint: str = ""
     client_id: str
+    method: str = "none"
     access_token: str
     refresh_token: str = ""
     scope: str = ""
     expires_at: float = 0.0
 
     def __repr__(self) -> str:
-        return f"Granted(resource={self.resource!r}, user={self.user!r}, issuer={self.issuer!r}, scope={self.scope!r})"
+        return f"Granted(server={self.server!r}, user={self.user!r}, issuer={self.issuer!r}, scope={self.scope!r})"
 
 
 class _Document(Struct, frozen=True, kw_only=True):
@@ -100,13 +106,13 @@ class TokenStore:
         self.path = path
         self._clock = clock or SystemClock()
 
-    def granted(self, user: str, resource: str) -> Granted | None:
+    def granted(self, user: str, server: str) -> Granted | None:
         """What a user was granted for a server, or None.
 
         Raises:
             UsageError: the file can not be read.
         """
-        return next((one for one in self._read().granted if (one.user, one.resource) == (user, resource)), None)
+        return next((one for one in self._read().granted if (one.user, one.server) == (user, server)), None)
 
     def registration(self, user: str, issuer: str) -> Registration | None:
         """How an issuer knows this program, or None.
@@ -137,7 +143,7 @@ class TokenStore:
                 self._write(_without(document, one, adding=False))
 
     @contextlib.asynccontextmanager
-    async def turn(self, user: str, resource: str) -> AsyncIterator[None]:
+    async def turn(self, user: str, server: str) -> AsyncIterator[None]:
         """Be alone with this user's grant for a server, across processes: a refresh token may be good for one use.
 
         Raises:
@@ -148,7 +154,7 @@ class TokenStore:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 async with self._clock.timeout(TURN_S_MAX):
-                    while not claims.take(f"turn {user} {resource}"):
+                    while not claims.take(f"turn {user} {server}"):
                         await self._clock.sleep(_POLL_S)
             except TimeoutError:
                 raise UsageError(f"another process holds the tokens in {self.path}") from None
@@ -204,7 +210,7 @@ class TokenStore:
 def _without(document: _Document, one: Granted | Registration, *, adding: bool) -> _Document:
     """The document with `one` in the place of what it replaces, or with that place empty."""
     if isinstance(one, Granted):
-        kept = [other for other in document.granted if (other.user, other.resource) != (one.user, one.resource)]
+        kept = [other for other in document.granted if (other.user, other.server) != (one.user, one.server)]
         return msgspec.structs.replace(document, granted=(*kept, one) if adding else tuple(kept))
     known = [other for other in document.registrations if (other.user, other.issuer) != (one.user, one.issuer)]
     return msgspec.structs.replace(document, registrations=(*known, one) if adding else tuple(known))
