@@ -163,9 +163,11 @@ async def _login(scenario: str, url: str, context: JsonObject, folder: Path) -> 
     given = {name: str(value) for name, value in context.items() if isinstance(value, str)}
     auth = McpAuth(client_metadata_url=DESCRIPTION)
     if "client_id" in given:
-        place = await discover(url, None, McpAuth(), Fetcher(Guard(url)))  # a person would know whose the secret is
+        issuer = given.get("issuer")
+        if issuer is None:  # a person would know whose the secret is
+            issuer = (await discover(url, None, McpAuth(), Fetcher(Guard(url)))).issuer
         auth = McpAuth(
-            issuer=place.issuer,
+            issuer=issuer,
             client_id=given["client_id"],
             grant=GRANTS.get(scenario, "code"),
             secret="private_key_pem" if "private_key_pem" in given else "client_secret" * ("client_secret" in given),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
+from itertools import count
 
 import httpx2
 from mcp.client.auth.utils import (
@@ -99,7 +100,7 @@ class OAuth(httpx2.Auth):
 
         Raises:
             LoginNeeded: only a person can help.
-            LoginFailed: the login was refused, or is not safe.
+            LoginFailed: the login was refused, or is not safe, or the server does not take what was granted.
             Unavailable: the issuer can not be reached now.
         """
         if origin(str(request.url)) != origin(self._url):
@@ -107,17 +108,19 @@ class OAuth(httpx2.Auth):
             yield request
             return
         used, steps, seen = await self._current(), 0, set[str]()
-        for _ in range(_ATTEMPTS_MAX):
+        for attempt in count(1):
             if used is not None:
                 request.headers["Authorization"] = f"Bearer {used.access_token}"
             response = yield request
             wants_more = _wants_more(response)
             steps += wants_more
-            if not (response.status_code == 401 or wants_more) or steps > STEPS_MAX:
+            if not (response.status_code == 401 or wants_more):
                 return
-            got = await self._other(used, response, seen, more=wants_more)
+            may = steps <= STEPS_MAX and attempt < _ATTEMPTS_MAX
+            got = await self._other(used, response, seen, more=wants_more) if may else None
             if got is None:
-                return
+                missing = _missing(used, response)
+                raise LoginFailed(f"{self._name} does not take the token that its issuer gave for it{missing}")
             used = got
 
     async def log_in(self) -> Granted:
@@ -318,6 +321,11 @@ def _is_more(used: Granted | None, response: httpx2.Response) -> bool:
     """Whether the server wants something that the token does not have: else another one would be as little."""
     wanted = (extract_scope_from_www_auth(response) or "").split()
     return not set(wanted) <= set(used.scope.split() if used else ())
+
+
+def _missing(used: Granted | None, response: httpx2.Response) -> str:
+    wanted = set((extract_scope_from_www_auth(response) or "").split()) - set(used.scope.split() if used else ())
+    return f": it allows no {', '.join(sorted(wanted))}" if wanted else ""
 
 
 def _scope(place: Place, auth: McpAuth, challenged: str | None, before: str) -> str:

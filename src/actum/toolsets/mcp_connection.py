@@ -24,7 +24,7 @@ from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, CallTimeout, InvalidResult, UsageError
+from ..core.errors import ActumError, CallError, CallTimeout, InvalidResult, PermissionDenied, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
@@ -530,12 +530,17 @@ class McpConnection:
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
-        self.health.problem = self._words(_innermost(error))
+        error = _innermost(error)
+        self.health.problem = self._words(error)
         self._become("resting")
+        if isinstance(error, PermissionDenied):  # a login that is missing or failed: another try would end the same
+            return error
         return unreached(self.server.name, self.health.problem)
 
     def _words(self, error: BaseException) -> str:
         """What went wrong, for people, without what may be secret."""
+        if isinstance(error, PermissionDenied):
+            return str(error)
         if self._status in (401, 403):
             return f"It answered HTTP {self._status}: it wants a login, or another one."
         if isinstance(error, FileNotFoundError):

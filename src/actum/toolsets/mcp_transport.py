@@ -20,6 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from ..core.errors import UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
+from .mcp_http import ProtocolClient
 
 if TYPE_CHECKING:
     import httpx2
@@ -77,7 +78,7 @@ async def opened(
 
     timeout = httpx2.Timeout(server.timeout, read=server.max_timeout)
     async with (
-        httpx2.AsyncClient(headers=headers, auth=auth, timeout=timeout, event_hooks={"response": [note]}) as client,
+        ProtocolClient(headers=headers, auth=auth, timeout=timeout, event_hooks={"response": [note]}) as client,
         streamable_http_client(server.url, http_client=client) as streams,
     ):
         yield streams
