@@ -42,7 +42,7 @@ from .core.json import JsonObject
 from .core.message import Reply, ToolMessage
 from .core.tool import Tool
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
-from .storage.place import SCHEMES
+from .storage.place import SCHEMES, state_folder
 from .storage.place import open_journal as open_at
 from .storage.postgres import address
 from .toolsets.everyday import everyday_tools
@@ -151,12 +151,10 @@ def journal_path(settings: Settings, environment: Mapping[str, str]) -> Path:
     """
     if settings.journal:
         return Path(settings.journal).expanduser()
-    state = environment.get("XDG_STATE_HOME", "")
     try:
-        home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
-    except RuntimeError:
+        return state_folder(environment) / "journal.db"
+    except UsageError:
         raise JournalError("there is no home folder to keep the journal in") from None
-    return home / "actum" / "journal.db"
 
 
 def shown_journal(word: str) -> str:

@@ -9,6 +9,8 @@ from collections.abc import AsyncIterator
 import httpx2
 import jwt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp.server.lowlevel import Server
 
 from actum.core.errors import UsageError
@@ -28,10 +30,12 @@ from actum.server.mcp_auth import (
     settings,
 )
 from actum.testing import FakeClock
+from actum.transport.guard import Fetcher, Guard
 from tests.issuer import OTHER_KEY
 from tests.issuer import Issuer as RealIssuer
 from tests.web import serving
 
+_TOKEN = r"ey[A-Za-z0-9_-]*\.ey[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*"
 US = "https://tools.example.org/mcp"
 
 
@@ -104,6 +108,13 @@ async def test_a_token_signed_by_somebody_else_is_refused(real: RealIssuer, cloc
     for token in (forged, f"{head}.{body}.", unsigned, shared, f"{good}x", "a.b.c", "", "x" * 100_000):
         assert await verifier.verify_token(token) is None
     assert await verifier.verify_token(good) is not None
+
+
+@given(st.one_of(st.text(), st.binary().map(lambda raw: f"{raw.hex()}.{raw.hex()}.{raw.hex()}"), st.from_regex(_TOKEN)))
+def test_whatever_comes_as_a_token_is_refused_and_breaks_nothing(token: str) -> None:
+    nobody = Issuer(url="http://127.0.0.1:9", audience=US)
+    door = Doorkeeper([Keys([new_key("ci")[1]]), SignedTokens(nobody, fetcher=Fetcher(Guard()))])
+    assert asyncio.run(door.verify_token(token)) is None
 
 
 async def test_a_token_ends_by_the_clock(real: RealIssuer, clock: FakeClock) -> None:

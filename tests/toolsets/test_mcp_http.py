@@ -13,6 +13,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
+from actum.core.errors import PermissionDenied
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp_auth import Issuer as Trusted
 from actum.server.mcp_auth import SignedTokens, settings
@@ -100,6 +101,18 @@ async def test_a_login_that_fails_is_told_as_such(tmp_path: Path) -> None:
         async with McpConnection(there.server, auth=there.login(Browser())) as connection:
             with pytest.raises(LoginFailed, match="S256"):
                 await connection.facts()
+
+
+async def test_a_file_of_tokens_that_can_not_be_read_ends_a_call_and_not_the_connection(tmp_path: Path) -> None:
+    async with serving_tools(tmp_path, "modern") as there:
+        await there.login(Browser()).log_in()
+        async with McpConnection(there.server, auth=there.login(None)) as connection:
+            await connection.facts()
+            (tmp_path / "tokens.json").write_text("{")
+            there.clock.advance(4000)
+            with pytest.raises(PermissionDenied, match="can not be read"):
+                await connection.request("tools/call", {"name": "x", "arguments": {}})
+            assert connection.health.state == "up"
 
 
 def test_a_server_that_writes_our_code_is_not_believed() -> None:

@@ -32,7 +32,7 @@ from msgspec import structs
 from ..core.clock import SystemClock
 from ..core.errors import CallError, Unavailable
 from ..core.interfaces import Clock
-from ..protocols.mcp_config import McpAuth
+from ..protocols.mcp_config import McpAuth, McpServer
 from ..storage.tokens import Granted, Registration, TokenStore
 from ..transport.guard import FETCH_S_MAX, Fetcher, Guard, is_here, origin
 from ..transport.http import HttpFailure, post
@@ -88,6 +88,11 @@ class OAuth(httpx2.Auth):
         self._clock = clock or SystemClock()
         self._granted = store.granted(user, self._key)
         self._alone = asyncio.Lock()
+
+    @property
+    def granted(self) -> Granted | None:
+        """What is granted now, as far as this process knows."""
+        return self._granted
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -308,6 +313,28 @@ class OAuth(httpx2.Auth):
             return (await at.post({"token": one.refresh_token or one.access_token})).status == 200
         except CallError:
             return False
+
+
+def oauth_of(
+    server: McpServer,
+    store: TokenStore,
+    *,
+    secrets: Mapping[str, str] | None = None,
+    user: str = "",
+    person: Person | None = None,
+    clock: Clock | None = None,
+) -> OAuth | None:
+    """The login for a server as it is configured; None for one that runs here, or that gets a header of its own.
+
+    Args:
+        server: as it is configured.
+        store, secrets, user, person, clock: as in `OAuth`.
+    """
+    if not server.url or any(name.lower() == "authorization" for name in server.headers):
+        return None
+    return OAuth(
+        server.url, store, auth=server.auth, name=server.name, user=user, secrets=secrets, person=person, clock=clock
+    )
 
 
 _PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'

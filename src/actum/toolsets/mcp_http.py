@@ -16,7 +16,7 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
-from ..core.errors import CallError
+from ..core.errors import ActumError, CallError, PermissionDenied
 
 REFUSED_HERE = -32098
 _KEPT_MAX = 1000
@@ -34,12 +34,12 @@ class ProtocolClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:  # noqa: ANN401  # as they are
         try:
             return await super().send(request, **options)
-        except CallError as refused:
+        except ActumError as refused:
             asked = _id(request)
             if asked is None:
                 raise
             name = secrets.token_hex(16)
-            _kept[name] = refused
+            _kept[name] = refused if isinstance(refused, CallError) else PermissionDenied(str(refused))
             while len(_kept) > _KEPT_MAX:
                 _kept.popitem(last=False)
             error = {"code": REFUSED_HERE, "message": str(refused), "data": name}

@@ -244,7 +244,10 @@ async def ask(fetcher: Fetcher, url: str, headers: Mapping[str, str] | None = No
     try:
         answer = await (fetcher.post(url, head, body) if body else fetcher.get(url, head))
     except Refused as refused:
-        raise LoginFailed(f"{shown(url)} may not be reached on the server's word: {refused}") from None
+        raise LoginFailed(
+            f"{shown(url)} may not be reached on the server's word: {refused}. If it is your own, set `issuer` in this "
+            f"server's `auth` to the one that it belongs to"
+        ) from None
     except HttpFailure as failure:
         raise (LoginFailed if failure.lasting else Unavailable)(f"{shown(url)}: {failure}") from None
     if answer.status >= 500 or answer.status == 429:
