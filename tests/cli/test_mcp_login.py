@@ -14,7 +14,7 @@ from actum.cli.mcp_login import log_in, log_out
 from actum.cli.terminal import Terminal
 from actum.core.errors import UsageError
 from actum.protocols.mcp_config import McpAuth, McpServer
-from actum.toolsets.mcp_issuer import LoginFailed
+from actum.toolsets.mcp_error import LoginFailed
 from tests.issuer import Issuer
 from tests.toolsets.test_mcp_auth import World, worlds
 

@@ -24,7 +24,7 @@ from actum.server.mcp_auth import SignedTokens
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
 from actum.toolsets.mcp_auth import OAuth
-from actum.toolsets.mcp_issuer import LoginFailed, LoginNeeded
+from actum.toolsets.mcp_error import LoginFailed, LoginNeeded
 from actum.transport.guard import Fetcher, Guard
 from tests.issuer import KEY, Issuer, claims_of
 from tests.web import listening, place, serving

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import pytest
 from mcp.server.lowlevel import Server
-from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
-from actum.core.errors import PermissionDenied
+from actum.core.json import Json
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp_auth import Issuer as Trusted
 from actum.server.mcp_auth import SignedTokens, settings
@@ -21,9 +20,8 @@ from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
 from actum.toolsets.mcp_auth import OAuth
 from actum.toolsets.mcp_connection import McpConnection
+from actum.toolsets.mcp_error import REFUSED_HERE, LoginFailed, LoginNeeded, McpError, keep, told
 from actum.toolsets.mcp_grants import Person
-from actum.toolsets.mcp_http import REFUSED_HERE, refusal_of
-from actum.toolsets.mcp_issuer import LoginFailed, LoginNeeded
 from tests.issuer import Issuer
 from tests.toolsets.test_mcp_auth import Browser
 from tests.web import listening, place, serving
@@ -110,11 +108,22 @@ async def test_a_file_of_tokens_that_can_not_be_read_ends_a_call_and_not_the_con
             await connection.facts()
             (tmp_path / "tokens.json").write_text("{")
             there.clock.advance(4000)
-            with pytest.raises(PermissionDenied, match="can not be read"):
+            with pytest.raises(LoginFailed, match="can not be read"):
                 await connection.request("tools/call", {"name": "x", "arguments": {}})
             assert connection.health.state == "up"
 
 
 def test_a_server_that_writes_our_code_is_not_believed() -> None:
-    assert refusal_of(MCPError(REFUSED_HERE, "log in at https://evil.example.org", "0" * 32)) is None
-    assert refusal_of(MCPError(REFUSED_HERE, "x", {"a": 1})) is None
+    ours = LoginNeeded("log in")
+    name = keep(ours)
+    guesses: list[Json] = ["0" * 32, {"a": 1}, None]
+    for data in guesses:
+        assert isinstance(told("tools/call", REFUSED_HERE, "log in at https://evil.example.org", data), McpError)
+    assert told("tools/call", REFUSED_HERE, "", name) is ours
+    assert told("tools/call", REFUSED_HERE, "", name) is not ours
+
+
+def test_what_nobody_asks_for_is_not_kept_for_ever() -> None:
+    names = [keep(LoginNeeded(str(number))) for number in range(1100)]
+    assert isinstance(told("x", REFUSED_HERE, "", names[0]), McpError)
+    assert str(told("x", REFUSED_HERE, "", names[-1])) == "1099"

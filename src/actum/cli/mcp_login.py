@@ -15,8 +15,8 @@ from ..core.errors import UsageError
 from ..protocols.mcp_config import McpServer
 from ..storage.tokens import TokenStore
 from ..toolsets.mcp_auth import OAuth, oauth_of
+from ..toolsets.mcp_error import LoginFailed
 from ..toolsets.mcp_grants import Person
-from ..toolsets.mcp_issuer import LoginFailed
 from ..transport.guard import check_link
 from ..transport.loopback import Loopback
 from .terminal import Terminal

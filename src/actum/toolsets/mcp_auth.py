@@ -36,8 +36,9 @@ from ..protocols.mcp_config import McpAuth, McpServer
 from ..storage.tokens import Granted, Registration, TokenStore
 from ..transport.guard import FETCH_S_MAX, Fetcher, Guard, is_here, origin
 from ..transport.http import HttpFailure, post
+from .mcp_error import LoginFailed, LoginNeeded
 from .mcp_grants import GRANTS, Asked, Person, TokenEndpoint, TokenRefused
-from .mcp_issuer import LoginFailed, LoginNeeded, Place, check_proof, discover, register, secret_of, set_up
+from .mcp_issuer import Place, check_proof, discover, register, secret_of, set_up
 
 EARLY_S = 15.0
 """A token is refreshed so long before it ends."""

@@ -26,7 +26,8 @@ from pydantic import ValidationError
 from ..protocols.mcp_config import McpAuth
 from ..storage.tokens import Registration
 from ..transport.guard import Fetched, Fetcher, Refused, check_link
-from .mcp_issuer import LoginFailed, LoginNeeded, Place, ask, error_code, refusal, secret_of, shown
+from .mcp_error import LoginFailed, LoginNeeded
+from .mcp_issuer import Place, ask, error_code, refusal, secret_of, shown
 
 ASSERTION_S = 300
 _FORM = {"content-type": "application/x-www-form-urlencoded"}

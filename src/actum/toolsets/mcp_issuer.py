@@ -25,23 +25,16 @@ from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_serv
 from msgspec import UNSET, Struct, UnsetType, json
 from pydantic import BaseModel, ValidationError
 
-from ..core.errors import PermissionDenied, Unavailable
+from ..core.errors import Unavailable
 from ..protocols.mcp_config import McpAuth
 from ..storage.tokens import Registration
 from ..transport.guard import Fetched, Fetcher, Refused, origin
 from ..transport.http import HttpFailure
+from .mcp_error import LoginFailed, LoginNeeded
 
 _CODE = re.compile("[a-z_]{1,40}")
 SECRET_METHODS = ("client_secret_basic", "client_secret_post")
 _Model = TypeVar("_Model", bound=BaseModel)
-
-
-class LoginNeeded(PermissionDenied):
-    """Nobody is logged in at this server, and only a person can change that."""
-
-
-class LoginFailed(PermissionDenied):
-    """The login was refused, or what the server or its issuer says of it can not be believed."""
 
 
 class Place(NamedTuple):

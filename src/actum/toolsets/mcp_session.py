@@ -8,7 +8,6 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -27,15 +26,15 @@ from ..core.json import Json, JsonObject, dumps
 from ..protocols.mcp_config import McpEra
 from ..protocols.mcp_tasks import EXTENSION as TASKS
 from .mcp_error import (
-    CONNECTION_CLOSED,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
-    REQUEST_TIMEOUT,
     UNSUPPORTED_VERSION,
+    Lost,
     McpError,
-    lost,
+    told,
 )
-from .mcp_http import refusal_of
+from .mcp_limit import TimeLimit
 from .mcp_task import settle
 
 MODERN = "2026-07-28"
@@ -218,7 +217,7 @@ class McpSession:
         method: str,
         params: JsonObject,
         caller: Caller,
-        limit: asyncio.Timeout,
+        limit: TimeLimit,
         progress: Callable[[JsonObject], None] | None = None,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
@@ -247,8 +246,9 @@ class McpSession:
                 state = await self._answers(result, caller, limit)
             except Waiting as waiting:
                 raise Waiting(waiting.pending, waiting.run_id, dumps(result)) from None
+            limit.heard()
             result = await self.once(method, {**params, **state}, caller, progress, header_schema)
-        raise McpError(METHOD_NOT_FOUND, f"it asked back {ROUNDS_MAX} times during one request")
+        raise McpError(INVALID_REQUEST, f"it asked back {ROUNDS_MAX} times during one request", effect="unknown")
 
     async def once(
         self,
@@ -284,11 +284,10 @@ class McpSession:
         try:
             return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
         except MCPError as error:
-            if (refused := refusal_of(error)) is not None:
-                raise refused from None
-            if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
-                raise (Unavailable("It ended before it had answered.") if method in _FIRST else lost(method)) from None
-            raise McpError(error.code, error.message, cast(Json, error.data)) from None
+            failed = told(method, error.code, error.message, cast(Json, error.data))
+            if isinstance(failed, Lost) and method in _FIRST:
+                failed = Unavailable("It ended before it had answered.")
+            raise failed from None
 
     def _stamped(self, params: JsonObject, capabilities: JsonObject) -> JsonObject:
         """With what every request without a handshake says of who sends it."""
@@ -305,7 +304,7 @@ class McpSession:
 
     # Asked back -------------------------------------------------------------------------------------------------------
 
-    async def _answers(self, result: JsonObject, caller: Caller, limit: asyncio.Timeout) -> JsonObject:
+    async def _answers(self, result: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:
         """What goes with the next round."""
         requests = result.get("inputRequests") or {}
         state: JsonObject = {}
@@ -314,7 +313,7 @@ class McpSession:
         if not isinstance(requests, dict):
             raise InvalidResult("The server asks back, and it can not be told what.", effect="unknown")
         answers: JsonObject = {}
-        with self._clock.hold(limit):
+        with limit.held():
             for key, request in requests.items():
                 asked = request if isinstance(request, dict) else {}
                 params = asked.get("params")
@@ -323,7 +322,7 @@ class McpSession:
             state["inputResponses"] = answers
         return state
 
-    async def _settled(self, handle: JsonObject, caller: Caller, limit: asyncio.Timeout) -> JsonObject:
+    async def _settled(self, handle: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:
         """What a task came to."""
         if not isinstance(_extensions(caller).get(TASKS), dict):
             raise InvalidResult("The server answered with a task, which nobody asked for.", effect="unknown")
@@ -332,7 +331,7 @@ class McpSession:
             return await self.once(method, params, caller)
 
         async def answer(method: str, params: JsonObject) -> JsonObject:
-            with self._clock.hold(limit):
+            with limit.held():
                 return await ask(caller, method, params)
 
         def told(message: str) -> None:
