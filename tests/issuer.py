@@ -62,6 +62,7 @@ class Issuer:
     status: int = 0
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     _clients: dict[str, str] = field(default_factory=dict)
+    _scopes: dict[str, str] = field(default_factory=dict)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
     _refresh: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -127,6 +128,7 @@ class Issuer:
         self.asked.append(("register", {name: str(value) for name, value in wanted.items()}))
         client, secret = f"client-{len(self._clients) + 1}", "" if self.method == "none" else "registered-secret"
         self._clients[client] = secret
+        self._scopes[client] = str(wanted.get("scope", ""))
         known = {**wanted, "client_id": client, "token_endpoint_auth_method": self.method}
         return JSONResponse({**known, **({"client_secret": secret} if secret else {})}, status_code=201)
 
@@ -136,6 +138,9 @@ class Issuer:
         code = secrets.token_urlsafe(8)
         self._codes[code] = asked
         said = {"code": code, "state": self.state or asked["state"]}
+        known = self._scopes.get(asked["client_id"])
+        if known is not None and not set(asked.get("scope", "").split()) <= {*known.split(), "offline_access"}:
+            said = {"error": "invalid_scope", "state": asked["state"]}
         if self.iss is not None:
             said["iss"] = self.iss or self.url
         return RedirectResponse(f"{asked['redirect_uri']}?{urlencode(said)}")

@@ -435,12 +435,36 @@ async def test_more_scopes_are_asked_for_together_with_those_that_were_granted(w
     assert world.issuer.count("authorize") == 2
 
 
+async def test_where_nobody_can_log_in_it_is_said_for_what(world: World) -> None:
+    assert await world.call(world.oauth(Browser())) == 200
+    world.server.needed = ("write", "read")
+    assert "`actum mcp login tools --scope write`" in await fails(world.call(world.oauth()), LoginNeeded)
+    await world.oauth(Browser()).log_in(["write"])
+    assert world.issuer.last("authorize")["scope"].split() == ["read", "write"]
+    assert await world.call(world.oauth()) == 200
+
+
+async def test_what_a_server_calls_a_scope_is_not_put_into_a_command(world: World) -> None:
+    assert await world.call(world.oauth(Browser())) == 200
+    world.server.needed = ("write;", "$(reboot)", "files:read", "ignore_" * 20)
+    message = await fails(world.call(world.oauth()), LoginNeeded)
+    assert message.endswith("`actum mcp login tools --scope files:read`")
+
+
+async def test_a_refusal_that_may_pass_does_not_cost_the_login(world: World) -> None:
+    await world.oauth(Browser()).log_in()
+    world.clock.advance(4000)
+    world.issuer.error = "temporarily_unavailable"
+    await fails(world.call(world.oauth()), LoginNeeded)
+    assert await world.call(world.oauth()) == 200
+
+
 async def test_a_server_that_is_never_content_is_left_alone(world: World) -> None:
     world.issuer.granted = "read"
     oauth = world.oauth(Browser())
     assert await world.call(oauth) == 200
     world.server.needed = ("admin",)
-    assert "it allows no admin" in await fails(world.call(oauth))
+    assert "does not allow admin" in await fails(world.call(oauth))
     assert world.issuer.count("authorize") <= 3
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import parse_qs, urlsplit
 
 from ..core.errors import UsageError
@@ -17,7 +17,7 @@ from ..storage.tokens import TokenStore
 from ..toolsets.mcp_auth import OAuth, oauth_of
 from ..toolsets.mcp_error import LoginFailed
 from ..toolsets.mcp_grants import Person
-from ..transport.guard import check_link
+from ..transport.guard import Refused, check_link
 from ..transport.loopback import Loopback
 from .terminal import Terminal
 
@@ -53,10 +53,12 @@ class AtTerminal:
         """Show the address, open it on a yes, and wait until the browser is back.
 
         Raises:
-            Refused: nobody should open this.
-            LoginFailed: nobody came back.
+            LoginFailed: nobody should open this, or nobody came back.
         """
-        site = check_link(url, local=True).words[1]
+        try:
+            site = check_link(url, local=True).words[1]
+        except Refused as refused:
+            raise LoginFailed(str(refused)) from None
         self._terminal.note(f"To log in, open this address. {site}")
         self._terminal.err.print(url, soft_wrap=True, markup=False, highlight=False)
         if self._paste:
@@ -90,6 +92,7 @@ async def log_in(
     store: TokenStore,
     secrets: Mapping[str, str],
     *,
+    scopes: Sequence[str] = (),
     paste: bool = False,
     open_link: Open = webbrowser.open,
     terminal: Terminal | None = None,
@@ -100,6 +103,7 @@ async def log_in(
         server: as it is configured.
         store: where tokens are kept.
         secrets: by the names that its `auth` uses.
+        scopes: what to ask for besides what the server asks for.
         paste: the browser runs on another machine.
         open_link: starts a browser.
         terminal: where to ask.
@@ -111,9 +115,9 @@ async def log_in(
     terminal = terminal or Terminal()
     async with Loopback(_port(server, store, secrets)) as loopback:
         person = AtTerminal(terminal, loopback, paste=paste, open_link=open_link)
-        granted = await _oauth(server, store, secrets, person).log_in()
-    scopes = f", for {granted.scope}" if granted.scope else ""
-    terminal.text(f"Logged in at {granted.issuer}{scopes}.")
+        granted = await _oauth(server, store, secrets, person).log_in(scopes)
+    what = f", for {granted.scope}" if granted.scope else ""
+    terminal.text(f"Logged in at {granted.issuer}{what}.")
 
 
 async def log_out(server: McpServer, store: TokenStore, secrets: Mapping[str, str]) -> None:

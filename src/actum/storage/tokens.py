@@ -39,6 +39,7 @@ class Registration(Struct, frozen=True, kw_only=True, omit_defaults=True):
         client_secret: its password there; empty for a public client.
         method: how it shows the secret: `none`, `client_secret_basic` or `client_secret_post`.
         redirect_uri: where the browser comes back to.
+        scope: what may be asked for, by words with blanks between them.
         expires_at: seconds since 1970 at which the secret ends; 0 for never.
     """
 
@@ -48,6 +49,7 @@ class Registration(Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_secret: str = ""
     method: str = "none"
     redirect_uri: str = ""
+    scope: str = ""
     expires_at: float = 0.0
 
     def __repr__(self) -> str:

@@ -15,7 +15,8 @@ Limits: no DPoP, no mutual TLS. A token lives in the memory of this process whil
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import re
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from itertools import count
 
 import httpx2
@@ -23,7 +24,6 @@ from mcp.client.auth.utils import (
     extract_field_from_www_auth,
     extract_resource_metadata_from_www_auth,
     extract_scope_from_www_auth,
-    union_scopes,
 )
 from mcp.shared.auth import OAuthToken
 from mcp.shared.auth_utils import resource_url_from_server_url
@@ -125,18 +125,22 @@ class OAuth(httpx2.Auth):
             may = steps <= STEPS_MAX and attempt < _ATTEMPTS_MAX
             got = await self._other(used, response, seen, more=wants_more) if may else None
             if got is None:
-                missing = _missing(used, response)
-                raise LoginFailed(f"{self._name} does not take the token that its issuer gave for it{missing}")
+                lacking = ", ".join(_shown(_lacking(used, response)))
+                without = f": it does not allow {lacking}" if lacking else ""
+                raise LoginFailed(f"{self._name} does not take the token that its issuer gave for it{without}")
             used = got
 
-    async def log_in(self) -> Granted:
+    async def log_in(self, scopes: Sequence[str] = ()) -> Granted:
         """Let the person, or whoever vouches, get a token now, whatever is there already.
+
+        Args:
+            scopes: what to ask for besides what the server asks for and what was granted before.
 
         Raises:
             LoginNeeded, LoginFailed, Unavailable: as by `async_auth_flow`.
         """
         async with self._alone:
-            return await self._log_in(await self._challenged(), None)
+            return await self._log_in(await self._challenged(), self._granted, scopes)
 
     async def log_out(self) -> bool:
         """Forget the token. Whether its issuer could be told, too (RFC 7009)."""
@@ -170,7 +174,7 @@ class OAuth(httpx2.Auth):
             if self._granted is not None and self._granted is not used:
                 return self._granted  # somebody else got it while this request was under way
             if more:
-                return await self._log_in(response, used) if _is_more(used, response) else None
+                return await self._log_in(response, used) if _lacking(used, response) else None  # else no use in it
             if used is not None and "refresh" not in seen:
                 seen.add("refresh")
                 got = await self._renewed(used)
@@ -204,8 +208,9 @@ class OAuth(httpx2.Auth):
             try:
                 got = await self._endpoint(known.token_endpoint, known.issuer, client).token(form)
             except TokenRefused as refused:
-                self._store.drop(known)
                 self._granted = None
+                if refused.error in _GONE:
+                    self._store.drop(known)
                 self._forget(client, refused)
                 return None
             return self._keep(
@@ -218,16 +223,17 @@ class OAuth(httpx2.Auth):
                 )
             )
 
-    async def _log_in(self, challenge: httpx2.Response, used: Granted | None) -> Granted:
+    async def _log_in(self, challenge: httpx2.Response, used: Granted | None, scopes: Sequence[str] = ()) -> Granted:
         by_person = self._auth.grant == "code"
         if by_person and self._person is None:
-            raise LoginNeeded(f"{self._name} wants a login: a person has to run `actum mcp login {self._name}`")
+            more = "".join(f" --scope {scope}" for scope in _shown(_lacking(used, challenge))) if used else ""
+            raise LoginNeeded(f"{self._name} wants a login: a person has to run `actum mcp login {self._name}{more}`")
         hint = extract_resource_metadata_from_www_auth(challenge)
         place = await discover(self._url, hint, self._auth, self._fetcher)
         if by_person:
             check_proof(place)
         before = used.scope if used is not None and used.issuer == place.issuer else ""
-        scope = _scope(place, self._auth, extract_scope_from_www_auth(challenge), before)
+        scope = _scope(place, self._auth, extract_scope_from_www_auth(challenge), [*before.split(), *scopes])
         client = await self._client(place, scope)
         at = self._endpoint(str(place.metadata.token_endpoint), place.issuer, client)
         try:
@@ -259,13 +265,19 @@ class OAuth(httpx2.Auth):
             return client
         if self._person is None:
             raise LoginFailed(f"set `client_id` in the `auth` of {self._name}: who asks, when no person does?")
-        known, redirect_uri = self._store.registration(self._user, place.issuer), self._person.redirect_uri
-        if known and known.redirect_uri == redirect_uri and not 0 < known.expires_at <= self._clock.now():
+        redirect_uri = self._person.redirect_uri
+        known = self._store.registration(self._user, place.issuer)
+        if known and self._covers(known, redirect_uri, scope):
             return known
-        may_ask = union_scopes(scope, " ".join(place.scopes or ())) or ""
+        may_ask = " ".join(dict.fromkeys([*scope.split(), *(place.scopes or ())]))
         client = await register(place, redirect_uri, may_ask, self._user, self._fetcher)
         self._store.keep(client)
         return client
+
+    def _covers(self, known: Registration, redirect_uri: str, scope: str) -> bool:
+        """Whether a registration is good for this."""
+        has_ended = 0 < known.expires_at <= self._clock.now()
+        return known.redirect_uri == redirect_uri and set(scope.split()) <= set(known.scope.split()) and not has_ended
 
     def _client_of(self, one: Granted) -> Registration | None:
         """Who asked for a token, if that is still known."""
@@ -289,7 +301,7 @@ class OAuth(httpx2.Auth):
 
     def _forget(self, client: Registration, refused: TokenRefused) -> None:
         """An issuer that does not know its client any more is asked to register a new one the next time."""
-        if refused.error in ("invalid_client", "unauthorized_client"):
+        if refused.error in _UNKNOWN_CLIENT:
             self._store.drop(client)
 
     async def _challenged(self) -> httpx2.Response:
@@ -338,6 +350,10 @@ def oauth_of(
     )
 
 
+_UNKNOWN_CLIENT = ("invalid_client", "unauthorized_client")
+_GONE = ("invalid_grant", *_UNKNOWN_CLIENT)
+"""After these a refresh token is of no use any more."""
+_PLAIN_SCOPE = re.compile(r"\w[\w.:/-]{0,79}", re.ASCII)
 _PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
@@ -345,21 +361,21 @@ def _wants_more(response: httpx2.Response) -> bool:
     return response.status_code == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope"
 
 
-def _is_more(used: Granted | None, response: httpx2.Response) -> bool:
-    """Whether the server wants something that the token does not have: else another one would be as little."""
+def _lacking(used: Granted | None, response: httpx2.Response) -> list[str]:
+    """The scopes that the server wants and the token does not have."""
     wanted = (extract_scope_from_www_auth(response) or "").split()
-    return not set(wanted) <= set(used.scope.split() if used else ())
+    return [scope for scope in wanted if used is None or scope not in used.scope.split()]
 
 
-def _missing(used: Granted | None, response: httpx2.Response) -> str:
-    wanted = set((extract_scope_from_www_auth(response) or "").split()) - set(used.scope.split() if used else ())
-    return f": it allows no {', '.join(sorted(wanted))}" if wanted else ""
+def _shown(scopes: Sequence[str]) -> list[str]:
+    """Scopes that may be told to a model, and typed into a shell: a server can write anything there."""
+    return [scope for scope in scopes if _PLAIN_SCOPE.fullmatch(scope)]
 
 
-def _scope(place: Place, auth: McpAuth, challenged: str | None, before: str) -> str:
+def _scope(place: Place, auth: McpAuth, challenged: str | None, before: Sequence[str]) -> str:
     """What to ask for: what was granted before, what the person set up, and what the server wants now."""
-    wanted = challenged if challenged is not None else " ".join(place.scopes or ())
-    scope = union_scopes(union_scopes(before, " ".join(auth.scopes)), wanted) or ""
-    if scope and auth.grant == "code" and "offline_access" in (place.metadata.scopes_supported or ()):
-        scope = union_scopes(scope, "offline_access") or ""  # a token that can be refreshed
-    return scope
+    wanted = challenged.split() if challenged is not None else place.scopes or ()
+    scopes = dict.fromkeys([*before, *auth.scopes, *wanted])
+    if scopes and auth.grant == "code" and "offline_access" in (place.metadata.scopes_supported or ()):
+        scopes["offline_access"] = None  # a token that can be refreshed
+    return " ".join(scopes)

@@ -144,6 +144,7 @@ async def register(place: Place, redirect_uri: str, scope: str, user: str, fetch
         client_secret=secret,
         method=method,
         redirect_uri=redirect_uri,
+        scope=scope,
         expires_at=float(known.client_secret_expires_at or 0),
     )
 
