@@ -16,7 +16,7 @@ from actum.core.errors import UsageError
 from actum.protocols.mcp_config import McpAuth, McpServer
 from actum.toolsets.mcp_error import LoginFailed
 from tests.issuer import Issuer
-from tests.toolsets.test_mcp_auth import World, worlds
+from tests.logins import World, worlds
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import REFUSED_HERE, LoginFailed, LoginNeeded, McpError, keep, told
 from actum.toolsets.mcp_grants import Person
 from tests.issuer import Issuer
-from tests.toolsets.test_mcp_auth import Browser
+from tests.logins import Browser
 from tests.web import listening, place, serving
 
 Login = Callable[[Person | None], OAuth]
