@@ -1,1 +1,1 @@
-"""What actum serves to others."""
+"""Doors: what is built here, served to others by their protocols."""

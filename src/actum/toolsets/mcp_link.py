@@ -53,6 +53,7 @@ class Link:
         callers: on whose behalf requests are under way in which the server may ask back.
         limits: the time limits of all requests that are under way.
         session: while it is up.
+        vetting, is_vetted: it is looked at once.
         over: it has ended, or is to end.
         is_wanted_over: it ended because we wanted it to.
     """
@@ -62,6 +63,8 @@ class Link:
         self.callers: list[Caller] = []
         self.limits: set[TimeLimit] = set()
         self.session: McpSession | None = None
+        self.vetting = asyncio.Lock()
+        self.is_vetted = False
         self.over = asyncio.Event()
         self.is_wanted_over = False
         self._clock = clock
@@ -150,6 +153,7 @@ class Link:
             cause = _innermost(error)
             if not self._ready.done():
                 self._ready.set_exception(cause if isinstance(cause, Exception) else ConnectionAbortedError())
+                self._ready.exception()  # whoever waited may have gone: nothing warns that nobody looked
             if not isinstance(error, Exception):
                 raise
             log.debug("the connection ended with %s", type(cause).__name__)
