@@ -46,7 +46,7 @@ from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
 from .protocols.mcp_config import McpServer
 from .protocols.mcp_document import Read, read_servers, server_of
 from .storage.pins import PinStore
-from .storage.place import SCHEMES
+from .storage.place import SCHEMES, state_folder
 from .storage.place import open_journal as open_at
 from .storage.postgres import address
 from .toolsets.everyday import everyday_tools
@@ -162,12 +162,10 @@ def journal_path(settings: Settings, environment: Mapping[str, str]) -> Path:
     """
     if settings.journal:
         return Path(settings.journal).expanduser()
-    state = environment.get("XDG_STATE_HOME", "")
     try:
-        home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
-    except RuntimeError:
+        return state_folder(environment) / "journal.db"
+    except UsageError:
         raise JournalError("there is no home folder to keep the journal in") from None
-    return home / "actum" / "journal.db"
 
 
 def shown_journal(word: str) -> str:
@@ -287,12 +285,8 @@ def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
 
 def config_home(environment: Mapping[str, str]) -> Path:
     """The person's own configuration, in the folder of the XDG specification."""
-    return _xdg(environment, "XDG_CONFIG_HOME", "~/.config") / "actum"
-
-
-def _xdg(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
-    said = environment.get(variable, "")
-    return Path(said) if said.startswith("/") else Path(otherwise).expanduser()
+    said = environment.get("XDG_CONFIG_HOME", "")
+    return (Path(said) if said.startswith("/") else Path("~/.config").expanduser()) / "actum"
 
 
 def mcp_file(environment: Mapping[str, str]) -> Path:
@@ -302,7 +296,7 @@ def mcp_file(environment: Mapping[str, str]) -> Path:
 
 def mcp_pins(environment: Mapping[str, str]) -> PinStore:
     """What the person approved of MCP servers."""
-    return PinStore(_xdg(environment, "XDG_STATE_HOME", "~/.local/state") / "actum" / "mcp-approved.json")
+    return PinStore(state_folder(environment) / "mcp-approved.json")
 
 
 def read_document(path: Path) -> JsonObject:

@@ -20,7 +20,7 @@ from ..core.errors import ActumError, CallError, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
-from .mcp_error import INVALID_REQUEST, Lost, McpError, unreached
+from .mcp_error import INVALID_REQUEST, LoginFailed, LoginNeeded, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
 from .mcp_pages import all_pages
@@ -441,10 +441,14 @@ class McpConnection:
         self.health.failures += 1
         self.health.problem = self._words(error)
         self._become("resting")
+        if isinstance(error, LoginNeeded | LoginFailed):  # another try would end the same
+            return error
         return unreached(self.server.name, self.health.problem)
 
     def _words(self, error: BaseException) -> str:
         """What went wrong, for people, without what may be secret."""
+        if isinstance(error, LoginNeeded | LoginFailed):
+            return str(error)
         if self._status in (401, 403):
             return f"It answered HTTP {self._status}: it wants a login, or another one."
         if isinstance(error, FileNotFoundError):

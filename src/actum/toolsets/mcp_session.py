@@ -189,7 +189,12 @@ class McpSession:
             raise CallTimeout("The server does not answer initialize.", effect="none") from None
 
     async def _discover(self) -> ServerFacts:
-        found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
+        try:
+            found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
+        except McpError as refused:
+            if MODERN not in _supported(refused):
+                raise
+            found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
         versions = found.get("supportedVersions")
         if not isinstance(versions, list) or MODERN not in versions:
             raise InvalidResult("The server offers no version of the protocol without a handshake.", effect="none")
@@ -411,10 +416,14 @@ def _extensions(caller: Caller) -> JsonObject:
 
 def _is_modern_only(refused: McpError) -> bool:
     """It says that it speaks none but versions that we do not, all of them without a handshake."""
-    if refused.rpc_code != UNSUPPORTED_VERSION or not isinstance(refused.data, dict):
-        return False
-    supported = refused.data.get("supported")
-    return isinstance(supported, list) and not any(version in LEGACY_VERSIONS for version in supported)
+    supported = _supported(refused)
+    return bool(supported) and not any(version in LEGACY_VERSIONS for version in supported)
+
+
+def _supported(refused: McpError) -> list[Json]:
+    """The versions that a server names when it refuses one."""
+    named = refused.data.get("supported") if isinstance(refused.data, dict) else None
+    return named if refused.rpc_code == UNSUPPORTED_VERSION and isinstance(named, list) else []
 
 
 @cache
