@@ -45,8 +45,9 @@ from .mcp_caller import OFFERS, ContextCaller, Offer, capabilities_of
 from .mcp_error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
 
 try:
-    from .mcp_connection import Health, McpConnection, all_pages
+    from .mcp_connection import Health, McpConnection
     from .mcp_listing import Fault, Listing, Quarantined, Usable, sort_out
+    from .mcp_pages import all_pages
     from .mcp_resources import ResourceTools
     from .mcp_session import NOBODY, McpSession, ServerFacts
 except ModuleNotFoundError as missing:
@@ -222,7 +223,7 @@ class McpToolset:
         caller: ContextCaller,
         paused: JsonObject | None,
         schema: JsonObject | None = None,
-        ready: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Send a request of a call, or go on with one that waited for an answer."""
         try:
