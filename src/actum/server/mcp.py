@@ -47,7 +47,7 @@ from ..core.clock import SystemClock
 from ..core.interfaces import Clock, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
-from .mcp_calls import INVALID_PARAMS, NotYet, Spoken, Who, begin, go_on, new_call, outcome_of
+from .mcp_calls import INVALID_PARAMS, NotYet, Spoken, Who, begin, go_on, new_call, outcome_of, trace_in
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, state_of
 from .mcp_prompts import Prompt, Prompts, messages_of
 from .mcp_resources import READ, Folder, Resource, Resources
@@ -244,7 +244,7 @@ class McpService:
             if isinstance(state, str):
                 result = await go_on(agent, state, params.get("inputResponses"), client, who)
             else:
-                result = await begin(agent, tool, arguments, client, who, new_call())
+                result = await begin(agent, tool, arguments, client, who, new_call(), trace_in(params))
             return outcome_of(result, client)
         finally:
             await client.flush()

@@ -22,6 +22,7 @@ from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.record import Verdict, new_id
+from ..core.trace import checked_traceparent
 from .mcp_client import McpClient
 from .mcp_wire import WANTED, answer_of, question_of
 
@@ -79,8 +80,14 @@ class NotYet(Struct, frozen=True):
         return {"resultType": "input_required", "inputRequests": self.questions, "requestState": self.run_id}
 
 
-async def begin(agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str) -> RunResult:
-    """Make a call."""
+async def begin(
+    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, trace: str = ""
+) -> RunResult:
+    """Make a call.
+
+    Args:
+        trace: the `traceparent` that came with it.
+    """
     question = msgspec.json.encode(Said(tool, arguments)).decode()
     return await agent.run(
         question,
@@ -90,8 +97,15 @@ async def begin(agent: Agent, tool: str, arguments: JsonObject, client: McpClien
         key_id=who.key_id,
         approver=client,
         peer=client,
+        trace=trace,
         emit=client.emit,
     )
+
+
+def trace_in(params: JsonObject) -> str:
+    """The `traceparent` of a request, where its client is traced."""
+    meta = params.get("_meta")
+    return checked_traceparent(meta.get("traceparent")) if isinstance(meta, dict) else ""
 
 
 async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who) -> RunResult:
