@@ -17,14 +17,15 @@ from ..call.approve import fit, pending_of
 from ..call.recording import Recording
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, UsageError
-from ..core.event import Delta, Pending, RunResult
+from ..core.event import Delta, Event, Pending, RunResult
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.record import Verdict, new_id
-from ..core.trace import checked_traceparent
 from .mcp_client import McpClient
 from .mcp_wire import WANTED, answer_of, question_of
+
+Emit = Callable[[Event], None]
 
 INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
@@ -81,13 +82,9 @@ class NotYet(Struct, frozen=True):
 
 
 async def begin(
-    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, trace: str = ""
+    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit
 ) -> RunResult:
-    """Make a call.
-
-    Args:
-        trace: the `traceparent` that came with it.
-    """
+    """Make a call."""
     question = msgspec.json.encode(Said(tool, arguments)).decode()
     return await agent.run(
         question,
@@ -97,18 +94,14 @@ async def begin(
         key_id=who.key_id,
         approver=client,
         peer=client,
-        trace=trace,
-        emit=client.emit,
+        trace=client.trace,
+        emit=emit,
     )
 
 
-def trace_in(params: JsonObject) -> str:
-    """The `traceparent` of a request, where its client is traced."""
-    meta = params.get("_meta")
-    return checked_traceparent(meta.get("traceparent")) if isinstance(meta, dict) else ""
-
-
-async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who) -> RunResult:
+async def go_on(
+    agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who, emit: Emit | None = None
+) -> RunResult:
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
 
     Raises:
@@ -119,15 +112,15 @@ async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, w
     if not entries or recording.beginning().principal != who.principal:
         raise MCPError(INVALID_PARAMS, "This call is not known any more: make it anew.")
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
-    return await agent.resume(run_id, answers, approver=client, peer=client, emit=client.emit)
+    return await agent.resume(run_id, answers, approver=client, peer=client, emit=emit)
 
 
 def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) -> dict[str, Answer]:
     """What a client answered, as far as it was asked for that and it fits."""
-    waiting = {asked.id: pending_of(asked) for asked in recording.waiting()}
+    waiting = {asked.name or asked.id: pending_of(asked) for asked in recording.waiting()}
     found: dict[str, Answer] = {}
-    for ask_id, response in responses.items():
-        pending = waiting.get(ask_id)
+    for key, response in responses.items():
+        pending = waiting.get(key)
         if pending is None or not isinstance(response, dict) or pending.kind not in WANTED:
             continue
         try:
@@ -136,7 +129,7 @@ def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) ->
             fit(pending, answer)
         except (UsageError, ValueError):
             continue  # it is asked again
-        found[ask_id] = answer
+        found[pending.id] = answer
     return found
 
 
@@ -156,7 +149,7 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
         if missing and not askable:
             raise lacking(missing)
         if askable:
-            return NotYet(result.run_id, {pending.id: _asked(pending) for pending in askable})
+            return NotYet(result.run_id, asked_of(askable))
     waits = result.pending[0]
     word = (
         f"This call waits for a person's approval ({waits.id}); it was not made. Once it is approved, it is made by "
@@ -174,9 +167,13 @@ def lacking(missing: Sequence[Pending]) -> MCPError:
     return MCPError(MISSING_CAPABILITY, "Missing required client capability", {"requiredCapabilities": wanted})
 
 
-def _asked(pending: Pending) -> Json:
-    method, params = question_of(pending)
-    return {"method": method, "params": params}
+def asked_of(askable: Sequence[Pending]) -> JsonObject:
+    """The requests that put these questions to a client, by what each is called."""
+    requests: JsonObject = {}
+    for pending in askable:
+        method, params = question_of(pending)
+        requests[pending.name or pending.id] = {"method": method, "params": params}
+    return requests
 
 
 def new_call() -> str:

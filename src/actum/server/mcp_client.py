@@ -24,6 +24,7 @@ from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Reply
 from ..core.record import Verdict
+from ..core.trace import checked_traceparent
 from .mcp_wire import WANTED, answer_of, question_of
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class McpClient:
     Attributes:
         is_modern: it speaks the protocol without a handshake.
         capabilities: what it can be asked.
+        trace: the `traceparent` that came with the request.
     """
 
     def __init__(self, context: ServerRequestContext[Any, Any], principal: str) -> None:
@@ -71,8 +73,11 @@ class McpClient:
         declared = context.session.client_capabilities
         told = declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
         self.capabilities: JsonObject = told
+        meta = (context.params or {}).get("_meta")
+        self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
         self._token = (context.meta or {}).get("progress_token")
         self._reached = -1.0
+        self._is_detached = False
         self._told: asyncio.Queue[types.ServerNotification] = asyncio.Queue()
         self._teller: asyncio.Task[None] | None = None
 
@@ -82,6 +87,20 @@ class McpClient:
         if not isinstance(wanted, dict):
             return False
         return not (pending.url and self.is_modern) or "url" in wanted
+
+    @property
+    def headers(self) -> Mapping[str, str] | None:
+        """Of the HTTP request; None where it did not come by one."""
+        return getattr(self._context.request, "headers", None)
+
+    def detach(self) -> None:
+        """Its request has its answer: nothing is told on its stream any more."""
+        self._is_detached = True
+
+    def detached(self) -> McpClient:
+        """As it is for what goes on behind its request."""
+        self.detach()
+        return self
 
     # As an approver and a peer of a run -------------------------------------------------------------------------------
 
@@ -144,6 +163,8 @@ class McpClient:
             await asyncio.wait([self._teller])
 
     def _tell(self, notification: types.ServerNotification) -> None:
+        if self._is_detached:
+            return
         if self._teller is None:
             self._teller = asyncio.create_task(self._pass_on())
         self._told.put_nowait(notification)

@@ -58,6 +58,16 @@ def definition_of(tool: Tool) -> JsonObject:
     return told
 
 
+def with_handshake(told: JsonObject) -> JsonObject:
+    """A tool as it is told to clients with a handshake: strict ones among them lose the whole list over a result that
+    is no object, which their version does not have.
+    """
+    schema = told.get("outputSchema")
+    if not isinstance(schema, dict) or schema.get("type") == "object":
+        return told
+    return {name: value for name, value in told.items() if name != "outputSchema"}
+
+
 def result_of(result: ToolResult, tool: Tool | None, *, any_value: bool) -> JsonObject:
     """The result of `tools/call`.
 
