@@ -124,7 +124,7 @@ async def test_progress_is_told_while_a_call_runs_to_who_wants_to_hear_it(era: E
 async def test_a_client_with_a_handshake_is_asked_while_the_tool_runs() -> None:
     async with begun("legacy", {"elicitation": {}, "sampling": {}}) as wire:
         wire.answers["elicitation/create"] = {"action": "accept", "content": {"yes": True}}
-        said = {"role": "assistant", "content": {"type": "text", "text": "A thought."}, "model": "m"}
+        said: JsonObject = {"role": "assistant", "content": {"type": "text", "text": "A thought."}, "model": "m"}
         wire.answers["sampling/createMessage"] = {**said, "stopReason": "endTurn"}
         assert text_of(await wire.ask("tools/call", call("confirm", question="Sure?"))) == "accept {'yes': True}"
         assert text_of(await wire.ask("tools/call", call("think", about="tea"))) == "A thought."
