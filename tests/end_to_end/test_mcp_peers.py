@@ -16,7 +16,7 @@ from actum.core.call import MediaPart
 from actum.core.event import CallProgress, Event, Pending
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
-from actum.core.message import ToolMessage
+from actum.core.message import ToolMessage, UserMessage
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpToolset
@@ -39,7 +39,7 @@ class Person:
 
     async def ask(self, pending: Pending) -> Answer:
         self.asked.append(pending)
-        if pending.kind == "approval":
+        if pending.kind in ("approval", "sampling"):
             return Answer("approve")
         return Answer("answer", arguments=self._form) if self._form or pending.url else Answer("deny")
 
@@ -118,7 +118,9 @@ WAYS = ["stdio", "sse", "http", "bare address", "bare address of old"]
 @pytest.mark.parametrize("way", WAYS)
 async def test_everything_is_found_and_used_by_every_transport(way: str, places: dict[str, McpServer]) -> None:
     async with host(places[way]) as every:
-        assert {"echo", "get-tiny-image", "trigger-sampling-request", "get-roots-list"} <= set(await every.names())
+        assert {"echo", "get-tiny-image", "trigger-sampling-request", "trigger-elicitation-request"} <= set(
+            await every.names()
+        )
         facts = await every.toolset.facts()
         assert (facts.era, facts.version) == ("legacy", "2025-11-25")
         assert (await every.call("echo", message="你好")).result.text == "Echo: 你好"
@@ -131,6 +133,7 @@ async def test_everything_may_turn_to_the_run_while_it_serves(way: str, places: 
     async with host(places[way]) as every:
         sampled = await every.call("trigger-sampling-request", thought="A thought of the model.", prompt="tea")
         assert "A thought of the model." in sampled.result.text
+        assert [pending.kind for pending in sampled.person.asked] == ["approval", "sampling"]
         filled = await every.call("trigger-elicitation-request", Person(name="Ada", check=True))
         assert "Name: Ada" in filled.result.text
         assert [pending.kind for pending in filled.person.asked] == ["approval", "elicitation"]
@@ -179,6 +182,7 @@ async def test_everythings_resources_prompts_and_completion_are_there(places: di
         assert await every.toolset.complete(prompt, "department", "S") == ["Sales", "Support"]
         assert await every.toolset.complete(prompt, "name", "E", {"department": "Sales"}) == ["Eve"]
         (message,) = await every.toolset.prompt("completable-prompt", {"department": "Sales", "name": "Eve"})
+        assert isinstance(message, UserMessage)
         assert "promote Eve" in message.text
 
 
@@ -233,10 +237,9 @@ async def test_the_time_server_is_spoken_to_in_the_era_that_is_wanted(era: McpEr
     async with host(py("time", "mcp2", "mcp-server-time", era=era)) as time:
         facts = await time.toolset.facts()
         assert facts.version == ("2025-11-25" if era == "legacy" else "2026-07-28")
-        asked: JsonObject = {"source_timezone": "Asia/Shanghai", "time": "12:00", "target_timezone": "Asia/Tokyo"}
-        assert "T13:00:00+09:00" in (await time.call("convert_time", **asked)).result.text
-        wrong = (await time.call("convert_time", **{**asked, "source_timezone": "Mars/Olympus"})).result
-        assert wrong.error is not None
+        for source, there in (("Asia/Shanghai", "T13:00:00+09:00"), ("Mars/Olympus", "Invalid timezone")):
+            made = await time.call("convert_time", source_timezone=source, time="12:00", target_timezone="Asia/Tokyo")
+            assert there in made.result.text
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
