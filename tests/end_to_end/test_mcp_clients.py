@@ -23,8 +23,6 @@ from tests.chat_server import ChatServer
 from tests.peers import install
 from tests.peers.programs import free_port, listening
 
-pytestmark = pytest.mark.row("P2")
-
 ROOT = Path(__file__).parents[2]
 OURS = str(ROOT / "tests" / "peers" / "servers" / "ours.py")
 CLIENTS = ROOT / "tests" / "peers" / "clients"

@@ -23,8 +23,6 @@ from actum.toolsets.mcp import McpToolset
 from tests.peers import install
 from tests.peers.programs import free_port, listening, npm, py
 
-pytestmark = pytest.mark.row("T4")
-
 
 class Person:
     """Approves every call, and fills in every form with the same values.

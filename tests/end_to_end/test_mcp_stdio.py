@@ -13,8 +13,6 @@ import pytest
 from actum.core.json import Json, JsonObject
 from tests.peers.stdio_wire import Wire, stdio_server
 
-pytestmark = pytest.mark.row("P2")
-
 OURS = str(Path(__file__).parents[1] / "peers" / "servers" / "ours.py")
 Era = Literal["legacy", "modern"]
 both_eras = pytest.mark.parametrize("era", ["legacy", "modern"])

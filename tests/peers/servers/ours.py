@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import TypedDict
 
 import uvicorn
 
-from actum import Context, Image, Limits, ToolError, tool
-from actum.core.interfaces import Request
+from actum import Context, Image, ToolError, tool
+from actum.core.interfaces import Journal, Request
 from actum.core.json import JsonObject
 from actum.core.message import UserMessage
 from actum.server.mcp import McpService
@@ -119,20 +118,24 @@ async def think(about: str, ctx: Context) -> str:
 
 
 @tool(effects={"spend"})
-def pay(amount: int, hold: bool = False) -> str:
+async def pay(amount: int, hold: bool = False) -> str:
     """Pay.
 
     Args:
         amount: how much
         hold: never come to an end
     """
+    await asyncio.to_thread(_take, amount)
+    if hold:
+        await asyncio.Event().wait()
+    return f"paid {amount}"
+
+
+def _take(amount: int) -> None:
     with (TILL / "book").open("a") as book:
         book.write(f"{amount}\n")
     with (TILL / "told").open("w") as pipe:
         pipe.write("paid\n")
-    if hold:
-        threading.Event().wait()
-    return f"paid {amount}"
 
 
 @prompt
@@ -145,25 +148,28 @@ async def greet(name: str) -> str:
     return f"Say hello to {name}, in one sentence."
 
 
-async def main(way: str, *more: str) -> None:
-    """Serve until the client goes, or for ever."""
-    *port, journal = [*more, ""] if len(more) < 1 + (way == "http") else more
-    opened = SQLiteJournal(Path(journal)) if journal else None
-    service = McpService(
+def service(journal: Journal | None = None) -> McpService:
+    """All of it."""
+    return McpService(
         [add, echo, fail, stumble, picture, count, wait_for_ever, confirm, think, pay],
         prompts=[greet],
         resources=[Resource("memo://read-me", "Read me.", name="read-me")],
         name="ours",
         version="1",
         instructions="Add and pay.",
-        journal=opened,
-        limits=Limits(),
+        journal=journal,
     )
+
+
+async def main(way: str, *more: str) -> None:
+    """Serve until the client goes, or for ever."""
+    *port, journal = [*more, ""] if len(more) < 1 + (way == "http") else more
+    opened = SQLiteJournal(Path(journal)) if journal else None
     try:
         if way == "stdio":
-            await service.run_stdio()
+            await service(opened).run_stdio()
         else:
-            config = uvicorn.Config(service.app(), port=int(port[0]), log_level="info", ws="none")
+            config = uvicorn.Config(service(opened).app(), port=int(port[0]), log_level="info", ws="none")
             await uvicorn.Server(config).serve()
     finally:
         if opened is not None:
