@@ -82,7 +82,9 @@ class McpClient:
         self._teller: asyncio.Task[None] | None = None
 
     def can_be_asked(self, pending: Pending) -> bool:
-        """Whether the client declared that it can be asked this."""
+        """Whether the client declared that it can be asked this, and is one of those who may answer."""
+        if pending.approvers and self._principal not in pending.approvers:
+            return False
         wanted = self.capabilities.get(WANTED.get(pending.kind, "-"))
         if not isinstance(wanted, dict):
             return False
@@ -106,8 +108,6 @@ class McpClient:
 
     async def ask(self, pending: Pending) -> Answer | None:
         """Ask the client's user now; None where the client has to be answered first, or is not the one to ask."""
-        if pending.approvers and self._principal not in pending.approvers:
-            return None
         if self.is_modern or pending.kind not in WANTED:
             return None
         if not self.can_be_asked(pending):
