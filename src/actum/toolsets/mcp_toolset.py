@@ -220,6 +220,7 @@ class McpToolset:
     ) -> JsonObject:
         """Send a request of a call, or go on with one that waited for an answer."""
         paused = await caller.resume()
+        params = {**params, "_meta": {"traceparent": caller.traceparent}}
         try:
             return await self._connected().request(
                 method, params, caller=caller, header_schema=schema, paused=paused, ready=ready
