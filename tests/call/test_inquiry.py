@@ -306,6 +306,23 @@ async def test_what_the_other_end_can_not_tell_now_parks_the_call_until_it_does(
     assert third.calls[0][1].text == "Later. in file:///x"
 
 
+async def test_what_a_tool_asks_for_at_once_waits_together() -> None:
+    @tool
+    async def both(ctx: Context) -> str:
+        """Ask for two things."""
+        names = await asyncio.gather(ctx.elicit("First?", NAME), ctx.elicit("Second?", NAME))
+        return " ".join(str(name.content["name"]) for name in names)
+
+    agent = Agent(says("both"), [both])
+    paused = await agent.run("Go", run_id="r")
+    assert [pending.message for pending in paused.pending] == ["First?", "Second?"]
+    first, second = paused.pending
+    half = await agent.resume("r", {second.id: '{"name": "B"}'})
+    assert [pending.message for pending in half.pending] == ["First?"]
+    done = await agent.resume("r", {first.id: '{"name": "A"}'})
+    assert done.calls[0][1].text == "A B"
+
+
 async def test_without_anybody_at_the_other_end_there_are_no_roots() -> None:
     @tool
     async def where(ctx: Context) -> str:

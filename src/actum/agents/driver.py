@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
+from ..call.approve import pending_of
 from ..call.asker import Asker
 from ..call.meter import Account
 from ..call.path import CallPath
@@ -298,6 +299,8 @@ class Driver(Struct, kw_only=True, dict=True):
         self.scope.journal.append(self.scope.run_id, ended)
 
     def _result(self, finish: Finish) -> RunResult:
+        shown = {pending.id for pending in finish.pending}
+        beside = [asked for asked in self.scope.recording.midway() if finish.pending and asked.id not in shown]
         return RunResult(
             run_id=self.scope.run_id,
             status=finish.status,
@@ -309,7 +312,7 @@ class Driver(Struct, kw_only=True, dict=True):
             steps=self._steps,
             cost=self.scope.budget.cost,
             stop_reason=finish.stop_reason,
-            pending=finish.pending,
+            pending=(*finish.pending, *map(pending_of, beside)),
         )
 
     def _emit(self, event: Event) -> None:

@@ -220,6 +220,10 @@ class Recording:
         here = [asked for asked in self._midway if Place(asked.reply, asked.index) == place]
         return next((asked for asked in here if asked.id not in self.answers), None)
 
+    def midway(self) -> list[Asked]:
+        """What running tools asked for and nobody has given yet, in order."""
+        return [asked for asked in self.waiting() if asked.kind in MIDWAY and not asked.run] if self._midway else []
+
     def note_parked(self, record: Parked) -> None:
         """The tool of a call has stopped to wait for an answer: nothing of it is in doubt."""
         place = Place(record.reply, record.index)

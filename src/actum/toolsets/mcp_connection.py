@@ -84,6 +84,42 @@ class Health(Struct):
     stderr: deque[str] = msgspec.field(default_factory=lambda: deque[str](maxlen=STDERR_LINES))
 
 
+def _go() -> None:
+    """Nothing holds it back."""
+
+
+async def all_pages(
+    method: str, send: Callable[[JsonObject], Awaitable[JsonObject]]
+) -> tuple[list[JsonObject], float | None]:
+    """All that a list holds, page by page, and for how many seconds it holds, where the server tells.
+
+    Args:
+        method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
+        send: asks for a page with these parameters.
+
+    Raises:
+        McpError: the server refuses, or its pages do not end.
+    """
+    field = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
+    items: list[JsonObject] = []
+    seen: set[str] = set()
+    ttls: list[float] = []
+    params: JsonObject = {}
+    for _ in range(PAGES_MAX):
+        page = await send(params)
+        found, ttl_ms, cursor = page.get(field), page.get("ttlMs"), page.get("nextCursor")
+        items += [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+        if isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool):
+            ttls.append(ttl_ms / 1000)
+        if not isinstance(cursor, str):
+            return items, min(ttls, default=None)
+        if cursor in seen or len(items) > ITEMS_MAX:
+            raise McpError(INVALID_REQUEST, f"the pages of {method} do not end")
+        seen.add(cursor)
+        params = {"cursor": cursor}
+    raise McpError(INVALID_REQUEST, f"{method} has more than {PAGES_MAX} pages")
+
+
 class Link:
     """One connection, and the task that holds it.
 
@@ -96,6 +132,7 @@ class Link:
         lent: how many requests use it.
         limits: the time limits of these.
         asking: one thing is asked at a time.
+        vetting, is_vetted: it is looked at once.
         ready: done when it is up, or failed.
         over: it ended, or is to end.
         is_wanted_over: it ends because we want it to.
@@ -109,6 +146,8 @@ class Link:
         self.lent = 0
         self.limits: set[asyncio.Timeout] = set()
         self.asking = asyncio.Lock()
+        self.vetting = asyncio.Lock()
+        self.is_vetted = False
         self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.over = asyncio.Event()
         self.is_wanted_over = False
@@ -136,6 +175,7 @@ class McpConnection:
         changed: is told of each notification that belongs to no request, such as a list that changed.
         secrets: that its configuration names.
         era: what was found out before, where that is remembered.
+        vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse it.
         log_level: from which on it is to tell what it logs; empty for not at all.
 
     Attributes:
@@ -151,6 +191,7 @@ class McpConnection:
         changed: Callable[[str, JsonObject], None] | None = None,
         secrets: Mapping[str, str] | None = None,
         era: McpEra = "auto",
+        vet: Callable[[McpSession], Awaitable[None]] | None = None,
         log_level: str = "",
     ) -> None:
         if not server.command and not server.url:
@@ -163,6 +204,7 @@ class McpConnection:
         self._secrets = secrets or {}
         self._era: McpEra = server.era if server.era != "auto" else era
         self._log_level = log_level
+        self._vet = vet
         self._transport: McpTransport = server.transport or ("http" if server.url else "stdio")
         self._links: list[Link] = []
         self._uris: set[str] = set()
@@ -175,13 +217,13 @@ class McpConnection:
 
     # What others do with it -------------------------------------------------------------------------------------------
 
-    async def facts(self) -> ServerFacts:
+    async def facts(self, *, caller: Caller = NOBODY) -> ServerFacts:
         """What the server says of itself; it is reached for that.
 
         Raises:
             Unavailable: it can not be reached.
         """
-        async with self._borrowed(NOBODY) as session:
+        async with self._borrowed(caller) as session:
             return session.facts
 
     async def request(
@@ -192,6 +234,7 @@ class McpConnection:
         caller: Caller = NOBODY,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
+        ready: Callable[[], None] = _go,
     ) -> JsonObject:
         """Send a request and return its raw result; what the server asks back is answered by the caller.
 
@@ -199,6 +242,7 @@ class McpConnection:
             caller: on whose behalf.
             header_schema: the schema of the tool that is called.
             paused: where it stopped before; see `McpSession.request`.
+            ready: is called once the connection is there, just before the request is sent; may raise to hold it back.
 
         Raises:
             Unavailable: the server can not be reached; nothing was sent.
@@ -208,6 +252,7 @@ class McpConnection:
         """
 
         async def send(session: McpSession, limit: asyncio.Timeout, progress: Tell) -> JsonObject:
+            ready()
             return await session.request(method, params, caller, limit, progress, header_schema, paused)
 
         return await self._in_time(method, caller, send)
@@ -222,31 +267,13 @@ class McpConnection:
 
         return await self._in_time(method, caller, send)
 
-    async def list_all(self, method: str) -> list[JsonObject]:
-        """All that a list holds, page by page.
+    async def list_all(self, method: str, *, caller: Caller = NOBODY) -> list[JsonObject]:
+        """All that a list holds, page by page; see `all_pages`."""
 
-        Args:
-            method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
+        async def send(params: JsonObject) -> JsonObject:
+            return await self.request(method, params, caller=caller)
 
-        Raises:
-            McpError: the server refuses, or its pages do not end.
-        """
-        field = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
-        items: list[JsonObject] = []
-        seen: set[str] = set()
-        params: JsonObject = {}
-        for _ in range(PAGES_MAX):
-            page = await self.request(method, params)
-            found = page.get(field)
-            items += [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-            cursor = page.get("nextCursor")
-            if not isinstance(cursor, str):
-                return items
-            if cursor in seen or len(items) > ITEMS_MAX:
-                raise McpError(INVALID_REQUEST, f"the pages of {method} do not end")
-            seen.add(cursor)
-            params = {"cursor": cursor}
-        raise McpError(INVALID_REQUEST, f"{method} has more than {PAGES_MAX} pages")
+        return (await all_pages(method, send))[0]
 
     async def notify(self, method: str, params: JsonObject, *, caller: Caller = NOBODY) -> None:
         """Send a notification."""
@@ -360,6 +387,11 @@ class McpConnection:
         link = await self._lend(caller)
         assert link.session is not None
         try:
+            if self._vet is not None and not link.is_vetted:
+                async with link.vetting:
+                    if not link.is_vetted:
+                        await self._vet(link.session)
+                        link.is_vetted = True
             yield link.session
         finally:
             link.lent -= 1

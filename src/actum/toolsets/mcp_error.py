@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from ..core.call import Effect
-from ..core.errors import CallError, CallTimeout, ToolError, Unavailable
+from ..core.errors import (
+    CallError,
+    CallTimeout,
+    InvalidResult,
+    PermissionDenied,
+    RateLimited,
+    ToolError,
+    Unavailable,
+)
 from ..core.json import Json
 from ..protocols.plain_text import plain
 
 CONNECTION_CLOSED = -32000
-REQUEST_TIMEOUT = -32001
+PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
+
+UNREACHED = -32990
+BROKEN = -32991
+HTTP_STATUS = -32992
+"""What our own HTTP client says in a server's place: not sent, sent and broken off, or answered with a bare status."""
 
 _NOTHING_HAPPENED = frozenset(
     {INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION}
@@ -29,21 +42,67 @@ class McpError(ToolError):
         rpc_code: JSON-RPC's code.
         words: the server's own.
         data: what it sent with it.
+        effect: where it is known better than the code tells.
     """
 
-    def __init__(self, rpc_code: int, words: str, data: Json = None) -> None:
-        effect: Effect = "none" if rpc_code in _NOTHING_HAPPENED else "unknown"
+    def __init__(self, rpc_code: int, words: str, data: Json = None, effect: Effect | None = None) -> None:
+        effect = effect or ("none" if rpc_code in _NOTHING_HAPPENED else "unknown")
         super().__init__(f"The server refused ({rpc_code}): {plain(words)[:WORDS_MAX]}", effect=effect)
         self.rpc_code = rpc_code
         self.words = words
         self.data = data
 
 
-def lost(method: str) -> CallError:
+class Lost(CallTimeout):
     """The connection went away after a request was sent."""
-    return CallTimeout(f"The connection to the server was lost during {method}; it may have happened all the same.")
+
+
+def lost(method: str) -> Lost:
+    """The connection went away after a request was sent."""
+    return Lost(f"The connection to the server was lost during {method}; it may have happened all the same.")
 
 
 def unreached(server: str, why: str) -> CallError:
     """The server could not be reached; nothing was sent."""
-    return Unavailable(f"The MCP server {server!r} can not be reached: {why}")
+    return Unavailable(f"The MCP server {server!r} can not be reached: {plain(why)}")
+
+
+def told(method: str, code: int, words: str, data: Json) -> CallError:
+    """The error that answers a request, as the error of a call: the server's own, or what the way to it says.
+
+    >>> type(told("tools/call", -32992, "HTTP 429", {"status": 429, "retryAfter": "3"})).__name__
+    'RateLimited'
+    """
+    if code == UNREACHED:
+        return Unavailable(f"{plain(words)[:WORDS_MAX]}; nothing was sent.")
+    if code == BROKEN or (code == CONNECTION_CLOSED and words.startswith(_SDK_LOST)):
+        return lost(method)
+    if code == HTTP_STATUS and isinstance(data, dict):
+        return _refused(method, data.get("status"), data.get("retryAfter"))
+    if (code == PARSE_ERROR and words.startswith(_UNREADABLE)) or (
+        code == CONNECTION_CLOSED and "SSE stream failed" in words
+    ):
+        return InvalidResult(f"The server's answer to {method} is malformed, or too long.", effect="unknown")
+    return McpError(code, words, data)
+
+
+_SDK_LOST = ("Connection closed", "SSE stream ended")
+"""How the SDK begins to tell that a connection went away; the code alone is also used by servers."""
+_UNREADABLE = ("Failed to parse", "malformed", "too long")
+
+
+def _refused(method: str, status: Json, retry_after: Json) -> CallError:
+    seconds = float(retry_after) if isinstance(retry_after, str) and retry_after.isdecimal() else None
+    match status:
+        case 401 | 403:
+            return PermissionDenied(f"The server wants a login, or another one (HTTP {status}).")
+        case 429:
+            return RateLimited("The server asks to slow down.", retry_after=seconds)
+        case 503:
+            return Unavailable("The server is not available now.", retry_after=seconds)
+        case 502 | 504:
+            return lost(method)
+        case int():
+            return McpError(HTTP_STATUS, f"HTTP {status}", effect="none" if status < 500 else "unknown")
+        case _:
+            return McpError(HTTP_STATUS, "HTTP")

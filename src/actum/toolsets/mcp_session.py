@@ -27,13 +27,12 @@ from ..core.json import Json, JsonObject, dumps
 from ..protocols.mcp_config import McpEra
 from ..protocols.mcp_tasks import EXTENSION as TASKS
 from .mcp_error import (
-    CONNECTION_CLOSED,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
-    REQUEST_TIMEOUT,
     UNSUPPORTED_VERSION,
+    Lost,
     McpError,
-    lost,
+    told,
 )
 from .mcp_task import settle
 
@@ -278,9 +277,10 @@ class McpSession:
         try:
             return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
         except MCPError as error:
-            if error.code in (CONNECTION_CLOSED, REQUEST_TIMEOUT):
-                raise (Unavailable("It ended before it had answered.") if method in _FIRST else lost(method)) from None
-            raise McpError(error.code, error.message, cast(Json, error.data)) from None
+            failed = told(method, error.code, error.message, cast(Json, error.data))
+            if isinstance(failed, Lost) and method in _FIRST:
+                failed = Unavailable("It ended before it had answered.")
+            raise failed from None
 
     def _stamped(self, params: JsonObject, capabilities: JsonObject) -> JsonObject:
         """With what every request without a handshake says of who sends it."""

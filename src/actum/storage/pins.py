@@ -1,0 +1,177 @@
+"""What a person approved of MCP servers: that one is used, and its tools as they were then; in one small JSON file.
+
+The file is written whole and put in the place of the old one, under a lock that other processes respect, so that it is
+never half written and no approval is lost. Whoever reads it sees at once what another process wrote. A file that can
+not be read approves of nothing: it is an error, not an empty list.
+
+Limits: who can write the file can approve. It is readable by its owner alone, as a command line may say something of
+its owner.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from ..core.errors import Busy, UsageError
+from ..core.json import JsonObject
+from .claim_file import ClaimFile
+
+LOCK_S_MAX = 10.0
+_LOCK_PAUSE_S = 0.01
+
+
+class Approved(Struct, frozen=True, omit_defaults=True):
+    """A tool as it was approved.
+
+    Attributes:
+        definition: as the server told it.
+        at: when, ISO 8601 in UTC.
+        by: who.
+    """
+
+    definition: JsonObject
+    at: str = ""
+    by: str = ""
+
+
+class Known(Struct, frozen=True, omit_defaults=True):
+    """What is known of a server.
+
+    Attributes:
+        approved: it may be started or connected to.
+        era: of the protocol that it speaks, where that was found out.
+        tools: that were approved, by its own name for them.
+    """
+
+    approved: bool = False
+    era: Literal["auto", "legacy", "modern"] = "auto"
+    tools: dict[str, Approved] = {}
+
+
+class _File(Struct, frozen=True):
+    version: Literal[1] = 1
+    servers: dict[str, Known] = {}
+
+
+class PinStore:
+    """The approvals in one file.
+
+    Args:
+        path: the file; made with the first approval.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read_at: tuple[int, ...] = ()
+        self._file = _File()
+
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        """Differs whenever the file was written; empty while there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return ()
+        return (found.st_ino, found.st_mtime_ns, found.st_size)
+
+    def known(self, identity: str) -> Known:
+        """What is known of a server; nothing, where it was never approved.
+
+        Args:
+            identity: what it is; `McpServer.identity`.
+
+        Raises:
+            UsageError: the file can not be read.
+        """
+        stamp = self.stamp
+        if stamp != self._read_at:
+            self._file, self._read_at = self._read(), stamp
+        return self._file.servers.get(identity, Known())
+
+    def approved(self, identity: str) -> Mapping[str, JsonObject]:
+        """The definitions that were approved, by name."""
+        return {name: tool.definition for name, tool in self.known(identity).tools.items()}
+
+    def approve(self, identity: str, definitions: Sequence[JsonObject] = (), *, by: str = "") -> None:
+        """A person agrees that a server is used, and to these definitions in the place of older ones.
+
+        Raises:
+            UsageError: the file can not be read or written.
+            Busy: another process holds it.
+        """
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        fresh = {str(definition["name"]): Approved(definition, at, by) for definition in definitions}
+        with self._changing(identity) as known:
+            known.append(msgspec.structs.replace(known[0], approved=True, tools={**known[0].tools, **fresh}))
+
+    def withdraw(self, identity: str, names: Collection[str] | None = None) -> None:
+        """Take approvals back: of these tools, or of the server and all it has."""
+        with self._changing(identity) as known:
+            left = {} if names is None else {n: tool for n, tool in known[0].tools.items() if n not in names}
+            approved = known[0].approved and names is not None
+            known.append(msgspec.structs.replace(known[0], approved=approved, tools=left))
+
+    def remember_era(self, identity: str, era: Literal["legacy", "modern"]) -> None:
+        """Keep which era of the protocol a server speaks, so that it need not be found out again."""
+        if self.known(identity).era != era:
+            with self._changing(identity) as known:
+                known.append(msgspec.structs.replace(known[0], era=era))
+
+    @contextmanager
+    def _changing(self, identity: str) -> Iterator[list[Known]]:
+        """Hand out what is known as a list, and write down what was put at its end."""
+        with self._locked():
+            file = self._read()
+            known = [file.servers.get(identity, Known())]
+            yield known
+            self._write(_File(servers={**file.servers, identity: known[-1]}))
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = ClaimFile(self.path.with_name(f"{self.path.name}.lock"))
+        late = time.monotonic() + LOCK_S_MAX
+        try:
+            while not lock.take("pins"):
+                if time.monotonic() > late:
+                    raise Busy(f"{self.path}: another process is writing it")
+                time.sleep(_LOCK_PAUSE_S)
+            yield
+        finally:
+            lock.close()
+
+    def _read(self) -> _File:
+        try:
+            return msgspec.json.decode(self.path.read_bytes(), type=_File)
+        except FileNotFoundError:
+            return _File()
+        except OSError as error:
+            raise UsageError(f"{self.path} can not be read: {error.strerror}") from None
+        except msgspec.MsgspecError as error:
+            raise UsageError(f"{self.path} is no file of approvals: {error}") from None
+
+    def _write(self, file: _File) -> None:
+        text = msgspec.json.format(msgspec.json.encode(file, order="deterministic"))
+        try:
+            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            try:
+                with os.fdopen(handle, "wb") as out:
+                    out.write(text + b"\n")
+                    out.flush()
+                    os.fsync(out.fileno())
+                Path(name).replace(self.path)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise UsageError(f"{self.path} can not be written: {error.strerror}") from None

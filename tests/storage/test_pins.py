@@ -1,0 +1,82 @@
+"""Approvals outlive the process, and no two writers lose one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actum.core.errors import UsageError
+from actum.core.json import JsonObject
+from actum.storage.pins import PinStore
+
+pytestmark = pytest.mark.row("T4")
+
+ADD: JsonObject = {"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}}
+
+
+def test_what_was_approved_is_known_to_the_next_process_and_nothing_else_is(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "pins.json"
+    PinStore(path).approve("server a", [ADD], by="ada")
+    again = PinStore(path)
+    assert again.approved("server a") == {"add": ADD}
+    assert again.known("server a").approved
+    assert again.known("server a").tools["add"].by == "ada"
+    assert (again.approved("server b"), again.known("server b").approved) == ({}, False)
+    assert path.stat().st_mode & 0o077 == 0
+    assert [found.name for found in path.parent.iterdir() if "lock" not in found.name] == ["pins.json"]
+
+
+def test_what_another_one_writes_is_seen_at_once(tmp_path: Path) -> None:
+    one, other = PinStore(tmp_path / "pins.json"), PinStore(tmp_path / "pins.json")
+    assert one.approved("s") == {}
+    before = one.stamp
+    other.approve("s", [ADD])
+    assert one.stamp != before
+    assert one.approved("s") == {"add": ADD}
+    changed: JsonObject = {**ADD, "description": "Adds more."}
+    other.approve("s", [changed])
+    assert one.approved("s") == {"add": changed}
+
+
+def test_an_approval_can_be_taken_back(tmp_path: Path) -> None:
+    store = PinStore(tmp_path / "pins.json")
+    store.approve("s", [ADD, {**ADD, "name": "sub"}])
+    store.withdraw("s", ["add"])
+    assert (set(store.approved("s")), store.known("s").approved) == ({"sub"}, True)
+    store.withdraw("s")
+    assert (set(store.approved("s")), store.known("s").approved) == (set(), False)
+
+
+def test_to_remember_an_era_approves_of_nothing(tmp_path: Path) -> None:
+    store = PinStore(tmp_path / "pins.json")
+    store.remember_era("s", "legacy")
+    assert (store.known("s").era, store.known("s").approved) == ("legacy", False)
+    stamp = store.stamp
+    store.remember_era("s", "legacy")
+    assert store.stamp == stamp
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"version": 1, "servers": {"s": {"tools": 3}}}'])
+def test_a_damaged_file_is_an_error_and_is_left_as_it_is(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pins.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="no file of approvals"):
+        PinStore(path).approved("s")
+    with pytest.raises(UsageError, match="no file of approvals"):
+        PinStore(path).approve("s", [ADD])
+    assert path.read_text() == text
+
+
+def test_processes_that_approve_at_once_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "pins.json"
+    code = (
+        "import sys; from pathlib import Path; from actum.storage.pins import PinStore\n"
+        "store = PinStore(Path(sys.argv[1]))\n"
+        "for n in range(10): store.approve('s', [{'name': f'{sys.argv[2]}{n}'}])"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code, str(path), letter]) for letter in "abc"]
+    assert [writer.wait() for writer in writers] == [0, 0, 0]
+    assert len(PinStore(path).approved("s")) == 30
