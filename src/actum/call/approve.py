@@ -152,6 +152,7 @@ def pending_of(asked: Asked) -> Pending:
         url=asked.url,
         request=asked.request,
         asker=asked.asker,
+        name=asked.name,
     )
 
 

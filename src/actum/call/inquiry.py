@@ -80,11 +80,13 @@ class Inquiry(Struct, kw_only=True):
 
     def _known_by(self, pending: Pending) -> Pending:
         """With its id: the same for the same question of the same call, and another when it is asked once more."""
-        what = msgspec.json.encode([pending.kind, pending.message, pending.schema, pending.url, pending.request])
+        words = [pending.message, pending.schema, pending.url, pending.request]
+        what = msgspec.json.encode([pending.kind, pending.name or words])
         digest = hashlib.sha256(self.key.encode() + what).hexdigest()[:20]
         self.count[digest] = self.count.get(digest, 0) + 1
-        ask_id = f"ask_{digest}" if self.count[digest] == 1 else f"ask_{digest}_{self.count[digest]}"
-        return msgspec.structs.replace(pending, id=ask_id)
+        if self.count[digest] == 1:
+            return msgspec.structs.replace(pending, id=f"ask_{digest}")
+        return msgspec.structs.replace(pending, id=f"ask_{digest}_{self.count[digest]}", name="")
 
     def _put_on_record(self, pending: Pending) -> None:
         asked = Asked(
@@ -99,11 +101,12 @@ class Inquiry(Struct, kw_only=True):
             url=pending.url,
             request=pending.request,
             asker=pending.asker,
+            name=pending.name,
         )
         self.scope.journal.append(self.scope.run_id, asked)
         self.scope.recording.note_question(asked)
 
-    async def sample(self, request: Request) -> Reply:
+    async def sample(self, request: Request, key: str = "") -> Reply:
         """Have a model answer: the peer's, or the run's own. A tool of another party may only once a person agrees.
         What was answered in an earlier attempt at this call is not asked again.
 
@@ -112,7 +115,7 @@ class Inquiry(Struct, kw_only=True):
             BudgetExceeded: the run, or one above, has used up what it may.
             ApprovalDenied: a person said no.
         """
-        pending = self._known_by(self._pending("sampling", f"{self.tool.name} asks your model.", request))
+        pending = self._known_by(self._pending("sampling", f"{self.tool.name} asks your model.", request, key))
         known = self.scope.recording.sampled.get(pending.id)
         if known is not None:
             return known
@@ -141,9 +144,9 @@ class Inquiry(Struct, kw_only=True):
     async def _given(self, pending: Pending) -> Reply:
         return _converted((await self._agreed(pending)).arguments, Reply)
 
-    def _pending(self, kind: AskedKind, message: str, request: Request | None = None) -> Pending:
+    def _pending(self, kind: AskedKind, message: str, request: Request | None = None, key: str = "") -> Pending:
         said: JsonObject | None = msgspec.to_builtins(request) if request is not None else None
-        return Pending("", kind, message, self.call, request=said)
+        return Pending("", kind, message, self.call, request=said, name=key)
 
     def _put_sample_on_record(self, pending: Pending, reply: Reply, seconds: float) -> None:
         scope, place = self.scope, self.place
@@ -155,7 +158,7 @@ class Inquiry(Struct, kw_only=True):
         if scope.peer is None:
             scope.budget.add_for(self.key, Used(tokens=reply.usage.total_tokens, cost=cost))
 
-    async def roots(self) -> tuple[str, ...]:
+    async def roots(self, key: str = "") -> tuple[str, ...]:
         """The directories of the other end; none where there is no other end.
 
         Raises:
@@ -166,7 +169,9 @@ class Inquiry(Struct, kw_only=True):
         told = await self.scope.peer.roots()
         if told is not None:
             return tuple(told)
-        answer = await self.ask(self._pending("roots", f"{self.tool.name} asks for the directories to work in."))
+        answer = await self.ask(
+            self._pending("roots", f"{self.tool.name} asks for the directories to work in.", key=key)
+        )
         return _converted((answer.arguments or {}).get("roots", []), tuple[str, ...])
 
     def log(self, level: str, message: Json) -> None:

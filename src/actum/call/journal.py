@@ -35,9 +35,11 @@ class MemoryJournal:
     Args:
         clock: where the time of an entry comes from.
         key: the secret with which heads are signed; None to sign none.
+        runs_max: so many runs are kept, for a program that lives long: of those that have ended, the oldest go first.
+            None for all.
     """
 
-    def __init__(self, clock: Clock | None = None, *, key: bytes | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, *, key: bytes | None = None, runs_max: int | None = None) -> None:
         self._now = (clock or SystemClock()).now
         self._key = key
         self._entries: dict[str, list[Entry]] = {}
@@ -45,10 +47,12 @@ class MemoryJournal:
         self._kept: dict[str, bytes] = {}
         self._heads: list[Head] = []
         self._claims = Claims()
+        self._runs_max = runs_max
 
     def append(self, run_id: str, record: Record) -> int:
         entries = self._entries.get(run_id)
         if entries is None:
+            self._make_room()
             entries = self._entries[run_id] = []
         number = len(entries)
         at = self._now()
@@ -59,6 +63,15 @@ class MemoryJournal:
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
         return number
+
+    def _make_room(self) -> None:
+        """Drop the oldest run that has ended, where there is no room for another."""
+        if self._runs_max is None or len(self._entries) < self._runs_max:
+            return
+        over = ("done", "stopped", "failed")
+        oldest = next((id_ for id_ in self._entries if self._summaries[id_].status in over), None)
+        if oldest is not None:
+            del self._entries[oldest], self._summaries[oldest]
 
     @asynccontextmanager
     async def claim(self, name: str) -> AsyncIterator[None]:

@@ -140,6 +140,7 @@ class Questions:
                     url=pending.url,
                     request=pending.request,
                     asker=pending.asker,
+                    name=pending.name,
                 )
             )
         return pending

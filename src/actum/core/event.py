@@ -128,7 +128,7 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
         call: the call that waits, with the arguments that would be used.
         message: what to show.
         origins: where each argument of the call came from, by its path.
-        approvers, needs, expires, schema, url, request, asker: as in `record.Asked`.
+        approvers, needs, expires, schema, url, request, asker, name: as in `record.Asked`.
     """
 
     id: str
@@ -143,6 +143,7 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
     url: str = ""
     request: JsonObject | None = None
     asker: str = ""
+    name: str = ""
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

@@ -24,7 +24,7 @@ from .record import Answered, Entry, Head, Record, RunSummary, Verdict
 from .tool import Tool
 
 
-class AllowedTools(Struct, frozen=True):
+class AllowedTools(Struct, frozen=True, tag="allowed"):
     """A tool choice that narrows the tools to some of them.
 
     Attributes:
@@ -36,7 +36,7 @@ class AllowedTools(Struct, frozen=True):
     mode: Literal["auto", "required"] = "auto"
 
 
-class NamedTool(Struct, frozen=True):
+class NamedTool(Struct, frozen=True, tag="named"):
     """A tool choice that demands this one tool."""
 
     name: str
@@ -158,10 +158,10 @@ class Inquiry(Protocol):
             Waiting: nobody can now.
         """
 
-    async def sample(self, request: Request) -> Reply:
+    async def sample(self, request: Request, key: str = "") -> Reply:
         """Have a model answer."""
 
-    async def roots(self) -> tuple[str, ...]:
+    async def roots(self, key: str = "") -> tuple[str, ...]:
         """The directories to work in."""
 
     def log(self, level: str, message: Json) -> None:
@@ -245,7 +245,7 @@ class Context:
         self.peer = peer
 
     async def elicit(
-        self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = ""
+        self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = "", key: str = ""
     ) -> Elicited:
         """Ask the user, by a form or by a page to visit. Ask before you act: where nobody can answer now, the call is
         parked, and the tool is executed anew from its beginning when the answer is there.
@@ -256,18 +256,21 @@ class Context:
                 out.
             url: a page where the user does what is needed, instead of a form.
             asker: who asks, where it is another party.
+            key: what you call this question, so that its answer is found though its words change.
 
         Raises:
             Waiting: nobody can answer now. Let it pass through.
         """
         form = schema or {"type": "object", "properties": {}}
-        pending = Pending("", "elicitation", message, self.call, schema=None if url else form, url=url, asker=asker)
+        pending = Pending(
+            "", "elicitation", message, self.call, schema=None if url else form, url=url, asker=asker, name=key
+        )
         answer = await self._asking().ask(pending)
         if answer.verdict == "answer":
             return Elicited("accept", answer.arguments or {})
         return Elicited("decline" if answer.verdict == "deny" else "cancel")
 
-    async def sample(self, request: Request) -> Reply:
+    async def sample(self, request: Request, *, key: str = "") -> Reply:
         """Ask a model: the client's, where a program at the other end of the run offers one, else the run's own.
         It counts in the run's limits and is on record.
 
@@ -275,15 +278,15 @@ class Context:
             Waiting: nobody can answer now. Let it pass through.
             CallError: a limit is reached, or it is refused.
         """
-        return await self._asking().sample(request)
+        return await self._asking().sample(request, key)
 
-    async def roots(self) -> tuple[str, ...]:
+    async def roots(self, *, key: str = "") -> tuple[str, ...]:
         """The directories that the other end of the run lets be worked in, as `file://` addresses.
 
         Raises:
             Waiting: they are not known now. Let it pass through.
         """
-        return await self._asking().roots()
+        return await self._asking().roots(key)
 
     def log(self, level: str, message: Json) -> None:
         """Tell whoever runs this something, as to a log.

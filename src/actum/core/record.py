@@ -216,6 +216,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         url: the page to visit, of an elicitation by page.
         request: what a model is to be asked, for a sampling.
         asker: who asks, where it is another party: the name that the program gave it.
+        name: what the tool calls its question, where it does.
     """
 
     id: str
@@ -236,6 +237,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     url: str = ""
     request: JsonObject | None = None
     asker: str = ""
+    name: str = ""
 
 
 class Parked(Struct, frozen=True, tag="parked", omit_defaults=True):

@@ -1,0 +1,1 @@
+"""Doors: what is built here, served to others by their protocols."""

@@ -1,0 +1,1 @@
+"""The protocol's own conformance suite, run on what is served and spoken here."""
