@@ -24,7 +24,7 @@ from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, CallTimeout, InvalidResult, UsageError
+from ..core.errors import ActumError, CallError, CallTimeout, InvalidResult, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
@@ -44,6 +44,11 @@ Dispatch: TypeAlias = DispatchContext[TransportContext]
 Status: TypeAlias = "anyio.abc.TaskStatus[None]"
 
 _NO_ANSWER = (CallTimeout, InvalidResult)
+_NO_SESSION = {
+    "Session terminated",  # the SDK, of an HTTP 404
+    "Session not found",  # the TypeScript SDK's transport
+    "Bad Request: No valid session ID provided",  # its example, of which many servers are copies
+}
 _WORDS = {
     "ConnectError": "Nobody listens there",
     "ConnectTimeout": "Nobody answers there",
@@ -441,19 +446,17 @@ class McpConnection:
         await self._pause()
         self._become("starting")
         self.health.restarts += self._facts is not None
+        before = self._transport, self._era
         try:
             link = await self._started(caller)
-        except (McpError, *_NO_ANSWER) as error:
-            if self._transport != "http" or self.server.transport:
+        except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
+            if not self._tries_another_way(error):
                 raise self._failed(error) from None
-            self._transport = "sse"  # a bare address of an old server
             try:
                 link = await self._started(caller)
             except Exception:  # noqa: BLE001 - the first failure is the one that is told
-                self._transport = "http"
+                self._transport, self._era = before
                 raise self._failed(error) from None
-        except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
-            raise self._failed(error) from None
         assert link.session is not None
         self._facts = link.session.facts
         self._era = self._facts.era
@@ -461,6 +464,16 @@ class McpConnection:
         self._become("up")
         self._links.append(link)
         return link
+
+    def _tries_another_way(self, error: Exception) -> bool:
+        """Whether it may be a server of old that does not bear being asked, and is to be spoken to as such."""
+        if self._transport == "http" and not self.server.transport and isinstance(error, (McpError, *_NO_ANSWER)):
+            self._transport = "sse"
+            return True
+        if self._transport == "stdio" and self._era == "auto" and isinstance(error, Unavailable):
+            self._era = "legacy"  # some end themselves at a request before the handshake
+            return True
+        return False
 
     async def _pause(self) -> None:
         """After failures the next try waits; after several, whoever asks is told so at once."""
@@ -590,5 +603,5 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _lost_its_session(error: McpError) -> bool:
-    """The SDK's word for an HTTP 404 within a session."""
-    return error.rpc_code == INVALID_REQUEST and error.words == "Session terminated"
+    """The server does not know the session, after a restart say, and so did nothing."""
+    return error.words in _NO_SESSION
