@@ -19,11 +19,12 @@ from actum import Context, Tool, ToolCall, ToolError, ToolResult, tool
 from actum.core.call import MediaPart, TextPart
 from actum.core.event import Pending
 from actum.core.interfaces import Elicited, Request
-from actum.core.json import JsonObject
+from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
 from actum.server.mcp import McpService
 from actum.server.mcp_prompts import prompt
 from actum.server.mcp_resources import Resource
+from actum.server.mcp_tasks import TaskMode
 
 
 def red_pixel() -> bytes:
@@ -163,18 +164,20 @@ async def test_elicitation_sep1034_defaults(ctx: Context) -> str:
 @tool
 async def test_elicitation_sep1330_enums(ctx: Context) -> str:
     """Ask for one or several of a list, in all five ways."""
-    titled = [{"const": f"value{n}", "title": title} for n, title in enumerate(("First", "Second", "Third"), 1)]
+    titled: list[Json] = [
+        {"const": f"value{n}", "title": title} for n, title in enumerate(("First", "Second", "Third"), 1)
+    ]
     schema = form(
         {
             "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
-            "titledSingle": {"type": "string", "oneOf": [*titled]},
+            "titledSingle": {"type": "string", "oneOf": titled},
             "legacyEnum": {
                 "type": "string",
                 "enum": ["opt1", "opt2", "opt3"],
                 "enumNames": ["Option One", "Option Two", "Option Three"],
             },
             "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
-            "titledMulti": {"type": "array", "items": {"anyOf": [*titled]}},
+            "titledMulti": {"type": "array", "items": {"anyOf": titled}},
         }
     )
     return f"Elicitation completed: {told(await ctx.elicit('Please choose.', schema))}"
@@ -266,6 +269,70 @@ async def test_input_required_result_capabilities(ctx: Context) -> str:
     return said or "Nothing can be asked."
 
 
+# Tasks ----------------------------------------------------------------------------------------------------------------
+
+
+@tool
+async def greet(name: str) -> str:
+    """Greet."""
+    return f"Hello, {name}!"
+
+
+@tool
+async def slow_compute(seconds: float, label: str = "") -> str:
+    """Take a while."""
+    await asyncio.sleep(seconds)
+    return f"Computed {label} in {seconds} s."
+
+
+@tool
+async def failing_job() -> str:
+    """Fail after a while."""
+    await asyncio.sleep(1)
+    raise ToolError("This job always fails.")
+
+
+@tool
+async def protocol_error_job() -> str:
+    """Fail by a mistake."""
+    raise RuntimeError("a mistake")
+
+
+@tool
+async def confirm_delete(ctx: Context, filename: str) -> str:
+    """Delete a file once it is confirmed."""
+    confirmed = await ctx.elicit(f"Delete {filename}?", form({"confirm": {"type": "boolean"}}, "confirm"))
+    return f"{filename}: {told(confirmed)}"
+
+
+@tool
+async def multi_input(ctx: Context) -> str:
+    """Ask for two things at once."""
+    first, second = await asyncio.gather(
+        ctx.elicit("Your name?", NAME), ctx.elicit("Your color?", form({"color": text()}, "color"))
+    )
+    return f"{told(first)} {told(second)}"
+
+
+@tool
+async def test_tool_with_task(ctx: Context) -> str:
+    """Ask for a name, then take a while."""
+    name = await ctx.elicit("What is your name?", NAME, key="user_name")
+    await asyncio.sleep(0.2)
+    return f"Done for {name.content.get('name')}."
+
+
+JOBS = [greet, slow_compute, failing_job, protocol_error_job, confirm_delete, multi_input]
+MODES: dict[str, TaskMode] = {
+    "slow_compute": "always",
+    "failing_job": "required",
+    "protocol_error_job": "always",
+    "confirm_delete": "always",
+    "multi_input": "always",
+    "test_tool_with_task": "required",
+}
+
+
 class Schemas:
     """A toolset whose one tool has a schema with most that JSON Schema knows."""
 
@@ -296,7 +363,18 @@ class Schemas:
             "additionalProperties": False,
         }
         name, words = "json_schema_2020_12_tool", "Tool with JSON Schema 2020-12 features"
-        return (Tool(name=name, description=words, parameters=schema),)
+        routed: JsonObject = {
+            "type": "object",
+            "properties": {
+                "region": {"type": "string", "x-mcp-header": "Region"},
+                "priority": {"type": "integer", "x-mcp-header": "Priority"},
+                "verbose": {"type": "boolean", "x-mcp-header": "Verbose"},
+            },
+        }
+        return (
+            Tool(name=name, description=words, parameters=schema),
+            Tool(name="test_x_mcp_header", description="Some arguments come in headers too.", parameters=routed),
+        )
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         return ToolResult(call.id, (TextPart(json.dumps(call.arguments)),))
@@ -374,7 +452,8 @@ class Nobody:
 
 
 def service() -> McpService:
-    return McpService([*TOOLS, Schemas()], prompts=PROMPTS, resources=RESOURCES, name="everything", version="1")
+    tools = [*TOOLS, *JOBS, Schemas()]
+    return McpService(tools, prompts=PROMPTS, resources=RESOURCES, tasks=MODES, name="everything", version="1")
 
 
 if __name__ == "__main__":

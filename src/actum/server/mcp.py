@@ -44,13 +44,16 @@ from ..call.journal import MemoryJournal
 from ..call.limit import Limits
 from ..core.call import MediaPart, ToolResult
 from ..core.clock import SystemClock
+from ..core.event import RunResult
 from ..core.interfaces import Clock, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
-from .mcp_calls import INVALID_PARAMS, NotYet, Spoken, Who, begin, go_on, new_call, outcome_of
+from ..protocols.mcp_tasks import EXTENSION, Task
+from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Spoken, Who, begin, go_on, new_call, outcome_of
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, state_of
 from .mcp_prompts import Prompt, Prompts, messages_of
 from .mcp_resources import READ, Folder, Resource, Resources
+from .mcp_tasks import Answering, TaskMode, Tasks
 from .mcp_wire import contents_of, definition_of, result_of, served_name
 
 METHOD_NOT_FOUND = -32601
@@ -91,6 +94,8 @@ class McpService:
         name, version, instructions: what clients and models are told of it.
         policy, limits, secrets: as for `Agent`; they hold for every call.
         journal: where calls are written down; the latest thousand in memory when it is left out.
+        tasks: when a call is answered with a task for its client to ask after, by patterns of tools' names; when it
+            takes longer than a moment, where nothing is said.
         visible: who is shown which tool; a tool that is not shown can not be called either.
         who: on whose behalf a client speaks that showed no token: the user of this process, say.
         keys: secrets with which the state of a call that waits is sealed, the first for new ones; needed where several
@@ -114,6 +119,7 @@ class McpService:
         limits: Limits | None = None,
         journal: Journal | None = None,
         secrets: Mapping[str, str] | None = None,
+        tasks: Mapping[str, TaskMode] | None = None,
         visible: Visible = everybody,
         who: Who | None = None,
         keys: Sequence[bytes] = (),
@@ -135,6 +141,7 @@ class McpService:
         )
         self.agent = agent(tools)
         self._sources = agent([self._prompts, self._resources])
+        self.tasks = Tasks(self.agent, tasks or {}, self._tell_task)
         self._visible = visible
         self._who = who or Who()
         self._shown: tuple[Sequence[Tool], dict[str, Tool], list[JsonObject]] = ((), {}, [])
@@ -153,6 +160,9 @@ class McpService:
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             "logging/setLevel": self._set_level,
+            "tasks/get": self._of_task(self.tasks.get),
+            "tasks/update": self._of_task(self.tasks.update),
+            "tasks/cancel": self._of_task(self.tasks.cancel),
         }
         if self._prompts.by_name:
             table |= {"prompts/list": self._list_prompts, "prompts/get": self._get_prompt}
@@ -177,6 +187,7 @@ class McpService:
             resources=types.ResourcesCapability(subscribe=True, list_changed=True) if sources else None,
             completions=types.CompletionsCapability() if sources or prompts else None,
             logging=None if modern else types.LoggingCapability(),
+            extensions={EXTENSION: {}} if modern else None,
         )
 
     # Requests ---------------------------------------------------------------------------------------------------------
@@ -185,7 +196,7 @@ class McpService:
         """Answer what is served here; the SDK answers the rest."""
         handler = self._methods.get(ctx.method)
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if handler is None or (modern and ctx.method in _HANDSHAKE_ONLY) or ctx.request_id is None:
+        if handler is None or ctx.request_id is None or ctx.method in (_HANDSHAKE_ONLY if modern else _MODERN_ONLY):
             return await call_next(ctx)
         if not modern and ctx.session.client_params is None:
             raise MCPError(INVALID_PARAMS, "The connection was not initialized")
@@ -213,6 +224,11 @@ class McpService:
             self._shown = (tools, by_name, [definition_of(tool) for tool in tools])
         return self._shown[1], self._shown[2]
 
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool's arguments, some of which may have to come in headers too."""
+        tool = self._shown[1].get(name)
+        return tool.parameters if tool is not None else None
+
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
         by_name, told = await self._tools()
         who = self.who(ctx)
@@ -230,10 +246,35 @@ class McpService:
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         client = McpClient(ctx, who.principal)
-        outcome = await self._perform(self.agent, tool.name, arguments or {}, params, client, who)
+        state = params.get("requestState")
+        run_id = state if isinstance(state, str) else new_call()
+
+        async def run(emit: Emit) -> RunResult:
+            if isinstance(state, str):
+                return await go_on(self.agent, run_id, params.get("inputResponses"), client, who, emit)
+            return await begin(self.agent, tool.name, arguments or {}, client, who, run_id, emit)
+
+        try:
+            outcome = await self.tasks.perform(tool.name, client, run_id, run)
+        finally:
+            await client.flush()
+        if isinstance(outcome, Task):
+            return outcome.handle()
         if isinstance(outcome, NotYet):
             return outcome.told()
         return result_of(outcome, tool, any_value=client.is_modern)
+
+    def _tell_task(self, name: str, result: ToolResult) -> JsonObject:
+        """The result of a task, as `tools/call` would have told it."""
+        tool = next((tool for tool in self._shown[0] if tool.name == name), None)
+        return result_of(result, tool, any_value=True)
+
+    def _of_task(self, answer: Answering) -> Handler:
+        async def handle(ctx: Context, params: JsonObject) -> JsonObject:
+            who = self.who(ctx)
+            return await answer(McpClient(ctx, who.principal), who, params)
+
+        return handle
 
     async def _perform(
         self, agent: Agent, tool: str, arguments: JsonObject, params: JsonObject, client: McpClient, who: Who
@@ -242,9 +283,9 @@ class McpService:
         state = params.get("requestState")
         try:
             if isinstance(state, str):
-                result = await go_on(agent, state, params.get("inputResponses"), client, who)
+                result = await go_on(agent, state, params.get("inputResponses"), client, who, client.emit)
             else:
-                result = await begin(agent, tool, arguments, client, who, new_call())
+                result = await begin(agent, tool, arguments, client, who, new_call(), client.emit)
             return outcome_of(result, client)
         finally:
             await client.flush()
@@ -398,6 +439,7 @@ class McpService:
             await self.server.run(read, write, self.server.create_initialization_options())
 
 
+_MODERN_ONLY = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
 _HANDSHAKE_ONLY = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 
 
@@ -412,6 +454,7 @@ class _Server(Server[dict[str, Any]]):
             instructions=instructions,
             cache_hints={"server/discover": hint},
             on_subscriptions_listen=ListenHandler(service._bus),
+            get_tool_input_schema=service.schema_of,
         )
         self._service = service
 

@@ -17,13 +17,15 @@ from ..call.approve import fit, pending_of
 from ..call.recording import Recording
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, UsageError
-from ..core.event import Delta, Pending, RunResult
+from ..core.event import Delta, Event, Pending, RunResult
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.record import Verdict, new_id
 from .mcp_client import McpClient
 from .mcp_wire import WANTED, answer_of, question_of
+
+Emit = Callable[[Event], None]
 
 INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
@@ -79,7 +81,9 @@ class NotYet(Struct, frozen=True):
         return {"resultType": "input_required", "inputRequests": self.questions, "requestState": self.run_id}
 
 
-async def begin(agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str) -> RunResult:
+async def begin(
+    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit
+) -> RunResult:
     """Make a call."""
     question = msgspec.json.encode(Said(tool, arguments)).decode()
     return await agent.run(
@@ -90,11 +94,13 @@ async def begin(agent: Agent, tool: str, arguments: JsonObject, client: McpClien
         key_id=who.key_id,
         approver=client,
         peer=client,
-        emit=client.emit,
+        emit=emit,
     )
 
 
-async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who) -> RunResult:
+async def go_on(
+    agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who, emit: Emit | None = None
+) -> RunResult:
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
 
     Raises:
@@ -105,7 +111,7 @@ async def go_on(agent: Agent, run_id: str, responses: Json, client: McpClient, w
     if not entries or recording.beginning().principal != who.principal:
         raise MCPError(INVALID_PARAMS, "This call is not known any more: make it anew.")
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
-    return await agent.resume(run_id, answers, approver=client, peer=client, emit=client.emit)
+    return await agent.resume(run_id, answers, approver=client, peer=client, emit=emit)
 
 
 def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) -> dict[str, Answer]:
@@ -142,7 +148,7 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
         if missing and not askable:
             raise lacking(missing)
         if askable:
-            return NotYet(result.run_id, {pending.name or pending.id: _asked(pending) for pending in askable})
+            return NotYet(result.run_id, asked_of(askable))
     waits = result.pending[0]
     word = (
         f"This call waits for a person's approval ({waits.id}); it was not made. Once it is approved, it is made by "
@@ -160,9 +166,13 @@ def lacking(missing: Sequence[Pending]) -> MCPError:
     return MCPError(MISSING_CAPABILITY, "Missing required client capability", {"requiredCapabilities": wanted})
 
 
-def _asked(pending: Pending) -> Json:
-    method, params = question_of(pending)
-    return {"method": method, "params": params}
+def asked_of(askable: Sequence[Pending]) -> JsonObject:
+    """The requests that put these questions to a client, by what each is called."""
+    requests: JsonObject = {}
+    for pending in askable:
+        method, params = question_of(pending)
+        requests[pending.name or pending.id] = {"method": method, "params": params}
+    return requests
 
 
 def new_call() -> str:

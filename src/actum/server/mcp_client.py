@@ -73,22 +73,37 @@ class McpClient:
         self.capabilities: JsonObject = told
         self._token = (context.meta or {}).get("progress_token")
         self._reached = -1.0
+        self._is_detached = False
         self._told: asyncio.Queue[types.ServerNotification] = asyncio.Queue()
         self._teller: asyncio.Task[None] | None = None
 
     def can_be_asked(self, pending: Pending) -> bool:
-        """Whether the client declared that it can be asked this."""
+        """Whether the client declared that it can be asked this, and is one of those who may answer."""
+        if pending.approvers and self._principal not in pending.approvers:
+            return False
         wanted = self.capabilities.get(WANTED.get(pending.kind, "-"))
         if not isinstance(wanted, dict):
             return False
         return not (pending.url and self.is_modern) or "url" in wanted
 
+    @property
+    def headers(self) -> Mapping[str, str] | None:
+        """Of the HTTP request; None where it did not come by one."""
+        return getattr(self._context.request, "headers", None)
+
+    def detach(self) -> None:
+        """Its request has its answer: nothing is told on its stream any more."""
+        self._is_detached = True
+
+    def detached(self) -> McpClient:
+        """As it is for what goes on behind its request."""
+        self.detach()
+        return self
+
     # As an approver and a peer of a run -------------------------------------------------------------------------------
 
     async def ask(self, pending: Pending) -> Answer | None:
         """Ask the client's user now; None where the client has to be answered first, or is not the one to ask."""
-        if pending.approvers and self._principal not in pending.approvers:
-            return None
         if self.is_modern or pending.kind not in WANTED:
             return None
         if not self.can_be_asked(pending):
@@ -144,6 +159,8 @@ class McpClient:
             await asyncio.wait([self._teller])
 
     def _tell(self, notification: types.ServerNotification) -> None:
+        if self._is_detached:
+            return
         if self._teller is None:
             self._teller = asyncio.create_task(self._pass_on())
         self._told.put_nowait(notification)

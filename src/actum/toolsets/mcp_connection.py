@@ -1,54 +1,47 @@
 """The connections to one MCP server: started when they are first needed, started again when they break, ended in order.
 
-The SDK's contexts want to be entered and left by one task; each connection has one that does nothing else (`_Link`).
-Requests come from any task. A legacy server that may ask back is lent to one caller at a time, so that it is always
-known whom it asks; others get a connection of their own.
+Requests come from any task; see `mcp_link` for the task that holds a connection. A legacy server that may ask back is
+lent to one caller at a time, so that it is always known whom it asks; others get a connection of their own.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
-import anyio
 import msgspec
-from mcp.shared.dispatcher import DispatchContext
-from mcp.shared.exceptions import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, CallTimeout, InvalidResult, Unavailable, UsageError
+from ..core.errors import ActumError, CallError, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
-from .mcp_error import INVALID_REQUEST, McpError, unreached
-from .mcp_session import NOBODY, Caller, McpSession, ServerFacts, ask_live
+from .mcp_error import INVALID_REQUEST, Lost, McpError, unreached
+from .mcp_limit import TimeLimit
+from .mcp_link import Link
+from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
 from .mcp_transport import STDERR_LINES, opened
 
 if TYPE_CHECKING:
     import httpx2
 
-log = logging.getLogger("actum.mcp")
-
 State = Literal["idle", "starting", "up", "resting", "closed"]
 Tell: TypeAlias = Callable[[JsonObject], None]
-Send: TypeAlias = Callable[[McpSession, asyncio.Timeout, Tell], Awaitable[JsonObject]]
-Dispatch: TypeAlias = DispatchContext[TransportContext]
-Status: TypeAlias = "anyio.abc.TaskStatus[None]"
+Send: TypeAlias = Callable[[McpSession, TimeLimit, Tell], Awaitable[JsonObject]]
 
-_NO_ANSWER = (CallTimeout, InvalidResult)
-_NO_SESSION = {
-    "Session terminated",  # the SDK, of an HTTP 404
-    "Session not found",  # the TypeScript SDK's transport
-    "Bad Request: No valid session ID provided",  # its example, of which many servers are copies
-}
+_QUIET = frozenset(
+    {
+        *("server/discover", "ping", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe"),
+        *("tools/list", "resources/list", "resources/templates/list", "prompts/list", "logging/setLevel"),
+    }
+)
+"""Requests during which no server asks back: they go over whatever connection there is."""
+_KNOWS_US = (401, 403, 407, 408, 429)
+"""Statuses of which only the others among 400 to 499 may mean a server that knows POST not at all, or not there."""
 _WORDS = {
     "ConnectError": "Nobody listens there",
     "ConnectTimeout": "Nobody answers there",
@@ -64,7 +57,6 @@ PROBE_S = {"stdio": 10.0, "http": 60.0, "sse": 10.0}
 LOGIN_S = 600.0
 PATIENT = 2
 """So many failures in a row are waited out; after more, whoever asks is told at once."""
-REFUSED = -32603
 PAUSES_S = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Seconds between a connection that broke and the next try; the last for ever."""
 
@@ -125,51 +117,6 @@ async def all_pages(
     raise McpError(INVALID_REQUEST, f"{method} has more than {PAGES_MAX} pages")
 
 
-class Link:
-    """One connection, and the task that holds it.
-
-    Args:
-        capabilities: that were declared when it began.
-
-    Attributes:
-        session: while it is up.
-        caller: to whom it is lent.
-        lent: how many requests use it.
-        limits: the time limits of these.
-        asking: one thing is asked at a time.
-        vetting, is_vetted: it is looked at once.
-        ready: done when it is up, or failed.
-        over: it ended, or is to end.
-        is_wanted_over: it ends because we want it to.
-        task: holds it.
-    """
-
-    def __init__(self, capabilities: JsonObject) -> None:
-        self.capabilities = capabilities
-        self.session: McpSession | None = None
-        self.caller: Caller = NOBODY
-        self.lent = 0
-        self.limits: set[asyncio.Timeout] = set()
-        self.asking = asyncio.Lock()
-        self.vetting = asyncio.Lock()
-        self.is_vetted = False
-        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.over = asyncio.Event()
-        self.is_wanted_over = False
-        self.task: asyncio.Task[None] | None = None
-
-    @property
-    def is_up(self) -> bool:
-        return self.session is not None and not self.over.is_set()
-
-    async def end(self) -> None:
-        """Leave it, from whatever task."""
-        self.is_wanted_over = True
-        self.over.set()
-        if self.task is not None and self.task is not asyncio.current_task():
-            await asyncio.wait([self.task])
-
-
 class McpConnection:
     """The way to one server.
 
@@ -182,6 +129,8 @@ class McpConnection:
         era: what was found out before, where that is remembered.
         vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse it.
         log_level: from which on it is to tell what it logs; empty for not at all.
+        capabilities: what its callers will mostly be able to do: a handshake that is needed before the first of them
+            comes declares it.
 
     Attributes:
         health: how it does.
@@ -198,6 +147,7 @@ class McpConnection:
         era: McpEra = "auto",
         vet: Callable[[McpSession], Awaitable[None]] | None = None,
         log_level: str = "",
+        capabilities: JsonObject | None = None,
     ) -> None:
         if not server.command and not server.url:
             raise UsageError(f"MCP server {server.name!r}: give a command or a url")
@@ -209,6 +159,7 @@ class McpConnection:
         self._secrets = secrets or {}
         self._era: McpEra = server.era if server.era != "auto" else era
         self._log_level = log_level
+        self._declared = capabilities or {}
         self._vet = vet
         self._transport: McpTransport = server.transport or ("http" if server.url else "stdio")
         self._links: list[Link] = []
@@ -228,7 +179,7 @@ class McpConnection:
         Raises:
             Unavailable: it can not be reached.
         """
-        async with self._borrowed(caller) as session:
+        async with self._borrowed(caller, "server/discover") as (_, session):
             return session.facts
 
     async def request(
@@ -256,7 +207,7 @@ class McpConnection:
             Waiting: it asks what nobody can answer now.
         """
 
-        async def send(session: McpSession, limit: asyncio.Timeout, progress: Tell) -> JsonObject:
+        async def send(session: McpSession, limit: TimeLimit, progress: Tell) -> JsonObject:
             ready()
             return await session.request(method, params, caller, limit, progress, header_schema, paused)
 
@@ -267,7 +218,7 @@ class McpConnection:
     ) -> JsonObject:
         """As `request`, but what the server answers is returned as it is, also when it asks back."""
 
-        async def send(session: McpSession, _: asyncio.Timeout, progress: Tell) -> JsonObject:
+        async def send(session: McpSession, _: TimeLimit, progress: Tell) -> JsonObject:
             return await session.once(method, params, caller, progress, header_schema)
 
         return await self._in_time(method, caller, send)
@@ -282,18 +233,16 @@ class McpConnection:
 
     async def notify(self, method: str, params: JsonObject, *, caller: Caller = NOBODY) -> None:
         """Send a notification."""
-        async with self._borrowed(caller) as session:
+        async with self._borrowed(caller, "ping") as (_, session):
             await session.notify(method, params)
 
     async def close(self) -> None:
-        """End all connections, in whatever task this is called."""
+        """End all connections, in whatever task this is called, those that are being opened included."""
         self._is_closed = True
         if self._listener is not None:
             self._listener.cancel()
             await asyncio.wait([self._listener])
-        async with self._opening:
-            links, self._links = self._links, []
-            await asyncio.gather(*(link.end() for link in links))
+        await asyncio.gather(*(link.end() for link in self._links))
         self._become("closed")
 
     async def __aenter__(self) -> Self:
@@ -318,11 +267,11 @@ class McpConnection:
         failures = 0
         while True:
             try:
-                async with self._borrowed(NOBODY) as session:
+                async with self._borrowed(NOBODY, "subscriptions/listen") as (link, session):
                     if session.facts.era == "legacy":
                         for uri in sorted(self._uris):
                             await session.once("resources/subscribe", {"uri": uri}, NOBODY)
-                        await self._link_of(session).over.wait()
+                        await link.over.wait()
                     else:
                         await session.once("subscriptions/listen", {"notifications": self._filter()}, NOBODY)
                 failures = 0
@@ -349,131 +298,118 @@ class McpConnection:
         return await self._sent(method, caller, send)  # the server forgot the session, and did nothing
 
     async def _sent(self, method: str, caller: Caller, send: Send) -> JsonObject:
-        async with self._borrowed(caller) as session:
-            link = self._link_of(session)
-            limit = self._clock.timeout(self.server.timeout)
-            end = self._clock.now() + self.server.max_timeout
+        async with self._borrowed(caller, method) as (link, session):
+            limit = TimeLimit(self._clock, self.server.timeout, self.server.max_timeout)
 
             def progress(told: JsonObject) -> None:
+                limit.heard()
                 caller.told("notifications/progress", told)
-                self._extend(limit, end)
 
             link.limits.add(limit)
             try:
-                async with limit:
-                    return await send(session, limit, progress)
-            except TimeoutError:
-                if not limit.expired():
-                    raise
-                raise CallTimeout(
-                    f"The server did not answer {method} in time; it may have happened all the same."
-                ) from None
+                async with limit.kept(method):
+                    result = await send(session, limit, progress)
             except McpError as error:
                 if _lost_its_session(error):
                     await link.end()
                 raise
-            except CallTimeout:
+            except Lost:
                 if self._transport != "http":  # there it is one answer that broke off, not all
                     link.over.set()
                 raise
             finally:
                 link.limits.discard(limit)
-
-    def _extend(self, limit: asyncio.Timeout, end: float) -> None:
-        """A word came: the time without one begins anew, up to the hard end."""
-        if limit.when() is None or limit.expired():
-            return
-        left = min(self.server.timeout, end - self._clock.now())
-        limit.reschedule(asyncio.get_running_loop().time() + max(0.0, left))
+            self.health.failures, self.health.problem = 0, ""
+            return result
 
     @asynccontextmanager
-    async def _borrowed(self, caller: Caller) -> AsyncIterator[McpSession]:
-        """A session for one request of this caller."""
+    async def _borrowed(self, caller: Caller, method: str) -> AsyncIterator[tuple[Link, McpSession]]:
+        """A connection for one request of this caller."""
+        if method in _QUIET:
+            async with self._opening:
+                link = next((link for link in self._links if link.is_up), None)
+                link = link or await self._open(self._declared or caller.capabilities)
+            yield link, await self._vetted(link)
+            return
         link = await self._lend(caller)
-        assert link.session is not None
         try:
-            if self._vet is not None and not link.is_vetted:
-                async with link.vetting:
-                    if not link.is_vetted:
-                        await self._vet(link.session)
-                        link.is_vetted = True
-            yield link.session
+            yield link, await self._vetted(link)
         finally:
-            link.lent -= 1
-            if not link.lent:
-                link.caller = NOBODY
+            link.callers.remove(caller)
             async with self._freed:
                 self._freed.notify_all()
+
+    async def _vetted(self, link: Link) -> McpSession:
+        """The session of a connection, once that was looked at.
+
+        Raises:
+            CallError: it is refused, or ended meanwhile.
+        """
+        if self._vet is not None and not link.is_vetted:
+            async with link.vetting:
+                if not link.is_vetted and link.session is not None:
+                    await self._vet(link.session)
+                    link.is_vetted = True
+        if link.session is None:
+            raise unreached(self.server.name, "its connection broke.")
+        return link.session
 
     async def _lend(self, caller: Caller) -> Link:
         while True:
             async with self._opening:
-                link = self._fitting(caller)
-                if link is None and len(self._links) < LINKS_MAX:
-                    link = await self._open(caller)
+                up = [link for link in self._links if link.is_up]
+                link = next((link for link in up if link.suits(caller)), None)
+                if (
+                    link is None
+                    and len(up) >= LINKS_MAX
+                    and (spare := next((each for each in up if each.is_idle), None))
+                ):
+                    await spare.end()
+                    up.remove(spare)
+                if link is None and len(up) < LINKS_MAX:
+                    link = await self._open(caller.capabilities)
                 if link is not None:
-                    link.lent += 1
-                    if caller.capabilities:
-                        link.caller = caller
+                    link.callers.append(caller)
                     return link
             async with self._freed:
                 await self._freed.wait()
 
-    def _fitting(self, caller: Caller) -> Link | None:
-        """A connection that is up and can be this caller's."""
-        self._links = [link for link in self._links if link.is_up]
-        for link in self._links:
-            assert link.session is not None
-            if link.session.facts.era == "modern" or not caller.capabilities:
-                return link
-            if link.capabilities == caller.capabilities and link.caller in (NOBODY, caller):
-                return link
-        return None
-
-    def _link_of(self, session: McpSession) -> Link:
-        return next(link for link in self._links if link.session is session)
-
     # Opening ----------------------------------------------------------------------------------------------------------
 
-    async def _open(self, caller: Caller) -> Link:
+    async def _open(self, capabilities: JsonObject) -> Link:
         """Start a connection, after a pause where the last ones failed.
 
         Raises:
             Unavailable: it does not come up.
         """
+        await self._pause()
         if self._is_closed:
             raise unreached(self.server.name, "its connection was closed.")
-        await self._pause()
         self._become("starting")
+        self._status = 0
         self.health.restarts += self._facts is not None
-        before = self._transport, self._era
         try:
-            link = await self._started(caller)
+            link = await self._started(capabilities)
         except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
-            if not self._tries_another_way(error):
+            if not self._may_be_of_old(error):
                 raise self._failed(error) from None
+            self._transport = "sse"
             try:
-                link = await self._started(caller)
+                link = await self._started(capabilities)
             except Exception:  # noqa: BLE001 - the first failure is the one that is told
-                self._transport, self._era = before
+                self._transport = "http"
                 raise self._failed(error) from None
         assert link.session is not None
         self._facts = link.session.facts
         self._era = self._facts.era
-        self.health.failures, self.health.problem = 0, ""
         self._become("up")
-        self._links.append(link)
         return link
 
-    def _tries_another_way(self, error: Exception) -> bool:
-        """Whether it may be a server of old that does not bear being asked, and is to be spoken to as such."""
-        if self._transport == "http" and not self.server.transport and isinstance(error, (McpError, *_NO_ANSWER)):
-            self._transport = "sse"
-            return True
-        if self._transport == "stdio" and self._era == "auto" and isinstance(error, Unavailable):
-            self._era = "legacy"  # some end themselves at a request before the handshake
-            return True
-        return False
+    def _may_be_of_old(self, error: Exception) -> bool:
+        """Whether a bare address may be that of a server that only knows the older SSE."""
+        if self._transport != "http" or self.server.transport or not isinstance(error, CallError):
+            return False
+        return 400 <= self._status < 500 and self._status not in _KNOWS_US
 
     async def _pause(self) -> None:
         """After failures the next try waits; after several, whoever asks is told so at once."""
@@ -485,45 +421,23 @@ class McpConnection:
         if left > 0:
             await self._clock.sleep(left)
 
-    async def _started(self, caller: Caller) -> Link:
-        link = Link(caller.capabilities)
-        link.task = asyncio.create_task(self._hold(link), name=f"mcp {self.server.name}")
+    async def _started(self, capabilities: JsonObject) -> Link:
+        link = Link(capabilities, self._clock, self._log_level, self._changed)
+        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, self._note_status)
+        self._links.append(link)
         try:
-            await asyncio.shield(link.ready)
+            await link.start(streams, self._begin, f"mcp {self.server.name}")
         except BaseException:
-            link.task.cancel()
-            await asyncio.wait([link.task])
+            self._links.remove(link)
             raise
+        link.watch(lambda: self._left(link))
         return link
 
-    async def _hold(self, link: Link) -> None:
-        """Enter the SDK's contexts, wait until the connection is over, and leave them: all in this task."""
-        try:
-            async with opened(
-                self.server, self._transport, self.health.stderr, self._auth, self._secrets, self._note_status
-            ) as streams:
-                dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(*streams)
-                async with anyio.create_task_group() as group:
-                    await group.start(self._serve, link, dispatcher)
-                    session = McpSession(dispatcher, self._clock, link.capabilities, self._log_level)
-                    await self._begin(session)
-                    link.session = session
-                    link.ready.set_result(None)
-                    await link.over.wait()
-                    link.session = None
-                    group.cancel_scope.cancel()
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whoever waits for the connection hears of it, and so does the health
-            if link.ready.done():
-                log.debug("mcp %s: %s", self.server.name, type(error).__name__)
-            else:
-                link.ready.set_exception(_innermost(error))
-        finally:
-            link.session = None
-            link.over.set()
-            if link.ready.done() and not link.is_wanted_over and link in self._links:
-                self._failed(ConnectionResetError())
+    def _left(self, link: Link) -> None:
+        """A connection ended."""
+        self._links.remove(link)
+        if not link.is_wanted_over:
+            self._failed(ConnectionResetError())
 
     async def _begin(self, session: McpSession) -> None:
         """The first exchange. A login takes as long as a person needs."""
@@ -533,41 +447,6 @@ class McpConnection:
         era: McpEra = "legacy" if self._transport == "sse" else self._era
         await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
 
-    async def _serve(self, link: Link, dispatcher: JSONRPCDispatcher[TransportContext], *, task_status: Status) -> None:
-        """Take what the server sends, until it stops."""
-
-        async def answer(_: Dispatch, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
-            return await self._answer(link, method, dict(params or {}))
-
-        async def hear(_: Dispatch, method: str, params: Mapping[str, Any] | None) -> None:
-            self._hear(link, method, dict(params or {}))
-
-        try:
-            await dispatcher.run(answer, hear, task_status=task_status)
-        finally:
-            link.over.set()
-
-    async def _answer(self, link: Link, method: str, params: JsonObject) -> dict[str, Any]:
-        """What a legacy server asks of us while it serves; one thing at a time, and the time limits stand still."""
-        if method == "ping":
-            return {}
-        async with link.asking:
-            with contextlib.ExitStack() as held:
-                for limit in link.limits:
-                    held.enter_context(self._clock.hold(limit))
-                try:
-                    return await ask_live(link.caller, method, params)
-                except McpError as error:
-                    raise MCPError(code=error.rpc_code, message=error.words) from None
-                except CallError as error:
-                    raise MCPError(code=REFUSED, message=str(error)) from None
-
-    def _hear(self, link: Link, method: str, params: JsonObject) -> None:
-        if method == "notifications/message" and link.caller is not NOBODY:
-            link.caller.told(method, params)
-        elif self._changed is not None and method != "notifications/cancelled":
-            self._changed(method, params)
-
     # Health -----------------------------------------------------------------------------------------------------------
 
     def _note_status(self, status: int) -> None:
@@ -575,7 +454,7 @@ class McpConnection:
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
-        self.health.problem = self._words(_innermost(error))
+        self.health.problem = self._words(error)
         self._become("resting")
         return unreached(self.server.name, self.health.problem)
 
@@ -596,12 +475,6 @@ class McpConnection:
         self.health.state, self.health.since = state, self._clock.now()
 
 
-def _innermost(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
-
-
 def _lost_its_session(error: McpError) -> bool:
-    """The server does not know the session, after a restart say, and so did nothing."""
-    return error.words in _NO_SESSION
+    """The SDK's word for an HTTP 404 within a session."""
+    return error.rpc_code == INVALID_REQUEST and error.words == "Session terminated"

@@ -8,7 +8,6 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +26,7 @@ from ..core.json import Json, JsonObject, dumps
 from ..protocols.mcp_config import McpEra
 from ..protocols.mcp_tasks import EXTENSION as TASKS
 from .mcp_error import (
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
     UNSUPPORTED_VERSION,
@@ -34,6 +34,7 @@ from .mcp_error import (
     McpError,
     told,
 )
+from .mcp_limit import TimeLimit
 from .mcp_task import settle
 
 MODERN = "2026-07-28"
@@ -211,7 +212,7 @@ class McpSession:
         method: str,
         params: JsonObject,
         caller: Caller,
-        limit: asyncio.Timeout,
+        limit: TimeLimit,
         progress: Callable[[JsonObject], None] | None = None,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
@@ -240,8 +241,9 @@ class McpSession:
                 state = await self._answers(result, caller, limit)
             except Waiting as waiting:
                 raise Waiting(waiting.pending, waiting.run_id, dumps(result)) from None
+            limit.heard()
             result = await self.once(method, {**params, **state}, caller, progress, header_schema)
-        raise McpError(METHOD_NOT_FOUND, f"it asked back {ROUNDS_MAX} times during one request")
+        raise McpError(INVALID_REQUEST, f"it asked back {ROUNDS_MAX} times during one request", effect="unknown")
 
     async def once(
         self,
@@ -297,7 +299,7 @@ class McpSession:
 
     # Asked back -------------------------------------------------------------------------------------------------------
 
-    async def _answers(self, result: JsonObject, caller: Caller, limit: asyncio.Timeout) -> JsonObject:
+    async def _answers(self, result: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:
         """What goes with the next round."""
         requests = result.get("inputRequests") or {}
         state: JsonObject = {}
@@ -306,7 +308,7 @@ class McpSession:
         if not isinstance(requests, dict):
             raise InvalidResult("The server asks back, and it can not be told what.", effect="unknown")
         answers: JsonObject = {}
-        with self._clock.hold(limit):
+        with limit.held():
             for key, request in requests.items():
                 asked = request if isinstance(request, dict) else {}
                 params = asked.get("params")
@@ -315,7 +317,7 @@ class McpSession:
             state["inputResponses"] = answers
         return state
 
-    async def _settled(self, handle: JsonObject, caller: Caller, limit: asyncio.Timeout) -> JsonObject:
+    async def _settled(self, handle: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:
         """What a task came to."""
         if not isinstance(_extensions(caller).get(TASKS), dict):
             raise InvalidResult("The server answered with a task, which nobody asked for.", effect="unknown")
@@ -324,7 +326,7 @@ class McpSession:
             return await self.once(method, params, caller)
 
         async def answer(method: str, params: JsonObject) -> JsonObject:
-            with self._clock.hold(limit):
+            with limit.held():
                 return await ask(caller, method, params)
 
         def told(message: str) -> None:

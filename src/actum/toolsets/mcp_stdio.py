@@ -18,9 +18,9 @@ import re
 import signal
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 import msgspec
@@ -43,20 +43,26 @@ CHUNK = 65_536
 PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """What a local server finds of our environment, with all of `LC_*`; the rest is not its business."""
 
-ENDING: tuple[tuple[signal.Signals | None, float], ...] = ((None, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
+Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
+ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
 """What ends a server, and how many seconds that is given: its input is closed, then its group is sent signals."""
+LEFT_S = 0.5
+"""Seconds for what is left of its group when the server itself has ended: a zombie of a grandchild may be all."""
 POLL_S = 0.01
 
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{0,128}")')
 
 
 @asynccontextmanager
-async def process(server: McpServer, env: Mapping[str, str], stderr: deque[str]) -> AsyncIterator[TransportStreams]:
+async def process(
+    server: McpServer, env: Mapping[str, str], stderr: deque[str], ending: Ending = ENDING
+) -> AsyncIterator[TransportStreams]:
     """Start a server and yield the streams of its messages; it has ended when this is left.
 
     Args:
         env: what it finds in its environment beside `PASSED_ON`.
         stderr: takes the last lines that it writes beside the protocol.
+        ending: what ends it.
 
     Raises:
         OSError: it could not be started.
@@ -84,7 +90,7 @@ async def process(server: McpServer, env: Mapping[str, str], stderr: deque[str])
                 incoming.close()  # what it still has to say is read and dropped, so that it is not stuck in saying it
                 outgoing.close()
                 with anyio.CancelScope(shield=True):
-                    await _end(child)
+                    await _end(child, ending)
                 group.cancel_scope.cancel()
     finally:
         _kill(child)
@@ -225,14 +231,14 @@ def _keep(stderr: deque[str], line: bytes, name: str) -> None:
 # The end --------------------------------------------------------------------------------------------------------------
 
 
-async def _end(child: Process) -> None:
+async def _end(child: Process, ending: Ending) -> None:
     """Close its input, and send its group signals until nothing of it is left."""
     assert child.stdin is not None
     child.stdin.close()
-    for sign, seconds in ENDING:
+    for sign, seconds in ending:
         if sign is not None:
             _signal(child.pid, sign)
-        with anyio.move_on_after(seconds):
+        with anyio.move_on_after(seconds if child.returncode is None else min(seconds, LEFT_S)):
             # Not `wait`, which waits for pipes, too, that a grandchild may hold.
             while child.returncode is None or (sign is not None and _signal(child.pid, None)):  # noqa: ASYNC110
                 await anyio.sleep(POLL_S)

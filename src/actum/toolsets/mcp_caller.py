@@ -1,0 +1,199 @@
+"""Whoever an MCP server turns to while it serves a call: the run that made it, by its `Context`.
+
+A server may ask the user (by a form or a page to visit), a model, or for directories. It is told who asks by the name
+that we gave it; its words are cleaned; an address for the user is one of the web and is never opened here. Why a person
+said no is not told to it.
+
+Source: Model Context Protocol, 2025-11-25 and 2026-07-28, Elicitation, Sampling, Roots, Progress, Logging.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from ..core.errors import BadTool, CallError, UsageError
+from ..core.interfaces import Context
+from ..core.json import Json, JsonObject, dumps
+from ..core.schema import compile_schema
+from ..protocols.mcp_sampling import request_of, result_of_reply
+from ..protocols.mcp_tasks import EXTENSION as TASKS
+from ..protocols.plain_text import plain, plain_json
+from .mcp_error import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
+
+REFUSED_BY_USER = -1
+"""What the protocol's own example answers a server whose sampling a person refused."""
+
+LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
+
+
+Offer = Literal["elicitation", "sampling", "roots", "tasks"]
+
+OFFERS: frozenset[Offer] = frozenset({"elicitation", "sampling", "tasks"})
+"""What a server may turn to a run for, if nothing else is said; roots too where some are configured."""
+
+_CAPABILITIES: dict[Offer, JsonObject] = {
+    "elicitation": {"elicitation": {"form": {}, "url": {}}},
+    "sampling": {"sampling": {"tools": {}}},
+    "roots": {"roots": {}},
+    "tasks": {"extensions": {TASKS: {}}},
+}
+
+
+def capabilities_of(offers: Collection[Offer]) -> JsonObject:
+    """The client capabilities that say so."""
+    declared: JsonObject = {}
+    for offer, capability in _CAPABILITIES.items():
+        declared |= capability if offer in offers else {}
+    return declared
+
+
+class Resting(Struct, frozen=True):
+    """Where a call stopped to wait for an answer; stands in the journal as `Context.state`.
+
+    Attributes:
+        paused: the server's result that asked for more.
+        asked: what it asked before that, and was answered.
+    """
+
+    paused: JsonObject
+    asked: list[tuple[str, JsonObject]] = []
+
+
+class ContextCaller:
+    """Answers for one call of a run.
+
+    Args:
+        context: of the call.
+        server: what the server is called here.
+        capabilities: that are declared to it.
+        roots: directories that it may be told of; those of the run's other end where there are none.
+    """
+
+    def __init__(self, context: Context, *, server: str, capabilities: JsonObject, roots: Sequence[str] = ()) -> None:
+        self.capabilities = capabilities
+        self._context = context
+        self._server = server
+        self._roots = tuple(Path(root).expanduser().absolute().as_uri() for root in roots)
+        self._asked: list[tuple[str, JsonObject]] = []
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        """Answer what the server asks; see `mcp_session.Caller`.
+
+        Raises:
+            McpError: it is not answered.
+            Waiting: nobody can answer now.
+        """
+        answering = _ANSWERS.get(method)
+        if answering is None:
+            raise McpError(METHOD_NOT_FOUND, f"{method} is nothing that can be asked of a client")
+        self._asked.append((method, params))
+        try:
+            return await answering(self, params)
+        except McpError:
+            raise
+        except CallError as why:
+            refused = McpError(REFUSED_BY_USER, "It was not agreed to.", effect="unknown")
+            refused.message = why.message  # for our own model; the server hears no more than the words above
+            raise refused from None
+        except (UsageError, BadTool) as error:
+            raise McpError(INVALID_PARAMS, f"{method}: {error}") from None
+
+    def told(self, method: str, params: JsonObject) -> None:
+        """Pass on progress, and what the server logs."""
+        if method == "notifications/progress":
+            facts: JsonObject = {name: params[name] for name in ("progress", "total", "message") if name in params}
+            self._context.progress(plain_json(facts))
+        elif method == "notifications/message":
+            level = params.get("level")
+            with contextlib.suppress(UsageError):  # a check before a call: nobody listens
+                self._context.log(level if level in LEVELS else "info", plain_json(params.get("data")))
+
+    # A call that waits ------------------------------------------------------------------------------------------------
+
+    async def resume(self) -> JsonObject | None:
+        """Where an earlier attempt stopped to wait, for `McpConnection.request`; None where it did not.
+
+        What was asked before that is asked again, and found answered: a question is known by what it asks and how often
+        it was asked before.
+        """
+        if not self._context.state:
+            return None
+        try:
+            resting = msgspec.json.decode(self._context.state, type=Resting)
+        except msgspec.MsgspecError:
+            return None
+        for method, params in resting.asked:
+            with contextlib.suppress(McpError):  # it was refused then, too
+                await self.answer(method, params)
+        return resting.paused
+
+    def state(self, paused: str) -> str:
+        """Where this call stops to wait.
+
+        Args:
+            paused: the server's result that asks for more, as JSON.
+        """
+        result: JsonObject = msgspec.json.decode(paused)
+        requests = result.get("inputRequests")
+        last = [_wanted(request) for request in requests.values()] if isinstance(requests, dict) else []
+        for count in range(len(last), 0, -1):  # those of the last round are asked anew with it
+            if self._asked[-count:] == last[:count]:
+                return dumps(Resting(result, self._asked[:-count]))
+        return dumps(Resting(result, self._asked))
+
+    # What may be asked ------------------------------------------------------------------------------------------------
+
+    async def _elicit(self, params: JsonObject) -> JsonObject:
+        message, url, schema = plain(str(params.get("message") or "")), params.get("url"), params.get("requestedSchema")
+        if params.get("mode") == "url":
+            given = await self._context.elicit(message, url=_web_address(url), asker=self._server)
+            return {"action": given.action}
+        if not isinstance(schema, dict):
+            raise UsageError("requestedSchema: the schema of an object was expected")
+        compile_schema(schema, where="requestedSchema", foreign=True)
+        given = await self._context.elicit(message, schema, asker=self._server)
+        return (
+            {"action": given.action, "content": given.content} if given.action == "accept" else {"action": given.action}
+        )
+
+    async def _sample(self, params: JsonObject) -> JsonObject:
+        request = request_of(params)
+        return result_of_reply(await self._context.sample(request), request)
+
+    async def _list_roots(self, _: JsonObject) -> JsonObject:
+        uris = self._roots or await self._context.roots()
+        return {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in uris]}
+
+
+_ANSWERS: dict[str, Callable[[ContextCaller, JsonObject], Awaitable[JsonObject]]] = {
+    "elicitation/create": ContextCaller._elicit,
+    "sampling/createMessage": ContextCaller._sample,
+    "roots/list": ContextCaller._list_roots,
+}
+
+
+def _web_address(url: Json) -> str:
+    """An address that a person can be shown.
+
+    Raises:
+        UsageError: it is none of the web, or has what is not seen in it.
+    """
+    if isinstance(url, str) and url == plain(url) and url.isascii() and " " not in url:
+        with contextlib.suppress(ValueError):
+            parts = urlsplit(url)
+            if parts.scheme in ("https", "http") and parts.hostname and not parts.username:
+                return url
+    raise UsageError("url: an address that begins with https:// was expected")
+
+
+def _wanted(request: Json) -> tuple[str, JsonObject]:
+    asked = request if isinstance(request, dict) else {}
+    params = asked.get("params")
+    return str(asked.get("method")), params if isinstance(params, dict) else {}

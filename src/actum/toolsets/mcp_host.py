@@ -1,0 +1,109 @@
+"""Several MCP servers at once, as one toolset: one that does not start costs its own tools only.
+
+What is the matter with a server stands in `problems`; it is asked again after a while.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from ..core.call import ToolCall, ToolResult
+from ..core.clock import SystemClock
+from ..core.errors import ActumError, UnknownName, UnknownTool, UsageError
+from ..core.interfaces import Clock, Context
+from ..core.tool import Tool
+from .mcp_toolset import McpToolset
+
+START_S = 60.0
+"""Seconds that the others wait for a server to tell its tools."""
+RETRY_S = 30.0
+"""Seconds until a server that failed is asked again."""
+
+
+class McpHost:
+    """Several servers.
+
+    Args:
+        toolsets: one for each server; their names differ.
+        clock: time.
+
+    Attributes:
+        problems: what is the matter with those whose tools are missing, in a sentence each, by the server's name.
+
+    Raises:
+        UsageError: two servers have one name.
+    """
+
+    def __init__(self, toolsets: Sequence[McpToolset], *, clock: Clock | None = None) -> None:
+        self._toolsets = {toolset.server.name: toolset for toolset in toolsets}
+        if len(self._toolsets) != len(toolsets):
+            raise UsageError("two MCP servers have one name: it is what their tools are known by here")
+        self._clock: Clock = clock or SystemClock()
+        self._homes: dict[str, McpToolset] = {}
+        self._tries = 0
+        self._retry_at = 0.0
+        self.problems: dict[str, str] = {}
+
+    @property
+    def servers(self) -> Mapping[str, McpToolset]:
+        """The toolset of each server by its name."""
+        return self._toolsets
+
+    def server(self, name: str) -> McpToolset:
+        """The toolset of a server.
+
+        Raises:
+            UnknownName: there is none of this name.
+        """
+        if name not in self._toolsets:
+            raise UnknownName(f"there is no MCP server {name!r}; there are: {', '.join(self._toolsets) or 'none'}")
+        return self._toolsets[name]
+
+    @property
+    def generation(self) -> int:
+        """Changes when the tools of a server do, and when one that failed is to be asked again."""
+        if self.problems and self._clock.now() >= self._retry_at:
+            self._tries, self._retry_at = self._tries + 1, self._clock.now() + RETRY_S
+        return self._tries + sum(toolset.generation for toolset in self._toolsets.values())
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools of all servers that can be had."""
+        listed = await asyncio.gather(*map(self._list, self._toolsets.values()))
+        self._homes = {
+            tool.name: toolset for toolset, tools in zip(self._toolsets.values(), listed, strict=True) for tool in tools
+        }
+        self._retry_at = self._clock.now() + RETRY_S
+        return [tool for tools in listed for tool in tools]
+
+    async def _list(self, toolset: McpToolset) -> Sequence[Tool]:
+        name = toolset.server.name
+        try:
+            async with self._clock.timeout(START_S):
+                tools = await toolset.list_tools()
+        except TimeoutError:
+            self.problems[name] = f"It did not tell its tools in {START_S:.0f} s."
+        except ActumError as error:
+            self.problems[name] = str(error)
+        else:
+            self.problems.pop(name, None)
+            return tools
+        return ()
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Make a call by the server that has the tool."""
+        toolset = self._homes.get(call.name)
+        if toolset is None:
+            raise UnknownTool(f"{call.name} is not there any more.")
+        return await toolset.execute(call, context)
+
+    async def close(self) -> None:
+        """End all servers."""
+        await asyncio.gather(*(toolset.close() for toolset in self._toolsets.values()))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()

@@ -1,0 +1,205 @@
+"""One connection to an MCP server, and the task that holds it.
+
+The SDK's contexts want to be entered and left by one and the same task; a link has one that does nothing else. Requests
+come from any task, and any may end it. Knows nothing of other links; see `mcp_connection`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, ExitStack
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import anyio
+import anyio.abc
+from mcp.shared.dispatcher import DispatchContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.transport_context import TransportContext
+
+from ..core.errors import CallError
+from ..core.interfaces import Clock
+from ..core.json import JsonObject
+from .mcp_error import McpError
+from .mcp_limit import TimeLimit
+from .mcp_session import NOBODY, Caller, McpSession, ask_live
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
+
+log = logging.getLogger("actum.mcp")
+
+Changed: TypeAlias = Callable[[str, JsonObject], None]
+Begin: TypeAlias = Callable[[McpSession], Awaitable[object]]
+Dispatch: TypeAlias = DispatchContext[TransportContext]
+
+END_S = 8.0
+"""Seconds in which a remote server is told goodbye; a local one is ended in any case."""
+REFUSED = -32603
+
+
+class Link:
+    """One connection.
+
+    Args:
+        capabilities: that are declared where it begins with a handshake.
+        clock: time.
+        log_level: see `McpSession`.
+        changed: is told of each notification that belongs to no request.
+
+    Attributes:
+        callers: on whose behalf requests are under way in which the server may ask back.
+        limits: the time limits of all requests that are under way.
+        session: while it is up.
+        vetting, is_vetted: it is looked at once.
+        over: it has ended, or is to end.
+        is_wanted_over: it ended because we wanted it to.
+    """
+
+    def __init__(self, capabilities: JsonObject, clock: Clock, log_level: str, changed: Changed | None) -> None:
+        self.capabilities = capabilities
+        self.callers: list[Caller] = []
+        self.limits: set[TimeLimit] = set()
+        self.session: McpSession | None = None
+        self.vetting = asyncio.Lock()
+        self.is_vetted = False
+        self.over = asyncio.Event()
+        self.is_wanted_over = False
+        self._clock = clock
+        self._log_level = log_level
+        self._changed = changed
+        self._asking = asyncio.Lock()
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_up(self) -> bool:
+        """A request can be sent."""
+        return self.session is not None and not self.over.is_set()
+
+    @property
+    def is_idle(self) -> bool:
+        """Nobody uses it."""
+        return not self.callers and not self.limits
+
+    @property
+    def caller(self) -> Caller:
+        """Whom the server means when it turns to us: its one caller, nobody where there are several."""
+        first = self.callers[0] if self.callers else NOBODY
+        return first if all(each is first for each in self.callers) else NOBODY
+
+    def suits(self, caller: Caller) -> bool:
+        """Whether this caller can be lent it, so that it stays known whom the server asks.
+
+        Without a handshake each request says for itself what may be asked, and the answer goes its way.
+        """
+        if self.session is None or self.session.facts.era == "modern":
+            return self.session is not None
+        if self.capabilities == caller.capabilities == {}:
+            return True
+        is_free = all(each is caller for each in self.callers)
+        return is_free and (caller is NOBODY or self.capabilities == caller.capabilities)
+
+    async def start(self, streams: AbstractAsyncContextManager[TransportStreams], begin: Begin, name: str) -> None:
+        """Connect, and return when it is up.
+
+        Args:
+            streams: the way to the server, as a context that is entered and left by the link's task.
+            begin: the first exchange.
+            name: of the task.
+
+        Raises:
+            Exception: whatever went wrong on the way.
+        """
+        self._task = asyncio.create_task(self._hold(streams, begin), name=name)
+        try:
+            await asyncio.shield(self._ready)
+        except BaseException:
+            await self.end()
+            raise
+
+    async def end(self) -> None:
+        """Leave it, from whatever task, and return when it is left."""
+        assert self._task is not None
+        if not self._ready.done() and not self.over.is_set():
+            self._task.cancel()  # once: a second time would break off the end itself
+        self.is_wanted_over = True
+        self.over.set()
+        if self._task is not asyncio.current_task():
+            await asyncio.wait([self._task])
+
+    def watch(self, done: Callable[[], None]) -> None:
+        """Have something called when its task has ended."""
+        assert self._task is not None
+        self._task.add_done_callback(lambda _: done())
+
+    async def _hold(self, streams: AbstractAsyncContextManager[TransportStreams], begin: Begin) -> None:
+        """Enter the SDK's contexts, wait until the connection is over, and leave them."""
+        try:
+            with anyio.CancelScope() as scope:
+                async with streams as pair, anyio.create_task_group() as group:
+                    dispatcher: JSONRPCDispatcher[TransportContext] = JSONRPCDispatcher(*pair)
+                    await group.start(self._serve, dispatcher)
+                    session = McpSession(dispatcher, self._clock, self.capabilities, self._log_level)
+                    await begin(session)
+                    self.session = session
+                    self._ready.set_result(None)
+                    await self.over.wait()
+                    scope.deadline = anyio.current_time() + END_S
+                    group.cancel_scope.cancel()
+        except BaseException as error:  # whoever waits for the connection hears of it
+            cause = _innermost(error)
+            if not self._ready.done():
+                self._ready.set_exception(cause if isinstance(cause, Exception) else ConnectionAbortedError())
+                self._ready.exception()  # whoever waited may have gone: nothing warns that nobody looked
+            if not isinstance(error, Exception):
+                raise
+            log.debug("the connection ended with %s", type(cause).__name__)
+        finally:
+            self.session = None
+            self.over.set()
+
+    # What the server says ---------------------------------------------------------------------------------------------
+
+    async def _serve(
+        self, dispatcher: JSONRPCDispatcher[TransportContext], *, task_status: anyio.abc.TaskStatus[None]
+    ) -> None:
+        async def answer(_: Dispatch, method: str, params: Mapping[str, Any] | None) -> dict[str, Any]:
+            return await self._answer(method, dict(params or {}))
+
+        async def hear(_: Dispatch, method: str, params: Mapping[str, Any] | None) -> None:
+            self._hear(method, dict(params or {}))
+
+        try:
+            await dispatcher.run(answer, hear, task_status=task_status)
+        finally:
+            self.over.set()
+
+    async def _answer(self, method: str, params: JsonObject) -> JsonObject:
+        """What a server of old asks while it serves; one thing at a time, and meanwhile no time passes."""
+        if method == "ping":
+            return {}
+        async with self._asking:
+            with ExitStack() as held:
+                for limit in self.limits:
+                    held.enter_context(limit.held())
+                try:
+                    return await ask_live(self.caller, method, params)
+                except McpError as error:
+                    raise MCPError(code=error.rpc_code, message=error.words) from None
+                except CallError as error:
+                    raise MCPError(code=REFUSED, message=str(error)) from None
+
+    def _hear(self, method: str, params: JsonObject) -> None:
+        if method == "notifications/message":
+            self.caller.told(method, params)
+        elif self._changed is not None and method not in ("notifications/cancelled", "notifications/progress"):
+            self._changed(method, params)
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

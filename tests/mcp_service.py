@@ -1,0 +1,61 @@
+"""A service of ours behind a real HTTP server in this process, and connections of ours to it."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import uvicorn
+
+from actum.core.json import JsonObject
+from actum.protocols.mcp_config import McpEra, McpServer
+from actum.server.mcp import McpService
+from actum.toolsets.mcp_connection import McpConnection
+
+
+@asynccontextmanager
+async def served(service: McpService) -> AsyncIterator[str]:
+    """The address of a service, as long as the block lasts."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        config = uvicorn.Config(service.app(), log_level="error", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        running = asyncio.create_task(server.serve([taken]))
+        while not server.started:  # noqa: ASYNC110 - it has no event to wait for
+            await asyncio.sleep(0.005)
+        try:
+            yield f"http://127.0.0.1:{port}/mcp"
+        finally:
+            server.should_exit = True
+            await running
+
+
+class Client:
+    """A caller who declares what it is told to and gives what it was given."""
+
+    def __init__(self, capabilities: JsonObject, *answers: JsonObject) -> None:
+        self._capabilities = capabilities
+        self.answers = list(answers)
+        self.asked: list[tuple[str, JsonObject]] = []
+        self.heard: list[tuple[str, JsonObject]] = []
+
+    @property
+    def capabilities(self) -> JsonObject:
+        return self._capabilities
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        self.asked.append((method, params))
+        return self.answers.pop(0)
+
+    def told(self, method: str, params: JsonObject) -> None:
+        self.heard.append((method, params))
+
+
+@asynccontextmanager
+async def connected(service: McpService, era: McpEra = "modern") -> AsyncIterator[McpConnection]:
+    """A connection to a service that is served for as long as the block lasts."""
+    async with served(service) as url, McpConnection(McpServer(name="ours", url=url, transport="http"), era=era) as way:
+        yield way

@@ -1,0 +1,181 @@
+"""Tasks: calls that go on after their request was answered, durable from the first word."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from actum import Context, Rule, Rules, ToolError, tool
+from actum.core.json import JsonObject
+from actum.protocols.mcp_tasks import EXTENSION
+from actum.server.mcp import McpService
+from actum.server.mcp_calls import Who
+from actum.storage.place import open_journal
+from actum.toolsets.mcp_connection import McpConnection
+from actum.toolsets.mcp_error import McpError
+from tests.mcp_service import Client, connected
+
+KNOWS: JsonObject = {"extensions": {EXTENSION: {}}, "elicitation": {"form": {}}}
+NAME: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+class Desk:
+    """Tools whose course a test steers."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.working = asyncio.Event()
+
+    def service(self, **options: object) -> McpService:
+        @tool
+        async def dig(name: str) -> str:
+            """Dig until told."""
+            self.working.set()
+            await self.go.wait()
+            return f"dug {name}"
+
+        @tool
+        async def greet(ctx: Context) -> str:
+            """Greet by name."""
+            return f"Hello {(await ctx.elicit('Your name?', NAME)).content['name']}"
+
+        @tool
+        async def fail() -> str:
+            """Say why it can not be done."""
+            raise ToolError("Not today.")
+
+        @tool
+        async def slip() -> str:
+            """Fail by a mistake."""
+            raise ZeroDivisionError
+
+        modes = {"dig": "always", "greet": "always", "fail": "always", "slip": "always"}
+        return McpService([dig, greet, fail, slip], tasks=modes, **options)  # type: ignore[arg-type]
+
+
+async def begun(way: McpConnection, name: str, arguments: JsonObject | None = None) -> str:
+    """The id of the task that a call became."""
+    handle = await way.request_once("tools/call", {"name": name, "arguments": arguments or {}}, caller=Client(KNOWS))
+    assert handle["resultType"] == "task"
+    return str(handle["taskId"])
+
+
+async def look(way: McpConnection, task_id: str, *, until: str = "") -> JsonObject:
+    while True:
+        task = await way.request("tasks/get", {"taskId": task_id}, caller=Client(KNOWS))
+        if not until or task["status"] == until:
+            return task
+        await asyncio.sleep(0.01)
+
+
+async def test_a_call_is_answered_with_a_handle_and_its_result_is_asked_after() -> None:
+    desk = Desk()
+    async with connected(desk.service()) as way:
+        task_id = await begun(way, "dig", {"name": "a hole"})
+        assert (await look(way, task_id))["status"] == "working"
+        desk.go.set()
+        task = await look(way, task_id, until="completed")
+        assert task["result"] == {"content": [{"type": "text", "text": "dug a hole"}], "isError": False}
+
+
+async def test_our_own_client_waits_for_a_task_and_gives_what_it_asks_for() -> None:
+    async with connected(Desk().service()) as way:
+        client = Client(KNOWS, {"action": "accept", "content": {"name": "Ada"}})
+        result = await way.request("tools/call", {"name": "greet", "arguments": {}}, caller=client)
+        assert result["content"] == [{"type": "text", "text": "Hello Ada"}]
+        assert [method for method, _ in client.asked] == ["elicitation/create"]
+
+
+async def test_a_tool_that_fails_completes_and_a_mistake_fails() -> None:
+    async with connected(Desk().service()) as way:
+        failed = await look(way, await begun(way, "fail"), until="completed")
+        assert failed["result"] == {"content": [{"type": "text", "text": "Not today."}], "isError": True}
+        slipped = await look(way, await begun(way, "slip"), until="failed")
+        assert "ZeroDivisionError" not in str(slipped)
+        assert "result" not in slipped
+
+
+async def test_a_client_that_knows_no_tasks_waits_for_its_result() -> None:
+    desk = Desk()
+    desk.go.set()
+    async with connected(desk.service()) as way:
+        result = await way.request("tools/call", {"name": "dig", "arguments": {"name": "x"}})
+        assert result["resultType"] == "complete"
+        with pytest.raises(McpError, match="-32021"):
+            await way.request("tasks/get", {"taskId": "mcp_1"})
+
+
+async def test_a_task_that_is_cancelled_stops() -> None:
+    desk = Desk()
+    async with connected(desk.service()) as way:
+        task_id = await begun(way, "dig", {"name": "x"})
+        assert (await way.request("tasks/cancel", {"taskId": task_id}, caller=Client(KNOWS)))[
+            "resultType"
+        ] == "complete"
+        assert (await look(way, task_id))["status"] == "cancelled"
+        waiting = await begun(way, "greet")
+        await look(way, waiting, until="input_required")
+        await way.request("tasks/cancel", {"taskId": waiting}, caller=Client(KNOWS))
+        assert (await look(way, waiting))["status"] == "cancelled"
+
+
+async def test_whoever_stops_waiting_cancels_the_task() -> None:
+    desk = Desk()
+    service = desk.service()
+    async with connected(service) as way:
+        call = {"name": "dig", "arguments": {"name": "x"}}
+        waiting = asyncio.create_task(way.request("tools/call", call, caller=Client(KNOWS)))  # type: ignore[arg-type]
+        await desk.working.wait()
+        await asyncio.wait([waiting], timeout=0.1)  # until it has its handle
+        waiting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await waiting
+        (run,) = await service.journal.runs()
+        assert run.status == "stopped"
+
+
+async def test_nobody_sees_the_task_of_another(tmp_path: Path) -> None:
+    journal = open_journal(tmp_path / "runs.db")
+    desk = Desk()
+    async with connected(desk.service(journal=journal, who=Who(principal="ada"))) as way:
+        task_id = await begun(way, "dig", {"name": "x"})
+        async with connected(Desk().service(journal=journal, who=Who(principal="mallory"))) as other:
+            for method in ("tasks/get", "tasks/cancel", "tasks/update"):
+                with pytest.raises(McpError, match="-32602"):
+                    await other.request(method, {"taskId": task_id, "inputResponses": {}}, caller=Client(KNOWS))
+        desk.go.set()
+        await look(way, task_id, until="completed")
+    await journal.close()
+
+
+async def test_a_task_outlives_the_process_that_began_it(tmp_path: Path) -> None:
+    """The first service ends while the task waits for its client; the second one goes on with it."""
+    place = tmp_path / "runs.db"
+    first = open_journal(place)
+    async with connected(Desk().service(journal=first)) as way:
+        task_id = await begun(way, "greet")
+        asked = await look(way, task_id, until="input_required")
+    await first.close()
+    second = open_journal(place)
+    async with connected(Desk().service(journal=second)) as way:
+        assert (await look(way, task_id))["inputRequests"] == asked["inputRequests"]
+        requests = asked["inputRequests"]
+        assert isinstance(requests, dict)
+        answers: JsonObject = {key: {"action": "accept", "content": {"name": "Eve"}} for key in requests}
+        given: JsonObject = {"taskId": task_id, "inputResponses": answers}
+        await way.request("tasks/update", given, caller=Client(KNOWS))
+        task = await look(way, task_id, until="completed")
+        assert task["result"] == {"content": [{"type": "text", "text": "Hello Eve"}], "isError": False}
+    await second.close()
+
+
+async def test_a_task_that_waits_for_an_approver_elsewhere_says_so() -> None:
+    policy = Rules(Rule("ask", approvers=("boss",)))
+    async with connected(Desk().service(policy=policy)) as way:
+        task = await look(way, await begun(way, "dig", {"name": "x"}), until="working")
+        while "statusMessage" not in task:
+            task = await look(way, str(task["taskId"]))
+        assert "approval" in str(task["statusMessage"])
