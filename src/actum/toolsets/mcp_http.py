@@ -14,6 +14,7 @@ import httpx2
 import msgspec
 
 from ..core.json import JsonObject
+from ..transport.http import HttpFailure
 from .mcp_error import BROKEN, HTTP_STATUS, UNREACHED
 
 BODY_BYTES_MAX = 32 * 1024 * 1024
@@ -43,6 +44,10 @@ class McpHttpClient(httpx2.AsyncClient):
         """As of any client; what fails for a POST is an answer of ours."""
         try:
             response = await super().send(request, **how)
+        except HttpFailure as failure:
+            if request.method != "POST":
+                raise httpx2.ConnectError(str(failure)) from None
+            return _answer(request, BROKEN if failure.sent else UNREACHED, str(failure))
         except httpx2.TransportError as error:
             if request.method != "POST":
                 raise

@@ -17,6 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from ..core.errors import UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
+from ..transport.guard import Guard, GuardedTransport
 from .mcp_http import BODY_BYTES_MAX, McpHttpClient
 from .mcp_stdio import process
 
@@ -37,6 +38,7 @@ async def opened(
     auth: httpx2.Auth | None,
     secrets: Mapping[str, str],
     heard: Callable[[int], None],
+    guard: Guard | None = None,
 ) -> AsyncIterator[TransportStreams]:
     """The streams of a server.
 
@@ -46,6 +48,7 @@ async def opened(
         auth: logs in at a remote one.
         secrets: for `${secret:NAME}` in headers and environment.
         heard: is told the HTTP status of each answer to a message.
+        guard: decides whether a remote one may be reached, where its address is not a person's own.
 
     Raises:
         OSError: it could not be started.
@@ -61,7 +64,8 @@ async def opened(
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> McpHttpClient:
-        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth)
+        transport = GuardedTransport(guard) if guard is not None else None
+        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, transport=transport)
 
     if transport == "sse":
         async with sse_client(
