@@ -20,7 +20,7 @@ from ..core.errors import ActumError, CallError, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
-from .mcp_error import INVALID_REQUEST, LoginFailed, LoginNeeded, Lost, McpError, unreached
+from .mcp_error import LoginFailed, LoginNeeded, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
 from .mcp_pages import all_pages
@@ -36,6 +36,11 @@ State = Literal["idle", "starting", "up", "resting", "closed"]
 Tell: TypeAlias = Callable[[JsonObject], None]
 Send: TypeAlias = Callable[[McpSession, TimeLimit, Tell], Awaitable[JsonObject]]
 
+_NO_SESSION = {
+    "Session terminated",  # the SDK, of an HTTP 404
+    "Session not found",  # the TypeScript SDK's transport
+    "Bad Request: No valid session ID provided",  # its example, of which many servers are copies
+}
 _QUIET = frozenset(
     {
         *("server/discover", "ping", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe"),
@@ -357,22 +362,32 @@ class McpConnection:
         self._become("starting")
         self._status = 0
         self.health.restarts += self._facts is not None
+        before = self._transport, self._era
         try:
             link = await self._started(capabilities)
         except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
-            if not self._may_be_of_old(error):
+            if not self._tries_another_way(error):
                 raise self._failed(error) from None
-            self._transport = "sse"
             try:
                 link = await self._started(capabilities)
             except Exception:  # noqa: BLE001 - the first failure is the one that is told
-                self._transport = "http"
+                self._transport, self._era = before
                 raise self._failed(error) from None
         assert link.session is not None
         self._facts = link.session.facts
         self._era = self._facts.era
         self._become("up")
         return link
+
+    def _tries_another_way(self, error: Exception) -> bool:
+        """Whether it may be a server of old that does not bear being asked for its era, and is spoken to as such now."""
+        if self._may_be_of_old(error):
+            self._transport = "sse"
+            return True
+        if self._transport == "stdio" and self._era == "auto" and isinstance(error, Unavailable):
+            self._era = "legacy"  # some end themselves at any request before the handshake
+            return True
+        return False
 
     def _may_be_of_old(self, error: Exception) -> bool:
         """Whether a bare address may be that of a server that only knows the older SSE."""
@@ -465,5 +480,5 @@ class McpConnection:
 
 
 def _lost_its_session(error: McpError) -> bool:
-    """The SDK's word for an HTTP 404 within a session."""
-    return error.rpc_code == INVALID_REQUEST and error.words == "Session terminated"
+    """The server does not know the session, after a restart say, and so did nothing."""
+    return error.words in _NO_SESSION

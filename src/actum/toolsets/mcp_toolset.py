@@ -187,7 +187,8 @@ class McpToolset:
 
             return await self._resources.execute(call, self.resources, read)
         for tried in range(TRIES_MAX):
-            await self._look()
+            if tried:
+                await self._look()
             usable = self._usable(call.name)
             try:
                 raw = await self._called(usable, call, caller, paused)
@@ -226,6 +227,7 @@ class McpToolset:
         ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Send a request of a call, or go on with one that waited for an answer."""
+        params = {**params, "_meta": {"traceparent": caller.traceparent}}
         try:
             return await self._connected().request(
                 method, params, caller=caller, header_schema=schema, paused=paused, ready=ready
