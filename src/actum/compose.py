@@ -23,7 +23,7 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -53,7 +53,12 @@ from .toolsets.everyday import everyday_tools
 from .toolsets.function import FunctionTool
 
 if TYPE_CHECKING:
-    from .toolsets.mcp import McpHost
+    from .toolsets.mcp import McpHost, McpToolset
+
+    class _McpModule(Protocol):
+        McpHost: type[McpHost]
+        McpToolset: type[McpToolset]
+
 
 EMBEDDED = "embedded"
 EVERYDAY = "everyday"
@@ -351,17 +356,28 @@ def _host(url: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", urlsplit(url).netloc.rpartition("@")[2]).strip("-.") or "server"
 
 
+def open_server(server: McpServer, environment: Mapping[str, str], *, unseen: bool = False) -> McpToolset:
+    """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
+
+    Args:
+        unseen: all of it can be used, for a look that calls nothing.
+    """
+    if unseen:
+        return _mcp().McpToolset(server, approve="all")
+    return _mcp().McpToolset(server, pins=mcp_pins(environment))
+
+
 def open_mcp(servers: Sequence[McpServer], environment: Mapping[str, str]) -> McpHost | None:
-    """A toolset of these servers, of which only what was approved is used; None where there are none.
+    """A toolset of these servers; None where there are none.
 
     Whoever opens it closes it. Nothing is started before its tools are asked for.
     """
-    if not servers:
-        return None
-    from .toolsets.mcp import McpHost, McpToolset  # noqa: PLC0415 - the SDK of the protocol takes half a second to load
+    return _mcp().McpHost([open_server(server, environment) for server in servers]) if servers else None
 
-    pins = mcp_pins(environment)
-    return McpHost([McpToolset(server, pins=pins) for server in servers])
+
+def _mcp() -> _McpModule:
+    """The toolsets of MCP, loaded by name: the protocol's SDK takes half a second, and few commands need it."""
+    return cast("_McpModule", importlib.import_module(".toolsets.mcp", __package__))
 
 
 def make_agent(

@@ -9,7 +9,7 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -24,9 +24,6 @@ from .options import JsonFlag
 from .run import DONE, FAILED
 from .terminal import Terminal, duration, said, styled, who
 from .tools import effects
-
-if TYPE_CHECKING:
-    from ..toolsets.mcp import McpToolset
 
 app = typer.Typer(
     help="MCP servers: add, list, test, import, approve, remove.", no_args_is_help=False, invoke_without_command=True
@@ -216,7 +213,7 @@ async def _looked_at(terminal: Terminal, server: McpServer, *, start: bool) -> J
         state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
     terminal.waiting.begin(f"starting {server.name}")
-    toolset = _toolset(server)
+    toolset = compose.open_server(server, os.environ)
     try:
         tools = await toolset.list_tools()
         facts = await toolset.facts()
@@ -250,7 +247,7 @@ def try_server(
 
 
 async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
-    toolset = _toolset(server, approve_all=True)
+    toolset = compose.open_server(server, os.environ, unseen=True)
     began = time.perf_counter()
     told: JsonObject = {"name": server.name, "problem": ""}
     terminal.waiting.begin(f"connecting to {server.name}")
@@ -320,7 +317,7 @@ async def _approved(
     terminal: Terminal, server: McpServer, tools: Sequence[str] | None, *, yes: bool, as_json: bool
 ) -> int:
     pins = compose.mcp_pins(os.environ)
-    toolset = _toolset(server)
+    toolset = compose.open_server(server, os.environ)
     terminal.waiting.begin(f"connecting to {server.name}")
     try:
         listing = await toolset.survey()
@@ -399,14 +396,6 @@ def _show_line(terminal: Terminal, server: McpServer) -> None:
     terminal.line(
         server.name[:10], styled((f"{label} ", "dim"), (shown(line_of(server)), "bold")), console=terminal.err
     )
-
-
-def _toolset(server: McpServer, *, approve_all: bool = False) -> McpToolset:
-    from ..toolsets.mcp import McpToolset  # noqa: PLC0415 - the SDK of the protocol takes half a second to load
-
-    if approve_all:
-        return McpToolset(server, approve="all")
-    return McpToolset(server, pins=compose.mcp_pins(os.environ))
 
 
 def _written() -> JsonObject:

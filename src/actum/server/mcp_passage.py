@@ -181,9 +181,7 @@ class Passage(McpToolset):
         secrets: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        super().__init__(
-            server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock
-        )
+        super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
         self.known: ServerFacts | None = None
         self._acknowledged: set[str] = set()
         self._news = asyncio.Event()

@@ -380,7 +380,7 @@ class McpConnection:
         return link
 
     def _tries_another_way(self, error: Exception) -> bool:
-        """Whether it may be a server of old that does not bear being asked for its era, and is spoken to as such now."""
+        """Whether it may be a server of old that can not bear to be asked for its era, and is spoken to as such now."""
         if self._may_be_of_old(error):
             self._transport = "sse"
             return True
