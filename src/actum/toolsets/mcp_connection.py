@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, Unavailable, UsageError
+from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
@@ -24,7 +24,7 @@ from .mcp_error import INVALID_REQUEST, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
 from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
-from .mcp_transport import STDERR_LINES, opened
+from .mcp_transport import STDERR_LINES, opened, reason
 
 if TYPE_CHECKING:
     import httpx2
@@ -37,17 +37,12 @@ _QUIET = frozenset(
     {
         *("server/discover", "ping", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe"),
         *("tools/list", "resources/list", "resources/templates/list", "prompts/list", "logging/setLevel"),
+        "completion/complete",
     }
 )
 """Requests during which no server asks back: they go over whatever connection there is."""
 _KNOWS_US = (401, 403, 407, 408, 429)
 """Statuses of which only the others among 400 to 499 may mean a server that knows POST not at all, or not there."""
-_WORDS = {
-    "ConnectError": "Nobody listens there",
-    "ConnectTimeout": "Nobody answers there",
-    "ConnectionResetError": "The connection broke",
-}
-
 LINKS_MAX = 8
 """So many connections to one legacy server are held at the same time."""
 PAGES_MAX = 200
@@ -450,7 +445,12 @@ class McpConnection:
         probe_s = LOGIN_S if self._auth is not None else PROBE_S[self._transport]
         begin_s = LOGIN_S if self._auth is not None else self.server.timeout
         era: McpEra = "legacy" if self._transport == "sse" else self._era
-        await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
+        try:
+            await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
+        except (McpError, InvalidResult):
+            if era == "auto" or self.server.era != "auto" or self._transport == "sse":
+                raise
+            await session.begin("auto", probe_s, begin_s, silence_is_legacy=not patient)  # it is not what it was
 
     # Health -----------------------------------------------------------------------------------------------------------
 
@@ -463,27 +463,14 @@ class McpConnection:
         """A request had no answer. Over HTTP that is of this one request: what is connected is a matter of each."""
         if self._transport == "http":
             self._failed(error)
-        else:
+        elif isinstance(error, Lost):
             link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
-        self.health.problem = self._words(error)
+        self.health.problem = reason(error, self.server, self._status, self.health.stderr)
         self._become("resting")
         return unreached(self.server.name, self.health.problem)
-
-    def _words(self, error: BaseException) -> str:
-        """What went wrong, for people, without what may be secret."""
-        if self._status in (401, 403):
-            return f"It answered HTTP {self._status}: it wants a login, or another one."
-        if isinstance(error, FileNotFoundError):
-            return f"There is no program {self.server.command!r}."
-        if isinstance(error, PermissionError):
-            return f"{self.server.command!r} may not be run."
-        if isinstance(error, ActumError):
-            return str(error)
-        tail = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
-        return f"{_WORDS.get(type(error).__name__, type(error).__name__)}.{tail}"
 
     def _become(self, state: State) -> None:
         self.health.state, self.health.since = state, self._clock.now()

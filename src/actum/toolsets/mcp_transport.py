@@ -9,7 +9,7 @@ import logging
 import re
 from base64 import b64encode
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from ..core.errors import UsageError
+from ..core.errors import ActumError, UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
 from .mcp_http import BODY_BYTES_MAX, McpHttpClient
 from .mcp_stdio import process
@@ -29,6 +29,11 @@ STDERR_LINES = 200
 """So many of the last lines that a local server wrote beside the protocol are kept."""
 
 _TALKATIVE = ("mcp.client.streamable_http", "mcp.client.sse")
+_WORDS = {
+    "ConnectError": "Nobody listens there",
+    "ConnectTimeout": "Nobody answers there",
+    "ConnectionResetError": "The connection broke",
+}
 _SECRET = re.compile(r"\$\{secret:([^}]+)\}")
 
 
@@ -86,6 +91,32 @@ async def opened(
         streamable_http_client(url, http_client=http, max_sse_event_size=BODY_BYTES_MAX) as streams,
     ):
         yield streams
+
+
+def reason(error: BaseException, server: McpServer, status: int, wrote: Sequence[str]) -> str:
+    """Why a server can not be reached, for people, without what may be secret.
+
+    Args:
+        status: the last that it answered over HTTP, 0 for none.
+        wrote: the last lines of a local one.
+    """
+    if isinstance(error, httpx2.HTTPStatusError):
+        status = error.response.status_code
+    if status in (401, 403):
+        return f"It answered HTTP {status}: it wants a login, or another one."
+    match error:
+        case FileNotFoundError():
+            what = "directory" if error.filename == server.cwd else "program"
+            return f"There is no {what} {error.filename!r}."
+        case PermissionError():
+            return f"{error.filename!r} may not be run."
+        case ActumError():
+            return str(error)
+        case httpx2.HTTPStatusError():
+            return f"It answered HTTP {status}."
+        case _:
+            tail = f" It wrote: {wrote[-1][:200]}" if wrote else ""
+            return f"{_WORDS.get(type(error).__name__, type(error).__name__)}.{tail}"
 
 
 def _bare(url: httpx2.URL) -> tuple[str, dict[str, str]]:
