@@ -161,6 +161,7 @@ class McpConnection:
         self._uris: set[str] = set()
         self._listener: asyncio.Task[None] | None = None
         self._status = 0
+        self._why = ""
         self._is_closed = False
         self._facts: ServerFacts | None = None
         self._opening = asyncio.Lock()
@@ -411,7 +412,7 @@ class McpConnection:
         pause = PAUSES_S[min(health.failures, len(PAUSES_S) - 1)]
         left = health.since + pause - self._clock.now() if health.state == "resting" else 0.0
         if left > 0 and health.failures > PATIENT:
-            raise unreached(self.server.name, f"{health.problem} It is tried again in {left:.0f} s.")
+            raise unreached(self.server.name, f"{self._why} It is tried again in {left:.0f} s.")
         if left > 0:
             await self._clock.sleep(left)
 
@@ -468,9 +469,11 @@ class McpConnection:
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
-        self.health.problem = reason(error, self.server, self._status, self.health.stderr)
+        self._why = reason(error, self.server, self._status)
+        wrote = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
+        self.health.problem = self._why + wrote  # for people; a model is told nothing that the server wrote
         self._become("resting")
-        return unreached(self.server.name, self.health.problem)
+        return unreached(self.server.name, self._why)
 
     def _become(self, state: State) -> None:
         self.health.state, self.health.since = state, self._clock.now()

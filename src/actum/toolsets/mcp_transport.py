@@ -9,7 +9,7 @@ import logging
 import re
 from base64 import b64encode
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from ..core.errors import ActumError, UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
+from ..protocols.plain_text import plain
 from .mcp_http import BODY_BYTES_MAX, McpHttpClient
 from .mcp_stdio import process
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 STDERR_LINES = 200
 """So many of the last lines that a local server wrote beside the protocol are kept."""
+
+SECRET_CHARS_MIN = 4
+"""What is shorter can not be told from other words."""
+
+log = logging.getLogger("actum.mcp")
 
 _TALKATIVE = ("mcp.client.streamable_http", "mcp.client.sse")
 _WORDS = {
@@ -61,7 +67,7 @@ async def opened(
     """
     if transport == "stdio":
         env = {name: filled(value, secrets) for name, value in server.env.items()}
-        async with process(server, env, stderr) as streams:
+        async with process(server, env, _noting(server.name, stderr, secrets)) as streams:
             yield streams
         return
     for logger in _TALKATIVE:
@@ -93,12 +99,11 @@ async def opened(
         yield streams
 
 
-def reason(error: BaseException, server: McpServer, status: int, wrote: Sequence[str]) -> str:
+def reason(error: BaseException, server: McpServer, status: int) -> str:
     """Why a server can not be reached, for people, without what may be secret.
 
     Args:
         status: the last that it answered over HTTP, 0 for none.
-        wrote: the last lines of a local one.
     """
     if isinstance(error, httpx2.HTTPStatusError):
         status = error.response.status_code
@@ -115,8 +120,20 @@ def reason(error: BaseException, server: McpServer, status: int, wrote: Sequence
         case httpx2.HTTPStatusError():
             return f"It answered HTTP {status}."
         case _:
-            tail = f" It wrote: {wrote[-1][:200]}" if wrote else ""
-            return f"{_WORDS.get(type(error).__name__, type(error).__name__)}.{tail}"
+            return f"{_WORDS.get(type(error).__name__, type(error).__name__)}."
+
+
+def _noting(name: str, stderr: deque[str], secrets: Mapping[str, str]) -> Callable[[str], None]:
+    """Keeps what a local server writes beside the protocol, without what nobody sees and without secrets."""
+    hidden = [value for value in secrets.values() if len(value) >= SECRET_CHARS_MIN]
+
+    def note(line: str) -> None:
+        for value in hidden:
+            line = line.replace(value, "[secret]")
+        stderr.append(plain(line))
+        log.debug("%s: %s", name, stderr[-1])
+
+    return note
 
 
 def _bare(url: httpx2.URL) -> tuple[str, dict[str, str]]:
