@@ -101,6 +101,16 @@ async def test_a_remembered_era_that_a_server_has_left_is_found_out_anew(now: st
         assert (await connection.facts()).era == now
 
 
+async def test_a_server_that_is_slow_to_start_is_not_taken_for_one_of_old() -> None:
+    clock = FakeClock()
+    async with McpConnection(odd("slow"), clock=clock) as connection:
+        asking = asyncio.create_task(connection.facts())
+        await until(lambda: "asked" in connection.health.stderr)
+        clock.advance(11)
+
+        assert (await asking).era == "modern"
+
+
 async def test_a_local_server_that_says_nothing_is_given_up() -> None:
     clock = FakeClock()
     connection = McpConnection(odd("mute"), clock=clock)

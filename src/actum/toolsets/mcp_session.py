@@ -168,18 +168,29 @@ class McpSession:
         if era == "legacy":
             return await self._shake_hands(begin_s)
         try:
-            async with self._clock.timeout(probe_s):
-                return await self._discover()
+            return await self._asked(probe_s)
         except McpError as refused:
             if era == "modern" or _is_modern_only(refused):
                 raise
         except InvalidResult:
             if era == "modern":
                 raise
-        except TimeoutError:
+        except CallTimeout:
             if era == "modern" or not silence_is_legacy:
-                raise CallTimeout("The server does not answer server/discover.", effect="none") from None
-        return await self._shake_hands(begin_s)
+                raise
+        try:
+            return await self._shake_hands(begin_s)
+        except McpError as refused:
+            if MODERN not in (_supported(refused) or ()):
+                raise
+        return await self._asked(begin_s)  # it was slow to start, and had taken the question when the handshake came
+
+    async def _asked(self, seconds: float) -> ServerFacts:
+        try:
+            async with self._clock.timeout(seconds):
+                return await self._discover()
+        except TimeoutError:
+            raise CallTimeout("The server does not answer server/discover.", effect="none") from None
 
     async def _shake_hands(self, seconds: float) -> ServerFacts:
         try:
@@ -411,10 +422,15 @@ def _extensions(caller: Caller) -> JsonObject:
 
 def _is_modern_only(refused: McpError) -> bool:
     """It says that it speaks none but versions that we do not, all of them without a handshake."""
-    if refused.rpc_code != UNSUPPORTED_VERSION or not isinstance(refused.data, dict):
-        return False
-    supported = refused.data.get("supported")
-    return isinstance(supported, list) and not any(version in LEGACY_VERSIONS for version in supported)
+    supported = _supported(refused)
+    return supported is not None and not any(version in LEGACY_VERSIONS for version in supported)
+
+
+def _supported(refused: McpError) -> list[Json] | None:
+    """The versions that a server says it speaks, where it refuses one for that."""
+    data = refused.data if refused.rpc_code == UNSUPPORTED_VERSION else None
+    supported = data.get("supported") if isinstance(data, dict) else None
+    return supported if isinstance(supported, list) else None
 
 
 @cache

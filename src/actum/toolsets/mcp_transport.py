@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 STDERR_LINES = 200
 """So many of the last lines that a local server wrote beside the protocol are kept."""
 
+SILENCE_S = 86_400.0
+"""Seconds in which a stream that is open may say nothing: what a request may take is a matter of its own limit."""
+LIMITS = httpx2.Limits(max_connections=1_000, max_keepalive_connections=20)
 SECRET_CHARS_MIN = 4
 """What is shorter can not be told from other words."""
 
@@ -78,20 +81,20 @@ async def opened(
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> McpHttpClient:
-        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth)
+        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, limits=LIMITS)
 
     if transport == "sse":
         async with sse_client(
             url,
             headers,
             timeout=server.timeout,
-            sse_read_timeout=server.max_timeout,
+            sse_read_timeout=SILENCE_S,
             httpx_client_factory=client,
             auth=auth,
         ) as streams:
             yield streams
         return
-    timeout = httpx2.Timeout(server.timeout, read=server.max_timeout)
+    timeout = httpx2.Timeout(server.timeout, read=SILENCE_S)
     async with (
         client(headers=headers, auth=auth, timeout=timeout) as http,
         streamable_http_client(url, http_client=http, max_sse_event_size=BODY_BYTES_MAX) as streams,
