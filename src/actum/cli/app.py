@@ -43,8 +43,8 @@ CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "tools", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "journal", "mcp", "dialects", "transcode", "doctor"),
+    *("demo", "run", "chat", "call", "tools", "mcp", "policy", "runs", "resume", "approvals"),
+    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 

@@ -100,6 +100,7 @@ async def begin(
         key_id=who.key_id,
         approver=client,
         peer=client,
+        trace=client.trace,
         emit=emit,
     )
 

@@ -26,6 +26,7 @@ from ..core.event import CallProgress, Event, Pending
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Reply
+from ..core.trace import checked_traceparent
 from .mcp_wire import WANTED, question_of, told_by_client
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class McpClient:
     Attributes:
         is_modern: it speaks the protocol without a handshake.
         missing: the capabilities that it was to be asked by, and did not declare.
+        trace: the `traceparent` that came with the request.
     """
 
     def __init__(self, context: ServerRequestContext[Any, Any], principal: str) -> None:
@@ -79,6 +81,8 @@ class McpClient:
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
         self._loop = asyncio.get_running_loop()  # a tool may log from a thread of its own
+        meta = (context.params or {}).get("_meta")
+        self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
         self._token = (context.meta or {}).get("progress_token")
         self._reached: float | None = None
         self._is_detached = False

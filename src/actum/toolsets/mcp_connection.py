@@ -16,23 +16,31 @@ import msgspec
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, UsageError
+from ..core.errors import ActumError, CallError, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
-from .mcp_error import INVALID_REQUEST, Lost, McpError, unreached
+from .mcp_error import LoginFailed, LoginNeeded, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
+from .mcp_pages import all_pages
 from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
 from .mcp_transport import STDERR_LINES, opened
 
 if TYPE_CHECKING:
     import httpx2
 
+    from ..transport.guard import Guard
+
 State = Literal["idle", "starting", "up", "resting", "closed"]
 Tell: TypeAlias = Callable[[JsonObject], None]
 Send: TypeAlias = Callable[[McpSession, TimeLimit, Tell], Awaitable[JsonObject]]
 
+_NO_SESSION = {
+    "Session terminated",  # the SDK, of an HTTP 404
+    "Session not found",  # the TypeScript SDK's transport
+    "Bad Request: No valid session ID provided",  # its example, of which many servers are copies
+}
 _QUIET = frozenset(
     {
         *("server/discover", "ping", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe"),
@@ -50,8 +58,6 @@ _WORDS = {
 
 LINKS_MAX = 8
 """So many connections to one legacy server are held at the same time."""
-PAGES_MAX = 200
-ITEMS_MAX = 10_000
 PROBE_S = {"stdio": 10.0, "http": 60.0, "sse": 10.0}
 """Seconds in which a server tells whether it is modern. A login has as long as a person needs."""
 LOGIN_S = 600.0
@@ -81,42 +87,6 @@ class Health(Struct):
     stderr: deque[str] = msgspec.field(default_factory=lambda: deque[str](maxlen=STDERR_LINES))
 
 
-def _go() -> None:
-    """Nothing holds it back."""
-
-
-async def all_pages(
-    method: str, send: Callable[[JsonObject], Awaitable[JsonObject]]
-) -> tuple[list[JsonObject], float | None]:
-    """All that a list holds, page by page, and for how many seconds it holds, where the server tells.
-
-    Args:
-        method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
-        send: asks for a page with these parameters.
-
-    Raises:
-        McpError: the server refuses, or its pages do not end.
-    """
-    field = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
-    items: list[JsonObject] = []
-    seen: set[str] = set()
-    ttls: list[float] = []
-    params: JsonObject = {}
-    for _ in range(PAGES_MAX):
-        page = await send(params)
-        found, ttl_ms, cursor = page.get(field), page.get("ttlMs"), page.get("nextCursor")
-        items += [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-        if isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool):
-            ttls.append(ttl_ms / 1000)
-        if not isinstance(cursor, str):
-            return items, min(ttls, default=None)
-        if cursor in seen or len(items) > ITEMS_MAX:
-            raise McpError(INVALID_REQUEST, f"the pages of {method} do not end")
-        seen.add(cursor)
-        params = {"cursor": cursor}
-    raise McpError(INVALID_REQUEST, f"{method} has more than {PAGES_MAX} pages")
-
-
 class McpConnection:
     """The way to one server.
 
@@ -127,7 +97,8 @@ class McpConnection:
         changed: is told of each notification that belongs to no request, such as a list that changed.
         secrets: that its configuration names.
         era: what was found out before, where that is remembered.
-        vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse it.
+        guard: decides whether it may be reached, where its address is not a person's own.
+        vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse that.
         log_level: from which on it is to tell what it logs; empty for not at all.
         capabilities: what its callers will mostly be able to do: a handshake that is needed before the first of them
             comes declares it.
@@ -145,6 +116,7 @@ class McpConnection:
         changed: Callable[[str, JsonObject], None] | None = None,
         secrets: Mapping[str, str] | None = None,
         era: McpEra = "auto",
+        guard: Guard | None = None,
         vet: Callable[[McpSession], Awaitable[None]] | None = None,
         log_level: str = "",
         capabilities: JsonObject | None = None,
@@ -158,9 +130,10 @@ class McpConnection:
         self._changed = changed
         self._secrets = secrets or {}
         self._era: McpEra = server.era if server.era != "auto" else era
+        self._guard = guard
+        self._vet = vet
         self._log_level = log_level
         self._declared = capabilities or {}
-        self._vet = vet
         self._transport: McpTransport = server.transport or ("http" if server.url else "stdio")
         self._links: list[Link] = []
         self._uris: set[str] = set()
@@ -173,13 +146,13 @@ class McpConnection:
 
     # What others do with it -------------------------------------------------------------------------------------------
 
-    async def facts(self, *, caller: Caller = NOBODY) -> ServerFacts:
+    async def facts(self) -> ServerFacts:
         """What the server says of itself; it is reached for that.
 
         Raises:
             Unavailable: it can not be reached.
         """
-        async with self._borrowed(caller, "server/discover") as (_, session):
+        async with self._borrowed(NOBODY, "server/discover") as (_, session):
             return session.facts
 
     async def request(
@@ -190,7 +163,7 @@ class McpConnection:
         caller: Caller = NOBODY,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
-        ready: Callable[[], None] = _go,
+        ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Send a request and return its raw result; what the server asks back is answered by the caller.
 
@@ -208,7 +181,8 @@ class McpConnection:
         """
 
         async def send(session: McpSession, limit: TimeLimit, progress: Tell) -> JsonObject:
-            ready()
+            if ready is not None:
+                ready()
             return await session.request(method, params, caller, limit, progress, header_schema, paused)
 
         return await self._in_time(method, caller, send)
@@ -223,11 +197,18 @@ class McpConnection:
 
         return await self._in_time(method, caller, send)
 
-    async def list_all(self, method: str, *, caller: Caller = NOBODY) -> list[JsonObject]:
-        """All that a list holds, page by page; see `all_pages`."""
+    async def list_all(self, method: str) -> list[JsonObject]:
+        """All that a list holds, page by page.
+
+        Args:
+            method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
+
+        Raises:
+            McpError: the server refuses, or its pages do not end.
+        """
 
         async def send(params: JsonObject) -> JsonObject:
-            return await self.request(method, params, caller=caller)
+            return await self.request(method, params)
 
         return (await all_pages(method, send))[0]
 
@@ -313,13 +294,12 @@ class McpConnection:
                 if _lost_its_session(error):
                     await link.end()
                 raise
-            except Lost:
-                if self._transport != "http":  # there it is one answer that broke off, not all
-                    link.over.set()
+            except (Lost, Unavailable) as error:
+                self._missed(link, error)
                 raise
             finally:
                 link.limits.discard(limit)
-            self.health.failures, self.health.problem = 0, ""
+            self._answered()
             return result
 
     @asynccontextmanager
@@ -327,8 +307,7 @@ class McpConnection:
         """A connection for one request of this caller."""
         if method in _QUIET:
             async with self._opening:
-                link = next((link for link in self._links if link.is_up), None)
-                link = link or await self._open(self._declared or caller.capabilities)
+                link = next((link for link in self._links if link.is_up), None) or await self._open(self._declared)
             yield link, await self._vetted(link)
             return
         link = await self._lend(caller)
@@ -340,19 +319,14 @@ class McpConnection:
                 self._freed.notify_all()
 
     async def _vetted(self, link: Link) -> McpSession:
-        """The session of a connection, once that was looked at.
-
-        Raises:
-            CallError: it is refused, or ended meanwhile.
-        """
-        if self._vet is not None and not link.is_vetted:
-            async with link.vetting:
-                if not link.is_vetted and link.session is not None:
-                    await self._vet(link.session)
-                    link.is_vetted = True
-        if link.session is None:
-            raise unreached(self.server.name, "its connection broke.")
-        return link.session
+        session = link.session
+        if session is None:
+            raise unreached(self.server.name, "the connection broke.")
+        async with link.vetting:
+            if self._vet is not None and not link.is_vetted:
+                await self._vet(session)
+                link.is_vetted = True
+        return session
 
     async def _lend(self, caller: Caller) -> Link:
         while True:
@@ -388,22 +362,32 @@ class McpConnection:
         self._become("starting")
         self._status = 0
         self.health.restarts += self._facts is not None
+        before = self._transport, self._era
         try:
             link = await self._started(capabilities)
         except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
-            if not self._may_be_of_old(error):
+            if not self._tries_another_way(error):
                 raise self._failed(error) from None
-            self._transport = "sse"
             try:
                 link = await self._started(capabilities)
             except Exception:  # noqa: BLE001 - the first failure is the one that is told
-                self._transport = "http"
+                self._transport, self._era = before
                 raise self._failed(error) from None
         assert link.session is not None
         self._facts = link.session.facts
         self._era = self._facts.era
         self._become("up")
         return link
+
+    def _tries_another_way(self, error: Exception) -> bool:
+        """Whether it may be a server of old that can not bear to be asked for its era, and is spoken to as such now."""
+        if self._may_be_of_old(error):
+            self._transport = "sse"
+            return True
+        if self._transport == "stdio" and self._era == "auto" and isinstance(error, Unavailable):
+            self._era = "legacy"  # some end themselves at any request before the handshake
+            return True
+        return False
 
     def _may_be_of_old(self, error: Exception) -> bool:
         """Whether a bare address may be that of a server that only knows the older SSE."""
@@ -423,7 +407,14 @@ class McpConnection:
 
     async def _started(self, capabilities: JsonObject) -> Link:
         link = Link(capabilities, self._clock, self._log_level, self._changed)
-        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, self._note_status)
+
+        def note(status: int) -> None:
+            self._status = status
+            if self._transport == "sse" and not 200 <= status < 300:
+                link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
+
+        health = self.health
+        streams = opened(self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard)
         self._links.append(link)
         try:
             await link.start(streams, self._begin, f"mcp {self.server.name}")
@@ -449,17 +440,30 @@ class McpConnection:
 
     # Health -----------------------------------------------------------------------------------------------------------
 
-    def _note_status(self, status: int) -> None:
-        self._status = status
+    def _answered(self) -> None:
+        self.health.failures, self.health.problem = 0, ""
+        if self.health.state == "resting":
+            self._become("up")
+
+    def _missed(self, link: Link, error: CallError) -> None:
+        """A request had no answer. Over HTTP that is of this one request: what is connected is a matter of each."""
+        if self._transport == "http":
+            self._failed(error)
+        else:
+            link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
         self.health.problem = self._words(error)
         self._become("resting")
+        if isinstance(error, LoginNeeded | LoginFailed):  # another try would end the same
+            return error
         return unreached(self.server.name, self.health.problem)
 
     def _words(self, error: BaseException) -> str:
         """What went wrong, for people, without what may be secret."""
+        if isinstance(error, LoginNeeded | LoginFailed):
+            return str(error)
         if self._status in (401, 403):
             return f"It answered HTTP {self._status}: it wants a login, or another one."
         if isinstance(error, FileNotFoundError):
@@ -476,5 +480,5 @@ class McpConnection:
 
 
 def _lost_its_session(error: McpError) -> bool:
-    """The SDK's word for an HTTP 404 within a session."""
-    return error.rpc_code == INVALID_REQUEST and error.words == "Session terminated"
+    """The server does not know the session, after a restart say, and so did nothing."""
+    return error.words in _NO_SESSION
