@@ -20,14 +20,19 @@ from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_document import entries_of, entry_of, server_of
 from ..protocols.mcp_places import CLIENTS, Place, places_of
 from ..protocols.plain_text import shown
+from . import mcp_serve
 from .options import JsonFlag
 from .run import DONE, FAILED
 from .terminal import Terminal, duration, said, styled, who
 from .tools import effects
 
 app = typer.Typer(
-    help="MCP servers: add, list, test, import, approve, remove.", no_args_is_help=False, invoke_without_command=True
+    help="MCP servers: add, list, test, import, approve, remove. And serve: be one.",
+    no_args_is_help=False,
+    invoke_without_command=True,
 )
+
+app.command()(mcp_serve.serve)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the server is called here.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
