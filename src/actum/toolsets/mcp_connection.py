@@ -381,7 +381,7 @@ class McpConnection:
         return link
 
     def _tries_another_way(self, error: Exception) -> bool:
-        """Whether it may be a server of old that does not bear being asked for its era, and is spoken to as such now."""
+        """Whether it may be a server of old, which does not bear to be asked for its era; it is taken for one now."""
         if self._may_be_of_old(error):
             self._transport = "sse"
             return True

@@ -67,16 +67,7 @@ async def process(
     Raises:
         OSError: it could not be started.
     """
-    child = await asyncio.create_subprocess_exec(
-        server.command,
-        *server.args,
-        env={**_inherited(), **env},
-        cwd=server.cwd or None,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        start_new_session=True,
-    )
+    child = await _start(server, {**_inherited(), **env})
     try:  # nothing is awaited between the start and here: a cancellation in between would leave an orphan
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
@@ -94,6 +85,33 @@ async def process(
                 group.cancel_scope.cancel()
     finally:
         _kill(child)
+
+
+async def _start(server: McpServer, env: Mapping[str, str]) -> Process:
+    """Start it. What cancels this is heard when it has started: broken off halfway, asyncio would wait for ever for the
+    end of a process that it has not yet connected to.
+    """
+    starting = asyncio.create_task(
+        asyncio.create_subprocess_exec(
+            server.command,
+            *server.args,
+            env=env,
+            cwd=server.cwd or None,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([starting])
+            if starting.exception() is None:
+                await _end(starting.result(), ((signal.SIGKILL, LEFT_S),))
+                _kill(starting.result())
+        raise
 
 
 def _inherited() -> dict[str, str]:
