@@ -30,6 +30,7 @@ from . import (
     dialects,
     doctor,
     journal,
+    mcp,
     policy,
     run,
     runs,
@@ -43,7 +44,7 @@ CANCELLED = 130
 
 ORDER = (
     *("demo", "run", "chat", "call", "tools", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
+    *("conversations", "audit", "journal", "mcp", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -96,6 +97,7 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
 app.add_typer(journal.app, name="journal")
+app.add_typer(mcp.app, name="mcp")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(doctor.doctor)
