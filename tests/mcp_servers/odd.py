@@ -65,6 +65,9 @@ def call(number: Id, name: str, params: Message) -> None:  # noqa: C901 - one li
         case "family":
             child = subprocess.Popen([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(600)"])
             text(number, f"{os.getpid()} {child.pid}")
+        case "orphan":
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            os._exit(4)
         case "environment":
             text(number, json.dumps(dict(os.environ)))
         case "ask":
@@ -127,6 +130,12 @@ def serve(message: Message) -> None:
             listed(number, params.get("cursor"))
         case "tools/call":
             call(number, params["name"], params)
+        case "subscriptions/listen":
+            about = {"io.modelcontextprotocol/subscriptionId": str(number)}
+            say({"method": "notifications/tools/list_changed", "params": {"_meta": about}})
+        case "resources/subscribe":
+            say({"id": number, "result": {}})
+            say({"method": "notifications/resources/updated", "params": params})
         case "notifications/cancelled":
             sys.stderr.write(f"cancelled {params['requestId']}\n")
             sys.stderr.flush()

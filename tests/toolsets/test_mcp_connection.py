@@ -8,6 +8,7 @@ import random
 import sys
 
 import pytest
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
 from actum.core.call import ToolCall
 from actum.core.errors import CallTimeout, Unavailable, UsageError
@@ -119,6 +120,32 @@ async def test_a_request_without_a_handshake_says_who_sends_it_and_what_its_call
     assert meta["io.modelcontextprotocol/clientInfo"]["name"] == "actum"
     assert json.loads(said(other))["_meta"]["io.modelcontextprotocol/clientCapabilities"] == {}
     assert result["ownField"] == {"kept": True}
+
+
+async def test_a_request_belongs_to_the_trace_of_whoever_makes_it() -> None:
+    here = SpanContext(trace_id=0xABC, span_id=0xDEF, is_remote=False, trace_flags=TraceFlags(1))
+    async with McpConnection(odd()) as connection:
+        with use_span(NonRecordingSpan(here)):
+            meta = json.loads(said(await called(connection, "echo")))["_meta"]
+
+    assert meta["traceparent"].startswith(f"00-{0xABC:032x}-")
+
+
+@pytest.mark.parametrize(
+    ("era", "uris", "told"),
+    [
+        ("modern", (), "notifications/tools/list_changed"),
+        ("legacy", ("memo://1",), "notifications/resources/updated"),
+    ],
+)
+async def test_whoever_listens_is_told_of_changes(era: McpEra, uris: tuple[str, ...], told: str) -> None:
+    heard: list[str] = []
+    async with McpConnection(odd(era=era), changed=lambda method, _: heard.append(method)) as connection:
+        connection.listen(uris)
+        await until(lambda: bool(heard))
+        assert said(await called(connection, "echo"))
+
+    assert heard == [told]
 
 
 async def test_pages_are_walked_and_an_empty_one_is_not_the_end() -> None:

@@ -43,7 +43,7 @@ async def called(connection: McpConnection, name: str, **arguments: object) -> J
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Give way to others until something is so."""
-    while not is_so():
+    while not is_so():  # noqa: ASYNC110 - it is no task of ours that makes it so
         await asyncio.sleep(0)
 
 
@@ -160,6 +160,14 @@ async def test_what_a_server_started_ends_with_it() -> None:
         assert all(map(is_alive, pids))
 
     assert not any(map(is_alive, pids))
+
+
+async def test_a_death_is_noticed_when_somebody_else_holds_the_pipes() -> None:
+    async with McpConnection(odd()) as connection:
+        with pytest.raises(CallTimeout, match="lost"):
+            await called(connection, "orphan")
+
+    assert children() == []
 
 
 async def test_a_server_that_ends_on_no_polite_word_is_killed() -> None:

@@ -43,8 +43,8 @@ CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "tools", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "journal", "mcp", "dialects", "transcode", "doctor"),
+    *("demo", "run", "chat", "call", "tools", "mcp", "policy", "runs", "resume", "approvals"),
+    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -93,11 +93,11 @@ app.command()(run.resume)
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
+app.add_typer(mcp.app, name="mcp")
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
 app.add_typer(journal.app, name="journal")
-app.add_typer(mcp.app, name="mcp")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(doctor.doctor)

@@ -20,7 +20,7 @@ from ..core.errors import ActumError, CallError, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
-from .mcp_error import Lost, McpError, unreached
+from .mcp_error import LoginFailed, LoginNeeded, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
 from .mcp_pages import all_pages
@@ -294,13 +294,12 @@ class McpConnection:
                 if _lost_its_session(error):
                     await link.end()
                 raise
-            except Lost:
-                if self._transport != "http":  # there it is one answer that broke off, not all
-                    link.over.set()
+            except (Lost, Unavailable) as error:
+                self._missed(link, error)
                 raise
             finally:
                 link.limits.discard(limit)
-            self.health.failures, self.health.problem = 0, ""
+            self._answered()
             return result
 
     @asynccontextmanager
@@ -381,7 +380,7 @@ class McpConnection:
         return link
 
     def _tries_another_way(self, error: Exception) -> bool:
-        """Whether it may be a server of old, which does not bear to be asked for its era; it is taken for one now."""
+        """Whether it may be a server of old that can not bear to be asked for its era, and is spoken to as such now."""
         if self._may_be_of_old(error):
             self._transport = "sse"
             return True
@@ -408,7 +407,13 @@ class McpConnection:
 
     async def _started(self, capabilities: JsonObject) -> Link:
         link = Link(capabilities, self._clock, self._log_level, self._changed)
-        health, note = self.health, self._note_status
+
+        def note(status: int) -> None:
+            self._status = status
+            if self._transport == "sse" and not 200 <= status < 300:
+                link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
+
+        health = self.health
         streams = opened(self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard)
         self._links.append(link)
         try:
@@ -435,17 +440,30 @@ class McpConnection:
 
     # Health -----------------------------------------------------------------------------------------------------------
 
-    def _note_status(self, status: int) -> None:
-        self._status = status
+    def _answered(self) -> None:
+        self.health.failures, self.health.problem = 0, ""
+        if self.health.state == "resting":
+            self._become("up")
+
+    def _missed(self, link: Link, error: CallError) -> None:
+        """A request had no answer. Over HTTP that is of this one request: what is connected is a matter of each."""
+        if self._transport == "http":
+            self._failed(error)
+        else:
+            link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
         self.health.problem = self._words(error)
         self._become("resting")
+        if isinstance(error, LoginNeeded | LoginFailed):  # another try would end the same
+            return error
         return unreached(self.server.name, self.health.problem)
 
     def _words(self, error: BaseException) -> str:
         """What went wrong, for people, without what may be secret."""
+        if isinstance(error, LoginNeeded | LoginFailed):
+            return str(error)
         if self._status in (401, 403):
             return f"It answered HTTP {self._status}: it wants a login, or another one."
         if isinstance(error, FileNotFoundError):

@@ -16,7 +16,7 @@ import logging
 import os
 import re
 import signal
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -67,7 +67,9 @@ async def process(
     Raises:
         OSError: it could not be started.
     """
-    child = await _start(server, {**_inherited(), **env})
+    loop = asyncio.get_running_loop()
+    transport, protocol = await _start(server, {**_inherited(), **env})
+    child = Process(transport, protocol, loop)
     try:  # nothing is awaited between the start and here: a cancellation in between would leave an orphan
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
@@ -75,31 +77,33 @@ async def process(
             group.start_soon(_read, child, heard, stderr, server.name)
             group.start_soon(_write, child, said, heard)
             group.start_soon(_note, child, stderr, server.name)
+            group.start_soon(_watch, protocol.exited, heard)
             try:
                 yield incoming, outgoing
             finally:
                 incoming.close()  # what it still has to say is read and dropped, so that it is not stuck in saying it
                 outgoing.close()
                 with anyio.CancelScope(shield=True):
-                    await _end(child, ending)
+                    await _end(child, protocol.exited, ending)
                 group.cancel_scope.cancel()
     finally:
-        _kill(child)
+        if not protocol.exited.is_set():  # even the end was broken off
+            _signal(child.pid, signal.SIGKILL)
+        transport.close()  # a grandchild may hold the pipes open for ever
 
 
-async def _start(server: McpServer, env: Mapping[str, str]) -> Process:
+async def _start(server: McpServer, env: Mapping[str, str]) -> tuple[asyncio.SubprocessTransport, _Protocol]:
     """Start it. What cancels this is heard when it has started: broken off halfway, asyncio would wait for ever for the
     end of a process that it has not yet connected to.
     """
-    starting = asyncio.create_task(
-        asyncio.create_subprocess_exec(
+    loop = asyncio.get_running_loop()
+    starting = asyncio.ensure_future(
+        loop.subprocess_exec(
+            lambda: _Protocol(loop),
             server.command,
             *server.args,
             env=env,
             cwd=server.cwd or None,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
             start_new_session=True,
         )
     )
@@ -109,9 +113,23 @@ async def _start(server: McpServer, env: Mapping[str, str]) -> Process:
         with anyio.CancelScope(shield=True):
             await asyncio.wait([starting])
             if starting.exception() is None:
-                await _end(starting.result(), ((signal.SIGKILL, LEFT_S),))
-                _kill(starting.result())
+                transport, protocol = starting.result()
+                _signal(transport.get_pid(), signal.SIGKILL)
+                await protocol.exited.wait()
+                transport.close()
         raise
+
+
+class _Protocol(SubprocessStreamProtocol):
+    """Asyncio's own, and an event that tells of the end: its `wait` may also wait for pipes that a grandchild holds."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=CHUNK, loop=loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
 
 
 def _inherited() -> dict[str, str]:
@@ -240,6 +258,13 @@ async def _note(child: Process, stderr: deque[str], name: str) -> None:
             _keep(stderr, line, name)
 
 
+async def _watch(exited: asyncio.Event, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """Whoever waits for a server that has ended hears of it, also when somebody else holds its pipes."""
+    await exited.wait()
+    await anyio.sleep(LEFT_S)  # what it said last is still to be read
+    await heard.aclose()
+
+
 def _keep(stderr: deque[str], line: bytes, name: str) -> None:
     text = line[:STDERR_CHARS_MAX].decode("utf-8", "replace").rstrip("\r")
     stderr.append(text)
@@ -249,18 +274,18 @@ def _keep(stderr: deque[str], line: bytes, name: str) -> None:
 # The end --------------------------------------------------------------------------------------------------------------
 
 
-async def _end(child: Process, ending: Ending) -> None:
+async def _end(child: Process, exited: asyncio.Event, ending: Ending) -> None:
     """Close its input, and send its group signals until nothing of it is left."""
     assert child.stdin is not None
     child.stdin.close()
     for sign, seconds in ending:
         if sign is not None:
             _signal(child.pid, sign)
-        with anyio.move_on_after(seconds if child.returncode is None else min(seconds, LEFT_S)):
-            # Not `wait`, which waits for pipes, too, that a grandchild may hold.
-            while child.returncode is None or (sign is not None and _signal(child.pid, None)):  # noqa: ASYNC110
+        with anyio.move_on_after(LEFT_S if exited.is_set() else seconds):
+            await exited.wait()
+            while sign is not None and _signal(child.pid, None):  # noqa: ASYNC110 - nobody tells of a group's end
                 await anyio.sleep(POLL_S)
-        if child.returncode is not None and not _signal(child.pid, None):
+        if exited.is_set() and not _signal(child.pid, None):
             return
     log.warning("MCP server %d does not end", child.pid)
 
@@ -274,11 +299,3 @@ def _signal(group: int, sign: signal.Signals | None) -> bool:
     except PermissionError:  # somebody else's by now, or a zombie
         return False
     return True
-
-
-def _kill(child: Process) -> None:
-    """What must not be left behind, when even the end was broken off; at once."""
-    if child.returncode is None:
-        _signal(child.pid, signal.SIGKILL)
-    # A grandchild may hold the pipes open for ever, and the event loop's end of them with it.
-    child._transport.close()  # type: ignore[attr-defined]

@@ -5,7 +5,9 @@ Each way is a context that yields the SDK's pair of streams. It must be entered 
 
 from __future__ import annotations
 
+import logging
 import re
+from base64 import b64encode
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 STDERR_LINES = 200
 """So many of the last lines that a local server wrote beside the protocol are kept."""
 
+_TALKATIVE = ("mcp.client.streamable_http", "mcp.client.sse")
 _SECRET = re.compile(r"\$\{secret:([^}]+)\}")
 
 
@@ -47,7 +50,7 @@ async def opened(
         stderr: takes the last lines that a local one writes beside the protocol.
         auth: logs in at a remote one.
         secrets: for `${secret:NAME}` in headers and environment.
-        heard: is told the HTTP status of each answer to a message.
+        heard: is told the HTTP status of each answer to a message; 0 where there is none.
         guard: decides whether a remote one may be reached, where its address is not a person's own.
 
     Raises:
@@ -59,7 +62,10 @@ async def opened(
         async with process(server, env, stderr) as streams:
             yield streams
         return
-    headers = {name: filled(value, secrets) for name, value in server.headers.items()}
+    for logger in _TALKATIVE:
+        logging.getLogger(logger).addFilter(_hushed)  # no more than once
+    url, headers = _bare(httpx2.URL(server.url))
+    headers |= {name: filled(value, secrets) for name, value in server.headers.items()}
 
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
@@ -69,7 +75,7 @@ async def opened(
 
     if transport == "sse":
         async with sse_client(
-            server.url,
+            url,
             headers,
             timeout=server.timeout,
             sse_read_timeout=server.max_timeout,
@@ -81,9 +87,27 @@ async def opened(
     timeout = httpx2.Timeout(server.timeout, read=server.max_timeout)
     async with (
         client(headers=headers, auth=auth, timeout=timeout) as http,
-        streamable_http_client(server.url, http_client=http, max_sse_event_size=BODY_BYTES_MAX) as streams,
+        streamable_http_client(url, http_client=http, max_sse_event_size=BODY_BYTES_MAX) as streams,
     ):
         yield streams
+
+
+def _bare(url: httpx2.URL) -> tuple[str, dict[str, str]]:
+    """An address without the name and password in it, which would stand in logs, and the header that says them."""
+    if not url.userinfo:
+        return str(url), {}
+    who = f"{url.username}:{url.password}"
+    return str(url.copy_with(userinfo=b"")), {"Authorization": f"Basic {b64encode(who.encode()).decode()}"}
+
+
+def _hushed(record: logging.LogRecord) -> bool:
+    """The SDK logs what goes wrong with a server as errors, with addresses and what it sent. That is told as the error
+    of a call; the log has its first line, for those who look for it.
+    """
+    if record.levelno > logging.DEBUG:
+        record.levelno, record.levelname = logging.DEBUG, "DEBUG"
+        record.exc_info = record.exc_text = None
+    return True
 
 
 def filled(value: str, secrets: Mapping[str, str]) -> str:
