@@ -45,6 +45,9 @@ def mcp(context: typer.Context) -> None:
         list_servers()
 
 
+app.command()(mcp_serve.serve)
+
+
 # Configuring ----------------------------------------------------------------------------------------------------------
 
 
