@@ -225,7 +225,7 @@ async def _looked_at(terminal: Terminal, server: McpServer, *, start: bool) -> J
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
         return {**told, "state": "up", "era": facts.era, "tools": len(tools), "waiting": len(held) or ""}
     except ActumError as error:
-        return {**told, "state": "failed", "problem": str(error)}
+        return {**told, "state": "failed", "problem": toolset.health.problem or str(error)}
     finally:
         terminal.waiting.end()
         await toolset.close()
@@ -272,7 +272,7 @@ async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
             "faults": [f"{shown(each.name)}: {each.reason}" for each in listing.quarantined],
         }
     except ActumError as error:
-        told["problem"] = str(error)
+        told["problem"] = toolset.health.problem or str(error)
     finally:
         terminal.waiting.end()
         await toolset.close()
