@@ -470,9 +470,9 @@ class McpConnection:
             return f"There is no program {self.server.command!r}."
         if isinstance(error, PermissionError):
             return f"{self.server.command!r} may not be run."
-        if isinstance(error, ActumError):
-            return str(error)
         tail = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
+        if isinstance(error, ActumError):
+            return f"{error}{tail}"
         return f"{_WORDS.get(type(error).__name__, type(error).__name__)}.{tail}"
 
     def _become(self, state: State) -> None:
