@@ -50,13 +50,12 @@ async def our_host(folder: Path) -> RunResult:
         return await watch(Agent(ScriptedModel(script), [toolset]), QUESTION)
 
 
-async def official_client(folder: Path, file: str) -> str:
-    """The official client, in the newest era that the server speaks; what it gets to read."""
+async def official_client(folder: Path, *files: str) -> list[str]:
+    """The official client, in the newest era that the server speaks; what it gets to read of each file."""
     parameters = StdioServerParameters(command=sys.executable, args=[PROGRAM, str(folder)])
     async with Client(parameters, mode="auto") as client:
-        result = await client.call_tool("read_pdf", {"file": file})
-        print(f"{client.protocol_version}: {file}")
-        return "".join(block.text for block in result.content if isinstance(block, TextContent))
+        results = [await client.call_tool("read_pdf", {"file": file}) for file in files]
+    return ["".join(block.text for block in each.content if isinstance(block, TextContent)) for each in results]
 
 
 def another_process(folder: Path) -> str:
@@ -76,8 +75,7 @@ async def everything() -> None:
         heading("An agent of ours")
         await our_host(folder)
         heading("The official client; the second file lies beside the folder")
-        print(await official_client(folder, "home/lease.pdf"))
-        print(await official_client(folder, "../diary.pdf"))
+        print("\n".join(await official_client(folder, "home/lease.pdf", "../diary.pdf")))
         heading("Another process")
         print(another_process(folder))
 

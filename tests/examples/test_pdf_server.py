@@ -23,11 +23,13 @@ async def test_an_agent_answers_from_a_page_that_another_program_read(folder: Pa
 
 
 async def test_another_client_reads_in_the_folder_and_nowhere_else(folder: Path) -> None:
-    assert "The rent is 980" in await example.official_client(folder, "home/lease.pdf")
     outside = folder.parent / "diary.pdf"
     (folder / "link.pdf").symlink_to(outside)
-    for file in ("../diary.pdf", str(outside), "link.pdf", "home/../../diary.pdf", "no.pdf"):
-        said = await example.official_client(folder, file)
+    elsewhere = ("../diary.pdf", str(outside), "link.pdf", "home/../../diary.pdf", "no.pdf")
+    inside, *refused = await example.official_client(folder, "home/lease.pdf", *elsewhere)
+    assert "The rent is 980" in inside
+    assert len(refused) == len(elsewhere)
+    for said in refused:
         assert "no file" in said
         assert "Nobody is to read this" not in said
 
