@@ -53,9 +53,10 @@ from .toolsets.everyday import everyday_tools
 from .toolsets.function import FunctionTool
 
 if TYPE_CHECKING:
-    from .toolsets.mcp import McpHost, McpToolset
+    from .toolsets.mcp import McpFinder, McpHost, McpToolset
 
     class _McpModule(Protocol):
+        McpFinder: type[McpFinder]
         McpHost: type[McpHost]
         McpToolset: type[McpToolset]
 
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 EMBEDDED = "embedded"
 EVERYDAY = "everyday"
 MINE = "mine"
+FINDER = "mcp"
 DICTATED = "dictated"
 MEMORY = "memory"
 SETTINGS_FILE = "actum.toml"
@@ -84,7 +86,8 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         model: a model's name, an address with `#name`, or `file.py:name` of a `Model` object; empty for the embedded
             one.
         base_url: the OpenAI-compatible endpoint at which `model` is a name.
-        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools.
+        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools. `mcp` for the two tools by
+            which a model finds the tools of MCP servers itself, instead of being shown all of them.
         mcp: MCP servers: `mine` for those that were added with `actum mcp add`, the name of one of them, an address, or
             a file of them; `none` for none.
         dialect: how the model says a call.
@@ -283,7 +286,7 @@ def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
     for name in names:
         if name == EVERYDAY:
             found += everyday_tools(folder)
-        elif name != "none":
+        elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found
 
@@ -373,6 +376,11 @@ def open_mcp(servers: Sequence[McpServer], environment: Mapping[str, str]) -> Mc
     Whoever opens it closes it. Nothing is started before its tools are asked for.
     """
     return _mcp().McpHost([open_server(server, environment) for server in servers]) if servers else None
+
+
+def open_finder(host: McpHost | None) -> McpFinder:
+    """`mcp_list_tools` and `mcp_call_tool`, for the servers of a host."""
+    return _mcp().McpFinder(host or _mcp().McpHost([]), prefixes=("mcp", "mcp_sse"))
 
 
 def _mcp() -> _McpModule:

@@ -37,7 +37,8 @@ ToolsFlag = Annotated[
         "--tools",
         "-t",
         metavar="WHERE",
-        help="everyday, file.py, file.py:name, module:name, or none; may be repeated. Default: everyday.",
+        help="everyday, file.py, file.py:name, module:name, none, or mcp for a model that looks for the tools of MCP "
+        "servers itself; may be repeated. Default: everyday.",
     ),
 ]
 McpFlag = Annotated[
@@ -157,8 +158,9 @@ async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[list[To
     for note in read.notes:
         terminal.note(note)
     host = compose.open_mcp(read.servers, os.environ)
+    finds = compose.FINDER in settings.tools
     if host is None:
-        yield loaded
+        yield [*loaded, compose.open_finder(None)] if finds else loaded
         return
     try:
         terminal.waiting.begin("starting MCP servers")
@@ -170,7 +172,7 @@ async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[list[To
             held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
             if held:
                 terminal.note(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")
-        yield [*loaded, host]
+        yield [*loaded, compose.open_finder(host) if finds else host]
     finally:
         terminal.waiting.end()
         await host.close()

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, Unavailable, UsageError
+from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
@@ -25,7 +25,7 @@ from .mcp_limit import TimeLimit
 from .mcp_link import Link
 from .mcp_pages import all_pages
 from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
-from .mcp_transport import STDERR_LINES, opened
+from .mcp_transport import STDERR_LINES, opened, reason
 
 if TYPE_CHECKING:
     import httpx2
@@ -45,17 +45,12 @@ _QUIET = frozenset(
     {
         *("server/discover", "ping", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe"),
         *("tools/list", "resources/list", "resources/templates/list", "prompts/list", "logging/setLevel"),
+        "completion/complete",
     }
 )
 """Requests during which no server asks back: they go over whatever connection there is."""
 _KNOWS_US = (401, 403, 407, 408, 429)
 """Statuses of which only the others among 400 to 499 may mean a server that knows POST not at all, or not there."""
-_WORDS = {
-    "ConnectError": "Nobody listens there",
-    "ConnectTimeout": "Nobody answers there",
-    "ConnectionResetError": "The connection broke",
-}
-
 LINKS_MAX = 8
 """So many connections to one legacy server are held at the same time."""
 PROBE_S = {"stdio": 10.0, "http": 60.0, "sse": 10.0}
@@ -139,6 +134,7 @@ class McpConnection:
         self._uris: set[str] = set()
         self._listener: asyncio.Task[None] | None = None
         self._status = 0
+        self._why = ""
         self._is_closed = False
         self._facts: ServerFacts | None = None
         self._opening = asyncio.Lock()
@@ -401,7 +397,7 @@ class McpConnection:
         pause = PAUSES_S[min(health.failures, len(PAUSES_S) - 1)]
         left = health.since + pause - self._clock.now() if health.state == "resting" else 0.0
         if left > 0 and health.failures > PATIENT:
-            raise unreached(self.server.name, f"{health.problem} It is tried again in {left:.0f} s.")
+            raise unreached(self.server.name, f"{self._why} It is tried again in {left:.0f} s.")
         if left > 0:
             await self._clock.sleep(left)
 
@@ -436,7 +432,12 @@ class McpConnection:
         probe_s = LOGIN_S if self._auth is not None else PROBE_S[self._transport]
         begin_s = LOGIN_S if self._auth is not None else self.server.timeout
         era: McpEra = "legacy" if self._transport == "sse" else self._era
-        await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
+        try:
+            await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
+        except (McpError, InvalidResult):
+            if era == "auto" or self.server.era != "auto" or self._transport == "sse":
+                raise
+            await session.begin("auto", probe_s, begin_s, silence_is_legacy=not patient)  # it is not what it was
 
     # Health -----------------------------------------------------------------------------------------------------------
 
@@ -449,31 +450,18 @@ class McpConnection:
         """A request had no answer. Over HTTP that is of this one request: what is connected is a matter of each."""
         if self._transport == "http":
             self._failed(error)
-        else:
+        elif isinstance(error, Lost):
             link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
-        self.health.problem = self._words(error)
+        self._why = reason(error, self.server, self._status)
+        wrote = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
+        self.health.problem = self._why + wrote  # for people; a model is told nothing that the server wrote
         self._become("resting")
         if isinstance(error, LoginNeeded | LoginFailed):  # another try would end the same
             return error
-        return unreached(self.server.name, self.health.problem)
-
-    def _words(self, error: BaseException) -> str:
-        """What went wrong, for people, without what may be secret."""
-        if isinstance(error, LoginNeeded | LoginFailed):
-            return str(error)
-        if self._status in (401, 403):
-            return f"It answered HTTP {self._status}: it wants a login, or another one."
-        if isinstance(error, FileNotFoundError):
-            return f"There is no program {self.server.command!r}."
-        if isinstance(error, PermissionError):
-            return f"{self.server.command!r} may not be run."
-        tail = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
-        if isinstance(error, ActumError):
-            return f"{error}{tail}"
-        return f"{_WORDS.get(type(error).__name__, type(error).__name__)}.{tail}"
+        return unreached(self.server.name, self._why)
 
     def _become(self, state: State) -> None:
         self.health.state, self.health.since = state, self._clock.now()

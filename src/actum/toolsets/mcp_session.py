@@ -171,18 +171,29 @@ class McpSession:
         if era == "legacy":
             return await self._shake_hands(begin_s)
         try:
-            async with self._clock.timeout(probe_s):
-                return await self._discover()
+            return await self._asked(probe_s)
         except McpError as refused:
             if era == "modern" or _is_modern_only(refused):
                 raise
         except InvalidResult:
             if era == "modern":
                 raise
-        except TimeoutError:
+        except CallTimeout:
             if era == "modern" or not silence_is_legacy:
-                raise CallTimeout("The server does not answer server/discover.", effect="none") from None
-        return await self._shake_hands(begin_s)
+                raise
+        try:
+            return await self._shake_hands(begin_s)
+        except McpError as refused:
+            if MODERN not in _supported(refused):
+                raise
+        return await self._asked(begin_s)  # it was slow to start, and had taken the question when the handshake came
+
+    async def _asked(self, seconds: float) -> ServerFacts:
+        try:
+            async with self._clock.timeout(seconds):
+                return await self._discover()
+        except TimeoutError:
+            raise CallTimeout("The server does not answer server/discover.", effect="none") from None
 
     async def _shake_hands(self, seconds: float) -> ServerFacts:
         try:

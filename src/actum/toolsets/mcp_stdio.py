@@ -17,8 +17,7 @@ import os
 import re
 import signal
 from asyncio.subprocess import Process, SubprocessStreamProtocol
-from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -36,13 +35,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("actum.mcp")
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
-STDERR_CHARS_MAX = 2_000
+STDERR_BYTES_MAX = 2_000
 """So much of one line that is written beside the protocol is kept."""
 CHUNK = 65_536
 
 PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """What a local server finds of our environment, with all of `LC_*`; the rest is not its business."""
 
+Note: TypeAlias = Callable[[str], None]
 Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
 ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
 """What ends a server, and how many seconds that is given: its input is closed, then its group is sent signals."""
@@ -55,13 +55,13 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{0,128}")')
 
 @asynccontextmanager
 async def process(
-    server: McpServer, env: Mapping[str, str], stderr: deque[str], ending: Ending = ENDING
+    server: McpServer, env: Mapping[str, str], note: Note, ending: Ending = ENDING
 ) -> AsyncIterator[TransportStreams]:
     """Start a server and yield the streams of its messages; it has ended when this is left.
 
     Args:
         env: what it finds in its environment beside `PASSED_ON`.
-        stderr: takes the last lines that it writes beside the protocol.
+        note: is told each line that it writes beside the protocol.
         ending: what ends it.
 
     Raises:
@@ -74,9 +74,9 @@ async def process(
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, outgoing, anyio.create_task_group() as group:
-            group.start_soon(_read, child, heard, stderr, server.name)
+            group.start_soon(_read, child, heard, note)
             group.start_soon(_write, child, said, heard)
-            group.start_soon(_note, child, stderr, server.name)
+            group.start_soon(_overhear, child, note)
             group.start_soon(_watch, protocol.exited, heard)
             try:
                 yield incoming, outgoing
@@ -209,9 +209,7 @@ def _malformed(request: int | str, how: str) -> JSONRPCError:
 # The three pipes ------------------------------------------------------------------------------------------------------
 
 
-async def _read(
-    child: Process, heard: MemoryObjectSendStream[SessionMessage | Exception], stderr: deque[str], name: str
-) -> None:
+async def _read(child: Process, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note) -> None:
     assert child.stdout is not None
     lines = Lines(MESSAGE_BYTES_MAX)
     async with heard:
@@ -222,7 +220,7 @@ async def _read(
                 try:
                     said = messages(line, is_whole=is_whole)
                 except ValueError as error:
-                    _keep(stderr, f"(not in the protocol: {error}) ".encode() + line, name)
+                    note(f"(not in the protocol: {error}) {_text(line)}")
                     if not is_whole:
                         return  # nobody knows who waits for it: all that wait hear that the connection is over
                     continue
@@ -247,15 +245,19 @@ async def _write(
         await heard.aclose()
 
 
-async def _note(child: Process, stderr: deque[str], name: str) -> None:
+async def _overhear(child: Process, note: Note) -> None:
     assert child.stderr is not None
-    lines = Lines(STDERR_CHARS_MAX)
+    lines = Lines(STDERR_BYTES_MAX)
     while data := await child.stderr.read(CHUNK):
         for line, _ in lines.feed(data):
-            _keep(stderr, line, name)
+            note(_text(line))
     for line, _ in lines.feed(b"\n"):
         if line:
-            _keep(stderr, line, name)
+            note(_text(line))
+
+
+def _text(line: bytes) -> str:
+    return line[:STDERR_BYTES_MAX].decode("utf-8", "replace").rstrip("\r")
 
 
 async def _watch(exited: asyncio.Event, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
@@ -263,12 +265,6 @@ async def _watch(exited: asyncio.Event, heard: MemoryObjectSendStream[SessionMes
     await exited.wait()
     await anyio.sleep(LEFT_S)  # what it said last is still to be read
     await heard.aclose()
-
-
-def _keep(stderr: deque[str], line: bytes, name: str) -> None:
-    text = line[:STDERR_CHARS_MAX].decode("utf-8", "replace").rstrip("\r")
-    stderr.append(text)
-    log.debug("%s: %s", name, text)
 
 
 # The end --------------------------------------------------------------------------------------------------------------

@@ -17,8 +17,9 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from ..core.errors import UsageError
+from ..core.errors import ActumError, UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
+from ..protocols.plain_text import plain
 from ..transport.guard import Guard, GuardedTransport
 from .mcp_http import BODY_BYTES_MAX, McpHttpClient
 from .mcp_stdio import process
@@ -29,7 +30,20 @@ if TYPE_CHECKING:
 STDERR_LINES = 200
 """So many of the last lines that a local server wrote beside the protocol are kept."""
 
+SILENCE_S = 86_400.0
+"""Seconds in which a stream that is open may say nothing: what a request may take is a matter of its own limit."""
+LIMITS = httpx2.Limits(max_connections=1_000, max_keepalive_connections=20)
+SECRET_CHARS_MIN = 4
+"""What is shorter can not be told from other words."""
+
+log = logging.getLogger("actum.mcp")
+
 _TALKATIVE = ("mcp.client.streamable_http", "mcp.client.sse")
+_WORDS = {
+    "ConnectError": "Nobody listens there",
+    "ConnectTimeout": "Nobody answers there",
+    "ConnectionResetError": "The connection broke",
+}
 _SECRET = re.compile(r"\$\{secret:([^}]+)\}")
 
 
@@ -59,7 +73,7 @@ async def opened(
     """
     if transport == "stdio":
         env = {name: filled(value, secrets) for name, value in server.env.items()}
-        async with process(server, env, stderr) as streams:
+        async with process(server, env, _noting(server.name, stderr, secrets)) as streams:
             yield streams
         return
     for logger in _TALKATIVE:
@@ -71,25 +85,62 @@ async def opened(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> McpHttpClient:
         transport = GuardedTransport(guard) if guard is not None else None
-        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, transport=transport)
+        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, transport=transport, limits=LIMITS)
 
     if transport == "sse":
         async with sse_client(
             url,
             headers,
             timeout=server.timeout,
-            sse_read_timeout=server.max_timeout,
+            sse_read_timeout=SILENCE_S,
             httpx_client_factory=client,
             auth=auth,
         ) as streams:
             yield streams
         return
-    timeout = httpx2.Timeout(server.timeout, read=server.max_timeout)
+    timeout = httpx2.Timeout(server.timeout, read=SILENCE_S)
     async with (
         client(headers=headers, auth=auth, timeout=timeout) as http,
         streamable_http_client(url, http_client=http, max_sse_event_size=BODY_BYTES_MAX) as streams,
     ):
         yield streams
+
+
+def reason(error: BaseException, server: McpServer, status: int) -> str:
+    """Why a server can not be reached, for people, without what may be secret.
+
+    Args:
+        status: the last that it answered over HTTP, 0 for none.
+    """
+    if isinstance(error, httpx2.HTTPStatusError):
+        status = error.response.status_code
+    if status in (401, 403):
+        return f"It answered HTTP {status}: it wants a login, or another one."
+    match error:
+        case FileNotFoundError():
+            what = "directory" if error.filename == server.cwd else "program"
+            return f"There is no {what} {error.filename!r}."
+        case PermissionError():
+            return f"{error.filename!r} may not be run."
+        case ActumError():
+            return str(error)
+        case httpx2.HTTPStatusError():
+            return f"It answered HTTP {status}."
+        case _:
+            return f"{_WORDS.get(type(error).__name__, type(error).__name__)}."
+
+
+def _noting(name: str, stderr: deque[str], secrets: Mapping[str, str]) -> Callable[[str], None]:
+    """Keeps what a local server writes beside the protocol, without what nobody sees and without secrets."""
+    hidden = [value for value in secrets.values() if len(value) >= SECRET_CHARS_MIN]
+
+    def note(line: str) -> None:
+        for value in hidden:
+            line = line.replace(value, "[secret]")
+        stderr.append(plain(line))
+        log.debug("%s: %s", name, stderr[-1])
+
+    return note
 
 
 def _bare(url: httpx2.URL) -> tuple[str, dict[str, str]]:
