@@ -8,6 +8,9 @@ PLACE := .venv/.place
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
 LOCAL_READY := .venv/.local-ready
+PEERS := tests/peers/package-lock.json tests/peers/mcp1.txt tests/peers/mcp2.txt
+UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
+	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
 PYTEST := $(BIN)/pytest -n 2 --cov --cov-report=term
 
@@ -53,9 +56,8 @@ promote-embedded: $(READY) ## ship what was learned, if it is better on held-out
 	$(BIN)/python -m bench.training promote
 
 lock: $(UV) ## pin what pyproject.toml asks for in constraints.txt; make lock UPGRADE=1 takes the newest
-	$(UV) pip compile pyproject.toml --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
-		--group dev --group bench --group setup --custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade) \
-		--output-file constraints.txt
+	$(UV_COMPILE) pyproject.toml --group dev --group bench --group setup --output-file constraints.txt
+	for name in mcp1 mcp2; do $(UV_COMPILE) tests/peers/$$name.in --output-file tests/peers/$$name.txt; done
 
 clean: ## remove .venv and everything else that was made here
 	rm -rf .venv .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* dist
@@ -82,8 +84,9 @@ $(UV): $(PLACE) constraints.txt
 	sed -n '/^uv==/,/[^\\]$$/p' constraints.txt | $(BIN)/python -m pip install --requirement /dev/stdin
 	@touch $@
 
-$(READY): $(UV) pyproject.toml constraints.txt
+$(READY): $(UV) pyproject.toml constraints.txt $(PEERS)
 	$(UV_INSTALL) --group dev --editable .
+	$(BIN)/python -m tests.peers.install
 	@touch $@
 
 $(LOCAL_READY): $(READY)

@@ -16,6 +16,7 @@ from .http import http_table, prompted_table
 from .journal import journal_table
 from .kill import kill_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
+from .mcp import gateway_table, server_table
 
 Rows = list[Row]
 TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
@@ -31,6 +32,8 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "journal": ("a record written down, by database and durability", journal_table),
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
+    "mcp-server": ("CPU of a call at an MCP server", server_table),
+    "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 

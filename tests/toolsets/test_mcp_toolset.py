@@ -283,6 +283,7 @@ async def test_only_a_trusted_servers_word_spares_the_question(
     if asks:
         assert person.asked[0].call is not None
         assert person.asked[0].call.arguments == {"a": 1, "b": 2}
+        assert "Its maker says of it: “Add two numbers.”" in person.asked[0].message
 
 
 async def test_a_denied_call_never_reaches_the_server(shifty: Shifty, opened: Open) -> None:
@@ -424,7 +425,9 @@ async def test_a_servers_roots_are_those_of_its_configuration(shifty: Shifty, op
     assert "roots" in refused.error.message
 
 
-@pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "https://a@b.c/", "https://a/\u202eb", 5])
+@pytest.mark.parametrize(
+    "url", ["javascript:alert(1)", "file:///etc/passwd", "https://a@b.c/", "https://10.0.0.1/", "http://a.org/", 5]
+)
 async def test_only_an_address_of_the_web_is_shown_to_the_user(shifty: Shifty, opened: Open, url: Json) -> None:
     asked: JsonObject = {"method": "elicitation/create", "params": {"mode": "url", "message": "Go there", "url": url}}
     shifty.tell(asks={"add": [{"u": asked}]})
@@ -442,6 +445,7 @@ async def test_the_full_address_is_what_the_user_is_shown(shifty: Shifty, opened
     result = await Agent(model, [opened(trusted=True)]).run("Go")
     (pending,) = result.pending
     assert (pending.url, pending.schema, pending.asker) == (url, None, "shifty")
+    assert pending.message == "Go there\nThe site is example.org."
 
 
 # Resources, prompts, life ---------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ from ..core.message import Message, SystemMessage, Transcript, UserMessage
 from ..core.record import Answered, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
+from ..core.trace import checked_traceparent, trace_id
 from ..models.catalog import open_model
 from ..storage.place import open_journal
 from ..toolsets.function import FunctionTool, FunctionToolset
@@ -93,6 +94,7 @@ class RunOptions(TypedDict, total=False):
     attachments: Sequence[MediaPart]
     approver: Approver | None
     peer: Peer | None
+    trace: str
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -207,6 +209,7 @@ class Agent:
         attachments: Sequence[MediaPart] = (),
         approver: Approver | None = None,
         peer: Peer | None = None,
+        trace: str = "",
         emit: Emit | None = None,
     ) -> RunResult:
         """Answer a question.
@@ -224,6 +227,7 @@ class Agent:
             attachments: media that tools can be handed by the handles `att_1`, `att_2`, ...
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
+            trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
             emit: is told each event as it happens.
 
         Returns:
@@ -253,6 +257,7 @@ class Agent:
                 conversation=conversation,
                 previous=before.run_id,
                 seen=before.seen,
+                trace=checked_traceparent(trace),
             )
             setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer)
             return await self._begin(run_id, started, before.messages, setting)
@@ -441,6 +446,7 @@ class Agent:
             roles=context.roles,
             key_id=context.key_id,
             parent=context.run_id,
+            trace=context.traceparent,
         )
         async with self.journal.claim(run_id):
             return await self._begin(run_id, started, (), setting)
@@ -551,6 +557,7 @@ class Agent:
             peer=setting.peer,
             sample=self.model.reply,
             price=price,
+            trace=trace_id(run_id, started.trace),
         )
         if (seconds := self.limits.seconds) is not None:
             budget.left_s = lambda: seconds - scope.elapsed()

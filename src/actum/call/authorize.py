@@ -20,7 +20,7 @@ from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from fnmatch import translate
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 import msgspec
 from msgspec import Struct
@@ -153,6 +153,14 @@ class Look(Struct, frozen=True):
     why_not: str = ""
 
 
+@runtime_checkable
+class Barring(Protocol):
+    """A policy that can tell of a tool alone that it is denied."""
+
+    def bars(self, tool: Tool, facts: Facts) -> bool:
+        """Whether every call of a tool would be denied, whatever its arguments."""
+
+
 class Rules:
     """A policy: rules in order, then the default that this module's docstring tells.
 
@@ -190,6 +198,15 @@ class Rules:
         if tool.approval and decision.verdict == "allow":
             return msgspec.structs.replace(decision, verdict="ask", rule=_DECLARED, reason=_DECLARED_REASON)
         return decision
+
+    def bars(self, tool: Tool, facts: Facts) -> bool:
+        """Whether every call of a tool would be denied, whatever its arguments; nobody needs to be shown it."""
+        case = _Case(tool, ToolCall(id="", name=tool.name, arguments={}), facts, self.users)
+        for ready in self._ready:
+            verdict = ready.outright(case)
+            if verdict is not None:
+                return verdict == "deny"
+        return self._by_default(tool).verdict == "deny"
 
     def explain(self, tool: Tool, call: ToolCall, facts: Facts) -> tuple[list[Look], Decision]:
         """Judge a call, and tell which rules were looked at, the one that fits last."""
@@ -319,12 +336,24 @@ class _Ready:
         except ConditionFailed as failed:
             return Decision("deny", f"{self.label}: its condition has no value: {failed}", _FAILED_REASON)
 
+    def outright(self, case: _Case) -> Verdict | None:
+        """What can come of the rule for any call of a tool: None where it fits none, or denies only some."""
+        if self._unfit(case):
+            return None
+        if self._when is None:
+            return self._decision.verdict
+        return None if self._decision.verdict == "deny" else self._decision.verdict
+
     def misfit(self, case: _Case) -> str:
         """The field by which the rule does not fit; empty where it does.
 
         Raises:
             ConditionFailed: nobody knows.
         """
+        return self._unfit(case) or ("" if self._when is None or self._holds(self._when, case) else "when")
+
+    def _unfit(self, case: _Case) -> str:
+        """The same, but for its condition."""
         for name, given, fits in self._patterns:
             for value in given(case):
                 if fits(value):
@@ -333,7 +362,7 @@ class _Ready:
                 return name
         if self._effects and self._effects.isdisjoint(case.tool.effects or ()):
             return "effects"
-        return "" if self._when is None or self._holds(self._when, case) else "when"
+        return ""
 
     def why_not(self, case: _Case) -> str:
         """Why the rule does not fit, in words."""

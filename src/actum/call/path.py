@@ -40,6 +40,7 @@ from ..core.json import Json
 from ..core.provenance import Origins
 from ..core.record import Asked, Checked, Intended, Refused, Settled
 from ..core.tool import Tool
+from ..core.trace import traceparent_of
 from .approve import pending_of
 from .asker import Asker
 from .breaker import Breakers
@@ -507,6 +508,7 @@ class CallPath:
             inquiry=inquiry,
             state=(self._scope.recording.parked(place) or "") if place is not None else "",
             peer=self._scope.peer,
+            traceparent=traceparent_of(self._scope.trace, plan.key),
         )
 
     def _seconds(self, tool: Tool) -> float | None:

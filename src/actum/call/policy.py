@@ -138,6 +138,10 @@ class PolicyFile:
         """Judge a call; see `core.interfaces.Policy`."""
         return self.rules.decide(tool, call, facts)
 
+    def bars(self, tool: Tool, facts: Facts) -> bool:
+        """See `Rules.bars`."""
+        return self.rules.bars(tool, facts)
+
     def explain(self, tool: Tool, call: ToolCall, facts: Facts) -> tuple[list[Look], Decision]:
         """See `Rules.explain`."""
         return self.rules.explain(tool, call, facts)

@@ -38,6 +38,7 @@ class Scope(Struct, kw_only=True):
         sample: has the run's own model answer a tool.
         price: of the run's model, where it is known.
         limit: what ends it when its time is over, while it waits for something.
+        trace: id of the trace that it belongs to.
     """
 
     run_id: str
@@ -57,6 +58,7 @@ class Scope(Struct, kw_only=True):
     sample: Callable[[Request], Awaitable[Reply]] | None = None
     price: Price | None = None
     limit: asyncio.Timeout | None = None
+    trace: str = ""
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""

@@ -183,6 +183,7 @@ class Context:
         budget: what the run has used; for tools that start runs themselves.
         state: what the tool left when it was last parked; see `Waiting`.
         peer: the other end of the run, for tools that start runs themselves.
+        traceparent: this call as a span of a trace, for services that take one; see `core.trace`.
     """
 
     __slots__ = (
@@ -203,6 +204,7 @@ class Context:
         "roles",
         "run_id",
         "state",
+        "traceparent",
     )
 
     def __init__(
@@ -225,6 +227,7 @@ class Context:
         inquiry: Inquiry | None = None,
         state: str = "",
         peer: Peer | None = None,
+        traceparent: str = "",
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -243,6 +246,7 @@ class Context:
         self._inquiry = inquiry
         self.state = state
         self.peer = peer
+        self.traceparent = traceparent
 
     async def elicit(
         self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = "", key: str = ""

@@ -60,6 +60,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         forked: the run that this one branched off from; it has that run's entries up to `fork_at`, numbered alike.
         fork_at: number of the last entry that was taken over.
         compacts: the run only makes a summary of the conversation; see `Compacted`.
+        trace: the `traceparent` of whatever asked for this run, where it belongs to a trace of other programs. Their
+            word: it links, and permits nothing.
     """
 
     agent: str
@@ -78,6 +80,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     forked: str = ""
     fork_at: int = 0
     compacts: bool = False
+    trace: str = ""
 
 
 class ToolsChanged(Struct, frozen=True, tag="tools_changed"):

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import re
 from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET
@@ -23,6 +25,8 @@ Part = TextPart | MediaPart
 
 QUOTED_CHARS = 500
 ANY_TYPE = "application/octet-stream"
+
+_TEXTUAL = re.compile(r"text/.*|application/(.*\+)?(json|xml)|application/(javascript|yaml|toml)")
 
 
 def result_of(call_id: str, raw: JsonObject) -> ToolResult:
@@ -137,8 +141,16 @@ def _block(part: MediaPart) -> JsonObject:
     kind = part.media_type.partition("/")[0]
     if part.url and not part.data:
         return {"type": "resource_link", "uri": part.url, "name": part.name or part.url, "mimeType": part.media_type}
-    data = base64.b64encode(part.data).decode()
-    if kind in ("image", "audio"):
-        return {"type": kind, "data": data, "mimeType": part.media_type}
-    uri = f"attachment:///{part.name or part.handle or 'file'}"
-    return {"type": "resource", "resource": {"uri": uri, "mimeType": part.media_type, "blob": data}}
+    if kind in ("image", "audio") and not part.url:
+        return {"type": kind, "data": base64.b64encode(part.data).decode(), "mimeType": part.media_type}
+    uri = part.url or f"attachment:///{part.name or part.handle or 'file'}"
+    return {"type": "resource", "resource": resource_of(uri, part.media_type, part.data)}
+
+
+def resource_of(uri: str, media_type: str, data: bytes) -> JsonObject:
+    """The contents of a resource: as text where it is text, else as bytes."""
+    told: JsonObject = {"uri": uri, "mimeType": media_type}
+    if _TEXTUAL.fullmatch(media_type.partition(";")[0].strip().lower()):
+        with contextlib.suppress(UnicodeDecodeError):
+            return {**told, "text": data.decode()}
+    return {**told, "blob": base64.b64encode(data).decode()}

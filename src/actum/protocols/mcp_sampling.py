@@ -161,11 +161,17 @@ def _message(message: Message) -> JsonObject:
             answer = answer_of(result)
             return {"role": "user", "content": [{"type": "tool_result", "toolUseId": result.call_id, **answer}]}
         case Reply():
-            return {"role": "assistant", "content": [block for part in message.content for block in _said(part)]}
+            blocks = [block for part in message.content for block in _said(part)]
+            return {"role": "assistant", "content": _alone(blocks)}
         case UserMessage(content):
-            return {"role": "user", "content": blocks_of(content)}
+            return {"role": "user", "content": _alone(blocks_of(content))}
         case SystemMessage(text):
             return {"role": "user", "content": [{"type": "text", "text": text}]}
+
+
+def _alone(blocks: list[Json]) -> Json:
+    """One block stands by itself: older versions know no list."""
+    return blocks[0] if len(blocks) == 1 else blocks
 
 
 def _said(part: ReplyPart) -> list[Json]:

@@ -14,74 +14,78 @@ Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, cast
 
 import mcp_types as types
-from mcp.server.caching import CacheHint
+from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import (
-    InMemorySubscriptionBus,
-    ListenHandler,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ToolsListChanged,
-)
+from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 
 from ..agents.agent import Agent, Toolish
-from ..call.authorize import DEFAULT
+from ..call.authorize import DEFAULT, Barring
 from ..call.journal import MemoryJournal
 from ..call.limit import Limits
 from ..core.call import MediaPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.event import RunResult
-from ..core.interfaces import Clock, Journal, Policy
+from ..core.interfaces import Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
+from ..protocols.mcp_content import resource_of
 from ..protocols.mcp_tasks import EXTENSION, Task
-from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Spoken, Who, begin, go_on, new_call, outcome_of
-from .mcp_client import LEVELS, LOG_LEVEL, McpClient, state_of
+from .mcp_auth import identity_of
+from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Parked, Spoken, Who, begin, go_on, new_call, outcome_of
+from .mcp_changes import Changes
+from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
+from .mcp_http import LOCAL, Access, http_app
+from .mcp_page import LISTS, page
 from .mcp_prompts import Prompt, Prompts, messages_of
 from .mcp_resources import READ, Folder, Resource, Resources
 from .mcp_tasks import Answering, TaskMode, Tasks
-from .mcp_wire import contents_of, definition_of, result_of, served_name
+from .mcp_wire import call_result, definition_of, served_name
 
-METHOD_NOT_FOUND = -32601
+log = logging.getLogger("actum.mcp")
+
 INTERNAL_ERROR = -32603
 NOT_FOUND = -32002
 """What a server with a handshake says of a resource that is not there."""
-PAGE = 100
 SUGGESTIONS_MAX = 100
 RUNS_KEPT = 1_000
-WATCH_S = 1.0
-"""Seconds between two looks at files that somebody listens to."""
 
 Context = ServerRequestContext[Any, Any]
 Handler = Callable[[Context, JsonObject], Awaitable[JsonObject]]
 Visible = Callable[[Tool, Who], bool]
 
-_LISTS: dict[str, str] = {
-    "tools/list": "tools",
-    "prompts/list": "prompts",
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-}
-_CACHED = frozenset({*_LISTS, "resources/read", "server/discover"})
+_CACHED = frozenset({*LISTS, "resources/read"})
 
 
-def everybody(tool: Tool, who: Who) -> bool:
-    """Everybody sees every tool."""
-    return True
+class Shown:
+    """The tools as they are told, made once for each list of them.
+
+    Args:
+        tools: the list.
+    """
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.tools = tools
+        self.by_name = {served_name(tool.name): tool for tool in tools}
+        self._told = {
+            modern: [(tool, definition_of(tool, any_value=modern)) for tool in tools] for modern in (True, False)
+        }
+
+    def told(self, may_see: Callable[[Tool], bool], *, modern: bool) -> list[JsonObject]:
+        """The definitions of those that somebody may see."""
+        return [definition for tool, definition in self._told[modern] if may_see(tool)]
 
 
 class McpService:
@@ -96,7 +100,8 @@ class McpService:
         journal: where calls are written down; the latest thousand in memory when it is left out.
         tasks: when a call is answered with a task for its client to ask after, by patterns of tools' names; when it
             takes longer than a moment, where nothing is said.
-        visible: who is shown which tool; a tool that is not shown can not be called either.
+        visible: who is shown which tool; a tool that is not shown can not be called either. What the policy denies
+            somebody whatever the arguments are is not shown to them anyway.
         who: on whose behalf a client speaks that showed no token: the user of this process, say.
         keys: secrets with which the state of a call that waits is sealed, the first for new ones; needed where several
             processes serve, or a call is to outlive this one. A random one when it is left out.
@@ -120,7 +125,7 @@ class McpService:
         journal: Journal | None = None,
         secrets: Mapping[str, str] | None = None,
         tasks: Mapping[str, TaskMode] | None = None,
-        visible: Visible = everybody,
+        visible: Visible | None = None,
         who: Who | None = None,
         keys: Sequence[bytes] = (),
         clock: Clock | None = None,
@@ -141,16 +146,18 @@ class McpService:
         )
         self.agent = agent(tools)
         self._sources = agent([self._prompts, self._resources])
-        self.tasks = Tasks(self.agent, tasks or {}, self._tell_task)
+        self.tasks = Tasks(self.agent, tasks or {}, lambda _, result: call_result(result, any_value=True))
+        self._parked = Parked()
+        self._policy = policy
         self._visible = visible
         self._who = who or Who()
-        self._shown: tuple[Sequence[Tool], dict[str, Tool], list[JsonObject]] = ((), {}, [])
-        self._bus = InMemorySubscriptionBus()
-        self._watched: dict[str, float | None] = {}
-        self._watcher: asyncio.Task[None] | None = None
-        self._listening: dict[str, set[Any]] = {}
+        self._shown = Shown(())
+        self.changes = Changes(self.clock, self._look)
+        self._served = 0
         self._methods: dict[str, Handler] = self._table()
         self.server = _Server(self, name, version=version, instructions=instructions or None)
+        self._stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
+        self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._join)
         security = RequestStateSecurity(keys=list(keys)) if keys else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
         self.server.middleware.append(self._serve)
@@ -206,53 +213,94 @@ class McpService:
             if ctx.method in _CACHED and result["resultType"] == "complete":
                 result = {"ttlMs": 0, "cacheScope": "private", **result}
             meta = result.get("_meta")
-            stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
-            result["_meta"] = {**stamp, **(meta if isinstance(meta, dict) else {})}
+            result["_meta"] = {**self._stamp, **(meta if isinstance(meta, dict) else {})}
         return cast(HandlerResult, result)
 
     def who(self, ctx: Context) -> Who:
-        """On whose behalf this request is made."""
-        return self._who
+        """On whose behalf this request is made: by its token, where it has one."""
+        access = get_access_token()
+        if access is None:
+            return self._who
+        identity = identity_of(access)
+        return Who(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
+
+    async def _join(self, ctx: Context, params: types.NotificationParams) -> None:
+        await self.changes.join(ctx)
+
+    @asynccontextmanager
+    async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        """While any transport serves: what changes is looked after."""
+        self._served += 1
+        if self._served == 1:
+            self.changes.start()
+        try:
+            await self._tools()
+            yield {}
+        finally:
+            self._served -= 1
+            if not self._served:
+                await self.changes.stop()
+                await self.tasks.close()
+
+    async def _look(self, event: ServerEvent) -> object:
+        """What stands there now, for whoever wants to know of changes."""
+        match event:
+            case ToolsListChanged():
+                return [tool.digest for tool in await self.agent.list_tools()]
+            case ResourcesListChanged():
+                return await self._resources.names()
+            case ResourceUpdated(uri):
+                return self._resources.stamp(uri)
+            case _:
+                return None
 
     # Tools ------------------------------------------------------------------------------------------------------------
 
-    async def _tools(self) -> tuple[dict[str, Tool], list[JsonObject]]:
-        """The tools by the names that clients know, and what they are told of them."""
+    async def _tools(self) -> Shown:
+        """The tools as they are now."""
         tools = await self.agent.list_tools()
-        if tools is not self._shown[0]:
-            by_name = {served_name(tool.name): tool for tool in tools}
-            self._shown = (tools, by_name, [definition_of(tool) for tool in tools])
-        return self._shown[1], self._shown[2]
+        if tools is not self._shown.tools:
+            self._shown = Shown(tools)
+        return self._shown
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments, some of which may have to come in headers too."""
-        tool = self._shown[1].get(name)
+        tool = self._shown.by_name.get(name)
         return tool.parameters if tool is not None else None
 
+    def _may_see(self, tool: Tool, who: Who, facts: Facts) -> bool:
+        if self._visible is not None and not self._visible(tool, who):
+            return False
+        return not (isinstance(self._policy, Barring) and self._policy.bars(tool, facts))
+
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        by_name, told = await self._tools()
-        who = self.who(ctx)
-        if self._visible is not everybody:
-            told = [each for tool, each in zip(by_name.values(), told, strict=True) if self._visible(tool, who)]
-        return _page("tools/list", told, params)
+        shown, who = await self._tools(), self.who(ctx)
+        facts = Facts(
+            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
+        )
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return page("tools/list", shown.told(lambda tool: self._may_see(tool, who, facts), modern=modern), params)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
-        who = self.who(ctx)
-        name, arguments = params.get("name"), params.get("arguments")
-        by_name, _ = await self._tools()
-        tool = by_name.get(name) if isinstance(name, str) else None
-        if tool is None or not self._visible(tool, who):
+        who, shown = self.who(ctx), await self._tools()
+        name, arguments = params.get("name"), params.get("arguments") or {}
+        tool = shown.by_name.get(name) if isinstance(name, str) else None
+        if tool is None or (self._visible is not None and not self._visible(tool, who)):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
-        if arguments is not None and not isinstance(arguments, dict):
+        if not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         client = McpClient(ctx, who.principal)
         state = params.get("requestState")
-        run_id = state if isinstance(state, str) else new_call()
+        known = state if isinstance(state, str) else self._parked.take(tool.name, arguments, who)
+        run_id = known or new_call()
 
         async def run(emit: Emit) -> RunResult:
-            if isinstance(state, str):
-                return await go_on(self.agent, run_id, params.get("inputResponses"), client, who, emit)
-            return await begin(self.agent, tool.name, arguments or {}, client, who, run_id, emit)
+            if known:
+                result = await go_on(self.agent, run_id, params.get("inputResponses"), client, who, emit)
+            else:
+                result = await begin(self.agent, tool.name, arguments, client, who, run_id, emit)
+            self._parked.note(tool.name, arguments, who, result, client)
+            return result
 
         try:
             outcome = await self.tasks.perform(tool.name, client, run_id, run)
@@ -262,12 +310,7 @@ class McpService:
             return outcome.handle()
         if isinstance(outcome, NotYet):
             return outcome.told()
-        return result_of(outcome, tool, any_value=client.is_modern)
-
-    def _tell_task(self, name: str, result: ToolResult) -> JsonObject:
-        """The result of a task, as `tools/call` would have told it."""
-        tool = next((tool for tool in self._shown[0] if tool.name == name), None)
-        return result_of(result, tool, any_value=True)
+        return call_result(outcome, any_value=client.is_modern)
 
     def _of_task(self, answer: Answering) -> Handler:
         async def handle(ctx: Context, params: JsonObject) -> JsonObject:
@@ -290,15 +333,10 @@ class McpService:
         finally:
             await client.flush()
 
-    async def tools_changed(self) -> None:
-        """Tell whoever listens that the tools have changed."""
-        await self._bus.publish(ToolsListChanged())
-        await self._notify_all("tools", types.ToolListChangedNotification())
-
     # Prompts ----------------------------------------------------------------------------------------------------------
 
     async def _list_prompts(self, ctx: Context, params: JsonObject) -> JsonObject:
-        return _page("prompts/list", [one.told() for one in self._prompts.by_name.values()], params)
+        return page("prompts/list", [one.told() for one in self._prompts.by_name.values()], params)
 
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
         found = self._prompts.by_name.get(str(params.get("name")))
@@ -322,77 +360,34 @@ class McpService:
     # Resources --------------------------------------------------------------------------------------------------------
 
     async def _list_resources(self, ctx: Context, params: JsonObject) -> JsonObject:
-        return _page("resources/list", self._resources.listed(), params)
+        return page("resources/list", await self._resources.listed(), params)
 
     async def _list_templates(self, ctx: Context, params: JsonObject) -> JsonObject:
-        return _page("resources/templates/list", self._resources.templates(), params)
+        return page("resources/templates/list", self._resources.templates(), params)
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
-        uri = params.get("uri")
-        if not isinstance(uri, str):
-            raise MCPError(INVALID_PARAMS, "uri: expected a string")
+        uri = _address(params)
         who = self.who(ctx)
         client = McpClient(ctx, who.principal)
         outcome = await self._perform(self._sources, READ, {"uri": uri}, params, client, who)
         if isinstance(outcome, NotYet):
             return outcome.told()
         if outcome.error is not None:
-            raise self._unread(outcome, uri, client)
+            raise MCPError(INTERNAL_ERROR, outcome.error.message)
         parts = [part for part in outcome.content if isinstance(part, MediaPart)]
-        return {"contents": [contents_of(part.url or uri, part.media_type, part.data) for part in parts]}
-
-    def _unread(self, outcome: ToolResult, uri: str, client: McpClient) -> MCPError:
-        assert outcome.error is not None
-        if outcome.error.code != "tool_error":
-            return MCPError(INTERNAL_ERROR, outcome.error.message)
-        code = INVALID_PARAMS if client.is_modern else NOT_FOUND
-        return MCPError(code, "Resource not found", {"uri": uri[:2_000]})
+        if not parts:
+            code = INVALID_PARAMS if client.is_modern else NOT_FOUND
+            raise MCPError(code, "Resource not found", {"uri": uri[:2_000]})
+        return {"contents": [resource_of(part.url or uri, part.media_type, part.data) for part in parts]}
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
-        uri = str(params.get("uri"))
-        self._listening.setdefault(uri, set()).add(ctx.session)
-        self.watch(uri)
+        if not await self.changes.subscribe(ctx, _address(params)):
+            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
-        self._listening.pop(str(params.get("uri")), None)
+        self.changes.unsubscribe(ctx, _address(params))
         return {}
-
-    def watch(self, uri: str) -> None:
-        """Look at the file behind an address now and then, for whoever listens."""
-        self._watched.setdefault(uri, self._stamp(uri))
-        if self._watcher is None or self._watcher.done():
-            self._watcher = asyncio.create_task(self._keep_watching())
-
-    def _stamp(self, uri: str) -> float | None:
-        for one in self._resources.all:
-            path = one.matches(uri) if isinstance(one, Folder) else None
-            if path is not None and isinstance(one, Folder):
-                return one.stamps(path)
-        return None
-
-    async def _keep_watching(self) -> None:
-        while self._watched:
-            await self.clock.sleep(WATCH_S)
-            for uri, known in list(self._watched.items()):
-                stamp = self._stamp(uri)
-                if stamp != known:
-                    self._watched[uri] = stamp
-                    await self.resource_updated(uri)
-
-    async def resource_updated(self, uri: str) -> None:
-        """Tell whoever listens that a resource has changed."""
-        await self._bus.publish(ResourceUpdated(uri))
-        told = types.ResourceUpdatedNotification(params=types.ResourceUpdatedNotificationParams(uri=uri))
-        await self._notify_all(uri, told)
-
-    async def resources_changed(self) -> None:
-        """Tell whoever listens that there are others."""
-        await self._bus.publish(ResourcesListChanged())
-
-    async def _notify_all(self, what: str, notification: types.ServerNotification) -> None:
-        for session in list(self._listening.get(what, ())):
-            await session.send_notification(notification)
 
     # The rest ---------------------------------------------------------------------------------------------------------
 
@@ -408,9 +403,7 @@ class McpService:
                 raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(reference.get('name'))[:128]}")
             found = prompt.suggestions(name, begun)
         else:
-            template = self._resources.template(str(reference.get("uri")))
-            suggest = template.suggest.get(name) if template is not None else None
-            found = suggest(begun) if suggest is not None else ()
+            found = self._resources.suggestions(str(reference.get("uri")), name, begun)
         values: list[Json] = [*found[:SUGGESTIONS_MAX]]
         completion: JsonObject = {"values": values, "total": len(found), "hasMore": len(found) > SUGGESTIONS_MAX}
         return {"completion": completion}
@@ -419,19 +412,26 @@ class McpService:
         level = params.get("level")
         if level not in LEVELS:
             raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
-        state_of(ctx)[LOG_LEVEL] = level
+        connection_of(ctx).state[LOG_LEVEL] = level
         return {}
 
     # Ways to serve ----------------------------------------------------------------------------------------------------
 
-    def app(self, path: str = "/mcp", *, host: str = "127.0.0.1") -> Starlette:
+    def app(
+        self, path: str = "/mcp", *, host: str = "127.0.0.1", access: Access = LOCAL, sse: bool = False
+    ) -> Starlette:
         """Streamable HTTP in both eras at one path, as an application for any ASGI server.
 
         Args:
             path: where.
-            host: under which name it is reached; on this machine alone, other names and origins are refused.
+            host: the address of this machine at which it is going to listen.
+            access: who may come in; whoever is on this machine, when it is left out.
+            sse: also the old HTTP+SSE, at `/sse`.
+
+        Raises:
+            UsageError: others than this machine would reach it, and it wants nothing of them.
         """
-        return self.server.streamable_http_app(streamable_http_path=path, host=host)
+        return http_app(self.server, path=path, host=host, access=access, sse=sse)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""
@@ -447,14 +447,13 @@ class _Server(Server[dict[str, Any]]):
     """The SDK's server, which says of itself what the service does."""
 
     def __init__(self, service: McpService, name: str, *, version: str, instructions: str | None) -> None:
-        hint = CacheHint(ttl_ms=0, scope="private")
         super().__init__(
             name,
             version=version,
             instructions=instructions,
-            cache_hints={"server/discover": hint},
-            on_subscriptions_listen=ListenHandler(service._bus),
+            on_subscriptions_listen=service.changes.listen,
             get_tool_input_schema=service.schema_of,
+            lifespan=service._alive,
         )
         self._service = service
 
@@ -469,23 +468,8 @@ class _Server(Server[dict[str, Any]]):
         return self._service.capabilities(modern=protocol_version in MODERN_PROTOCOL_VERSIONS)
 
 
-def _page(method: str, items: Sequence[JsonObject], params: JsonObject) -> JsonObject:
-    """One page of a list. A cursor says where the next begins, and of which list it was."""
-    stamp = hashlib.sha256(f"{method} {len(items)}".encode()).hexdigest()[:8]
-    begin_at = _read_cursor(params.get("cursor"), stamp)
-    told: JsonObject = {_LISTS[method]: [*items[begin_at : begin_at + PAGE]]}
-    if begin_at + PAGE < len(items):
-        told["nextCursor"] = base64.urlsafe_b64encode(f"{stamp}:{begin_at + PAGE}".encode()).decode()
-    return told
-
-
-def _read_cursor(cursor: Json, stamp: str) -> int:
-    if cursor is None:
-        return 0
-    try:
-        known, _, number = base64.urlsafe_b64decode(str(cursor).encode()).decode().partition(":")
-        if known == stamp:
-            return int(number)
-    except ValueError:
-        pass
-    raise MCPError(INVALID_PARAMS, "This cursor is of no list, or of one that has changed: begin anew")
+def _address(params: JsonObject) -> str:
+    uri = params.get("uri")
+    if not isinstance(uri, str) or not uri:
+        raise MCPError(INVALID_PARAMS, "uri: expected a text")
+    return uri

@@ -5,15 +5,16 @@ The model of such a run only says what the client said, so that nothing here is 
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 
 import msgspec
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
 from ..agents.agent import Agent
-from ..call.approve import fit, pending_of
+from ..call.approve import pending_of
 from ..call.recording import Recording
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, UsageError
@@ -21,14 +22,18 @@ from ..core.event import Delta, Event, Pending, RunResult
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject
 from ..core.message import Reply, UserMessage
-from ..core.record import Verdict, new_id
+from ..core.record import new_id
 from .mcp_client import McpClient
-from .mcp_wire import WANTED, answer_of, question_of
+from .mcp_wire import WANTED, question_of, told_by_client
+
+log = logging.getLogger("actum.mcp")
 
 Emit = Callable[[Event], None]
 
 INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
+CALL = "call"
+PARKED_MAX = 1_000
 
 
 class Who(Struct, frozen=True, kw_only=True):
@@ -62,7 +67,7 @@ class Spoken:
         if not isinstance(last, UserMessage):
             return Reply()
         said = msgspec.json.decode(last.text, type=Said)
-        return Reply((ToolCall(id="call", name=said.tool, arguments=said.arguments),))
+        return Reply((ToolCall(id=CALL, name=said.tool, arguments=said.arguments),))
 
 
 class NotYet(Struct, frozen=True):
@@ -94,6 +99,7 @@ async def begin(
         key_id=who.key_id,
         approver=client,
         peer=client,
+        trace=client.trace,
         emit=emit,
     )
 
@@ -104,14 +110,18 @@ async def go_on(
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
 
     Raises:
-        MCPError: there is no such call of theirs.
+        MCPError: there is no such call of theirs, or it can not be gone on with.
     """
     entries = await agent.journal.read(run_id)
     recording = Recording(entries)
     if not entries or recording.beginning().principal != who.principal:
-        raise MCPError(INVALID_PARAMS, "This call is not known any more: make it anew.")
+        raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
-    return await agent.resume(run_id, answers, approver=client, peer=client, emit=emit)
+    try:
+        return await agent.resume(run_id, answers, approver=client, peer=client, emit=emit)
+    except UsageError as error:  # other tools than then, or somebody else goes on with it right now
+        log.info("run %s can not be gone on with: %s", run_id, error)
+        raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
 
 
 def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) -> dict[str, Answer]:
@@ -120,15 +130,9 @@ def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) ->
     found: dict[str, Answer] = {}
     for key, response in responses.items():
         pending = waiting.get(key)
-        if pending is None or not isinstance(response, dict) or pending.kind not in WANTED:
-            continue
-        try:
-            verdict, given = answer_of(pending, response)
-            answer = Answer(cast(Verdict, verdict), by=who.principal or "client", arguments=given)
-            fit(pending, answer)
-        except (UsageError, ValueError):
-            continue  # it is asked again
-        found[pending.id] = answer
+        if pending is not None and pending.kind in WANTED and isinstance(response, dict):
+            with contextlib.suppress(UsageError):  # it is asked again
+                found[pending.id] = told_by_client(pending, response, who.principal)
     return found
 
 
@@ -139,31 +143,31 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
         MCPError: it needs what this client did not declare.
     """
     if result.status != "paused":
-        if result.calls:
-            return result.calls[-1][1]
-        return ToolResult("call", error=CallError(result.text or "The call was stopped.").failure())
-    if client.is_modern:
-        askable = [pending for pending in result.pending if client.can_be_asked(pending)]
-        missing = [pending for pending in result.pending if pending not in askable and pending.kind != "approval"]
-        if missing and not askable:
-            raise lacking(missing)
-        if askable:
-            return NotYet(result.run_id, asked_of(askable))
+        if not result.calls:
+            return failed(result.text or "The call was stopped.")
+        outcome = result.calls[-1][1]
+        if outcome.error is not None and client.missing:
+            raise lacking(client)
+        return outcome
+    askable = [pending for pending in result.pending if client.is_modern and client.can_be_asked(pending)]
+    if askable:
+        return NotYet(result.run_id, asked_of(askable))
     waits = result.pending[0]
-    word = (
-        f"This call waits for a person's approval ({waits.id}); it was not made. Once it is approved, it is made by "
-        f"`actum resume {result.run_id}`."
+    return failed(
+        f"This call was not made: it waits for a person ({waits.kind} {waits.id}). Make the same call again to learn "
+        "what has become of it."
     )
-    return ToolResult("call", error=CallError(word).failure())
 
 
-def lacking(missing: Sequence[Pending]) -> MCPError:
+def failed(words: str) -> ToolResult:
+    """A call that has no result, for a reason that is told."""
+    return ToolResult(CALL, error=CallError(words).failure())
+
+
+def lacking(client: McpClient) -> MCPError:
     """The error that tells a client which capability it would have needed to declare."""
-    wanted: JsonObject = {}
-    for pending in missing:
-        name = WANTED.get(pending.kind, "elicitation")
-        wanted[name] = {"url": {}} if pending.url else {}
-    return MCPError(MISSING_CAPABILITY, "Missing required client capability", {"requiredCapabilities": wanted})
+    data: JsonObject = {"requiredCapabilities": client.missing}
+    return MCPError(MISSING_CAPABILITY, "Missing required client capability", data)
 
 
 def asked_of(askable: Sequence[Pending]) -> JsonObject:
@@ -178,3 +182,32 @@ def asked_of(askable: Sequence[Pending]) -> JsonObject:
 def new_call() -> str:
     """The id of the run of a new call."""
     return new_id("mcp")
+
+
+class Parked:
+    """Calls that wait for a person who is not at the client: whoever makes the same call again goes on with it.
+
+    They are known for as long as the process lives, the latest thousand; after that, it is asked for anew.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[bytes, str] = {}
+
+    def take(self, tool: str, arguments: JsonObject, who: Who) -> str | None:
+        """The run of such a call, which is now somebody's to go on with."""
+        return self._runs.pop(_key(tool, arguments, who), None) if self._runs else None
+
+    def note(self, tool: str, arguments: JsonObject, who: Who, result: RunResult, client: McpClient) -> None:
+        """What came of it, if it waits for more than its client."""
+        if result.status == "paused" and not any(map(client.can_be_asked, result.pending)):
+            while len(self._runs) >= PARKED_MAX:
+                del self._runs[next(iter(self._runs))]
+            self._runs[_key(tool, arguments, who)] = result.run_id
+
+
+def _key(tool: str, arguments: JsonObject, who: Who) -> bytes:
+    return _sorted.encode([tool, arguments, who])
+
+
+_sorted = msgspec.json.Encoder(order="sorted")
+_NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."

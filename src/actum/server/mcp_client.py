@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import mcp_types as types
@@ -18,15 +20,17 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from ..core.errors import ToolError
+from ..call.recording import MIDWAY
+from ..core.errors import ToolError, UsageError
 from ..core.event import CallProgress, Event, Pending
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Reply
-from ..core.record import Verdict
-from .mcp_wire import WANTED, answer_of, question_of
+from ..core.trace import checked_traceparent
+from .mcp_wire import WANTED, question_of, told_by_client
 
 if TYPE_CHECKING:
+    from mcp.server.connection import Connection
     from mcp.server.context import ServerRequestContext
 
 log = logging.getLogger("actum.mcp")
@@ -34,11 +38,17 @@ log = logging.getLogger("actum.mcp")
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 LOG_LEVEL = "actum.log_level"
 """Where a connection keeps the level that its client set."""
+TOLD_MAX = 1_000
+"""So much may wait to be told to a client that is slow to read."""
 
 
-def state_of(context: ServerRequestContext[Any, Any]) -> dict[str, Any]:
-    """What lasts from one request of a connection to the next."""
-    return context.session._connection.state  # the SDK has no public way to it
+class NotOffered(ToolError):
+    """The client did not declare that it can be asked this."""
+
+
+def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
+    """What lasts from one request of a client to the next."""
+    return context.session._connection  # the SDK has no public way to it
 
 
 class _Raw(BaseModel):
@@ -61,30 +71,43 @@ class McpClient:
 
     Attributes:
         is_modern: it speaks the protocol without a handshake.
-        capabilities: what it can be asked.
+        missing: the capabilities that it was to be asked by, and did not declare.
+        trace: the `traceparent` that came with the request.
     """
 
     def __init__(self, context: ServerRequestContext[Any, Any], principal: str) -> None:
         self._context = context
         self._principal = principal
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        declared = context.session.client_capabilities
-        told = declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
-        self.capabilities: JsonObject = told
+        self.missing: JsonObject = {}
+        self._loop = asyncio.get_running_loop()  # a tool may log from a thread of its own
+        meta = (context.params or {}).get("_meta")
+        self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
         self._token = (context.meta or {}).get("progress_token")
-        self._reached = -1.0
+        self._reached: float | None = None
         self._is_detached = False
-        self._told: asyncio.Queue[types.ServerNotification] = asyncio.Queue()
+        self._told: deque[types.ServerNotification] = deque()
         self._teller: asyncio.Task[None] | None = None
 
+    @cached_property
+    def capabilities(self) -> JsonObject:
+        """What it declared that it can be asked."""
+        declared = self._context.session.client_capabilities
+        return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
+
     def can_be_asked(self, pending: Pending) -> bool:
-        """Whether the client declared that it can be asked this, and is one of those who may answer."""
-        if pending.approvers and self._principal not in pending.approvers:
+        """Whether the client can be asked this, and its user may answer."""
+        if pending.kind not in WANTED or (pending.approvers and self._principal not in pending.approvers):
             return False
-        wanted = self.capabilities.get(WANTED.get(pending.kind, "-"))
-        if not isinstance(wanted, dict):
-            return False
-        return not (pending.url and self.is_modern) or "url" in wanted
+        return not self._lacks(pending)
+
+    def _lacks(self, pending: Pending) -> JsonObject:
+        """The capability that is needed to ask this, where the client did not declare it."""
+        name, way = WANTED[pending.kind], _way(pending)
+        declared = self.capabilities.get(name)
+        if isinstance(declared, dict) and (way in declared or not way or (way == "form" and not declared)):
+            return {}
+        return {name: {way: {}} if way not in ("", "form") else {}}
 
     @property
     def headers(self) -> Mapping[str, str] | None:
@@ -104,14 +127,18 @@ class McpClient:
 
     async def ask(self, pending: Pending) -> Answer | None:
         """Ask the client's user now; None where the client has to be answered first, or is not the one to ask."""
-        if self.is_modern or pending.kind not in WANTED:
-            return None
         if not self.can_be_asked(pending):
-            if pending.kind == "approval":
-                return None
-            raise ToolError(f"The client can not be asked this: it declared no {WANTED[pending.kind]}.")
-        verdict, given = answer_of(pending, await self._send(*question_of(pending)))
-        return Answer(cast(Verdict, verdict), by=self._principal, arguments=given)
+            if pending.kind not in MIDWAY:
+                return None  # somebody else can answer, and elsewhere
+            self.missing |= self._lacks(pending)
+            raise NotOffered(f"The client can not be asked for this: it offers no {WANTED[pending.kind]}.")
+        if self.is_modern:
+            return None
+        try:
+            answer = told_by_client(pending, await self._send(*question_of(pending)), self._principal)
+        except UsageError as error:
+            raise ToolError(f"What the client answered is not what it was asked for: {error}") from None
+        return answer
 
     async def sample(self, request: Request) -> Reply | None:
         """None: the question is put like any other, and answered live or by the next request."""
@@ -127,7 +154,7 @@ class McpClient:
         """Tell the client what a tool says of itself, if it wants to hear that."""
         if level in LEVELS and LEVELS.index(level) >= self._least():
             params = types.LoggingMessageNotificationParams(level=cast(Any, level), data=message)
-            self._tell(types.LoggingMessageNotification(params=params))
+            self._loop.call_soon_threadsafe(self._tell, types.LoggingMessageNotification(params=params))
 
     def emit(self, event: Event) -> None:
         """Tell the client how far a call is, if it asked for that."""
@@ -139,8 +166,12 @@ class McpClient:
             case int() | float() as progress:
                 total, message = None, None
             case value:
-                progress, total, message = self._reached + 1, None, value if isinstance(value, str) else dumps(value)
-        if progress <= self._reached and self._reached >= 0:
+                progress, total, message = (
+                    (self._reached or 0) + 1,
+                    None,
+                    value if isinstance(value, str) else dumps(value),
+                )
+        if self._reached is not None and progress <= self._reached:
             return  # it has to grow
         self._reached = float(progress)
         params = types.ProgressNotificationParams(
@@ -154,26 +185,24 @@ class McpClient:
     async def flush(self) -> None:
         """Return when all that was told is on its way."""
         if self._teller is not None:
-            await self._told.join()
-            self._teller.cancel()
             await asyncio.wait([self._teller])
 
     def _tell(self, notification: types.ServerNotification) -> None:
         if self._is_detached:
             return
-        if self._teller is None:
+        if len(self._told) >= TOLD_MAX:
+            self._told.popleft()  # the latest counts
+        self._told.append(notification)
+        if self._teller is None or self._teller.done():
             self._teller = asyncio.create_task(self._pass_on())
-        self._told.put_nowait(notification)
 
     async def _pass_on(self) -> None:
-        while True:
-            notification = await self._told.get()
+        while self._told:
+            notification = self._told.popleft()
             try:
                 await self._context.session.send_notification(notification, self._context.request_id)
-            except Exception:  # noqa: BLE001 - the client is gone; its request hears of that by itself
-                log.debug("a notification found nobody")
-            finally:
-                self._told.task_done()
+            except Exception as error:  # noqa: BLE001  # the client is gone; its request hears of that by itself
+                log.debug("a notification found nobody: %s", type(error).__name__)
 
     def _least(self) -> int:
         """The level from which on the client wants to hear what is logged."""
@@ -181,7 +210,7 @@ class McpClient:
             meta = self._context.meta or {}
             wanted = cast(Mapping[str, object], meta).get("io.modelcontextprotocol/logLevel")
             return LEVELS.index(wanted) if isinstance(wanted, str) and wanted in LEVELS else len(LEVELS)
-        return LEVELS.index(state_of(self._context).get(LOG_LEVEL, "debug"))
+        return LEVELS.index(connection_of(self._context).state.get(LOG_LEVEL, "debug"))
 
     async def _send(self, method: str, params: JsonObject) -> JsonObject:
         """A request to the client, on the stream of its own.
@@ -196,3 +225,10 @@ class McpClient:
         except MCPError as error:
             raise ToolError(f"The client refused to be asked: {error.message[:200]}") from None
         return cast(JsonObject, result.model_dump(mode="json"))
+
+
+def _way(pending: Pending) -> str:
+    """What of a capability is needed beside its name."""
+    if pending.kind == "sampling":
+        return "tools" if (pending.request or {}).get("tools") else ""
+    return "" if pending.kind == "roots" else "url" if pending.url else "form"

@@ -18,9 +18,9 @@ from ..core.interfaces import Context
 from ..core.json import Json, JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.tool import Tool
+from ..protocols.mcp_content import blocks_of
 from ..toolsets.function import FunctionTool
 from ..toolsets.returned import result_of, to_json
-from .mcp_wire import block_of
 
 Suggest = Callable[[str], Sequence[str]]
 """What could be meant by the beginning of a text."""
@@ -117,13 +117,12 @@ def prompt(
 def messages_of(result: ToolResult) -> list[Json]:
     """The messages of `prompts/get`, out of what its function returned."""
     if result.structured is UNSET or result.content:
-        return [{"role": "user", "content": block_of(part)} for part in result.content]
+        return [{"role": "user", "content": block} for block in blocks_of(result.content)]
     said = msgspec.json.decode(msgspec.json.encode(result.structured), type=list[UserMessage | Reply])
     return [
-        {"role": "user" if isinstance(message, UserMessage) else "assistant", "content": block_of(part)}
+        {"role": "user" if isinstance(message, UserMessage) else "assistant", "content": block}
         for message in said
-        for part in message.content
-        if isinstance(part, TextPart | MediaPart)
+        for block in blocks_of(part for part in message.content if isinstance(part, TextPart | MediaPart))
     ]
 
 

@@ -6,32 +6,35 @@ policy, limited, and on record.
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from mcp.shared.uri_template import UriTemplate
 
+from ..call.recording import Place, Recording
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import ToolError, UsageError
-from ..core.interfaces import Context
-from ..core.json import JsonObject, dumps
+from ..core.interfaces import Context, Journal
+from ..core.json import Json, JsonObject, dumps
+from ..core.record import Started
 from ..core.tool import Tool
 from ..kinds import Unclear, open_under
 from ..toolsets.function import FunctionTool
 from ..toolsets.returned import result_of
 from .mcp_prompts import Suggest
 
+NOTHING = ToolResult("")
+"""What is read where nothing is."""
+
 READ = "read_resource"
 FILES_MAX = 5_000
 BYTES_MAX = 20_000_000
-
-
-class NoResource(ToolError):
-    """There is nothing at this address."""
 
 
 class Resource:
@@ -39,7 +42,8 @@ class Resource:
 
     Args:
         uri: the address, or with `{names}` in it a template (RFC 6570) whose names are the function's parameters.
-        content: a text, bytes, or a function that makes either, or media, or anything JSON.
+        content: a text, bytes, or a function that makes either, or media, or anything JSON; None where there is
+            nothing at this address.
         name: what it is called; the address when it is left out.
         title, description: for people and for models.
         media_type: MIME type; by what `content` is when it is left out.
@@ -95,7 +99,10 @@ class Resource:
             data = self._content.encode() if isinstance(self._content, str) else (self._content or b"")
             return ToolResult("", (MediaPart(self.media_type, data, uri),))
         call = ToolCall(id="", name=self._made.name, arguments=dict(values))
-        result = result_of("", await self._made.call(call, context))
+        value = await self._made.call(call, context)
+        if value is None:
+            return NOTHING
+        result = result_of("", value)
         parts = [self._part(uri, part) for part in result.content] or [
             self._part(uri, TextPart(dumps(result.structured)))
         ]
@@ -130,18 +137,18 @@ class Folder:
         """It, as a template."""
         return {"uriTemplate": f"{self.name}:///{{+path}}", "name": self.name, "description": f"A file of {self.name}."}
 
-    def files(self) -> Iterator[JsonObject]:
+    def files(self) -> list[JsonObject]:
         """The files, as a list tells them; at most so many."""
-        count = 0
+        return [
+            {"uri": f"{self.name}:///{quote(path)}", "name": path, "mimeType": _media_type(path)}
+            for path in islice(self._paths(), FILES_MAX)
+        ]
+
+    def _paths(self) -> Iterator[str]:
         for top, folders, files in os.walk(self.path):
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             for file in sorted(file for file in files if not file.startswith(".")):
-                path = (Path(top) / file).relative_to(self.path).as_posix()
-                kind = mimetypes.guess_type(file)[0] or "application/octet-stream"
-                yield {"uri": f"{self.name}:///{quote(path)}", "name": path, "mimeType": kind}
-                count += 1
-                if count == FILES_MAX:
-                    return
+                yield (Path(top) / file).relative_to(self.path).as_posix()
 
     def matches(self, uri: str) -> str | None:
         """The path below the folder that an address names; None where it is another's."""
@@ -149,28 +156,36 @@ class Folder:
         return unquote(uri[len(head) :]) if uri.startswith(head) else None
 
     def read(self, path: str, uri: str) -> ToolResult:
-        """The file.
+        """The file; nothing where there is none, or it does not lie in the folder.
 
         Raises:
-            NoResource: there is none, or it does not lie in the folder.
+            ToolError: it is too large.
         """
-        if any(part.startswith(".") for part in path.split("/")) or "\x00" in path:
-            raise NoResource(f"There is nothing at {uri[:200]!r}.")
+        if not _is_plain(path):
+            return NOTHING
         try:
             with open_under(self.path, path, "rb") as file:
                 data: bytes = file.read(BYTES_MAX + 1)
         except (OSError, Unclear, ValueError):
-            raise NoResource(f"There is nothing at {uri[:200]!r}.") from None
+            return NOTHING
         if len(data) > BYTES_MAX:
             raise ToolError(f"{uri[:200]!r} is larger than {BYTES_MAX:,} bytes.")
-        return ToolResult("", (MediaPart(mimetypes.guess_type(path)[0] or "application/octet-stream", data, uri),))
+        return ToolResult("", (MediaPart(_media_type(path), data, uri),))
 
-    def stamps(self, path: str) -> float | None:
-        """When a file was changed last; None where there is none."""
-        try:
-            return (self.path / path).stat().st_mtime
-        except OSError:
+    def stamp(self, path: str) -> tuple[int, int] | None:
+        """When a file was changed last, and how large it is; None where there is none."""
+        if not _is_plain(path):
             return None
+        try:
+            with open_under(self.path, path, "rb") as file:
+                found = os.fstat(file.fileno())
+        except (OSError, Unclear, ValueError):
+            return None
+        return found.st_mtime_ns, found.st_size
+
+    def suggestions(self, begun: str) -> list[str]:
+        """The paths that begin so."""
+        return [path for path in self._paths() if path.startswith(begun)]
 
 
 class Resources:
@@ -196,33 +211,49 @@ class Resources:
             effects=frozenset({"read"}),
         )
 
-    def listed(self) -> list[JsonObject]:
+    async def listed(self) -> list[JsonObject]:
         """All single ones."""
         found: list[JsonObject] = []
         for one in self.all:
             if isinstance(one, Folder):
-                found += one.files()
+                found += await asyncio.to_thread(one.files)
             elif one.template is None:
                 found.append(one.told())
         return found
+
+    async def names(self) -> list[Json]:
+        """The addresses of all single ones, where there are folders: without those they do not change."""
+        if not any(isinstance(one, Folder) for one in self.all):
+            return []
+        return [one["uri"] for one in await self.listed()]
+
+    def stamp(self, uri: str) -> tuple[int, int] | None:
+        """What tells whether a file has changed; None for what is no file."""
+        for one in self.all:
+            path = one.matches(uri) if isinstance(one, Folder) else None
+            if isinstance(one, Folder) and path is not None:
+                return one.stamp(path)
+        return None
 
     def templates(self) -> list[JsonObject]:
         """All that stand for many."""
         return [one.told() for one in self.all if isinstance(one, Folder) or one.template is not None]
 
-    def template(self, uri: str) -> Resource | None:
-        """The template that is written so."""
-        return next((one for one in self.all if isinstance(one, Resource) and one.uri == uri), None)
+    def suggestions(self, template: str, name: str, begun: str) -> Sequence[str]:
+        """What could be meant by the beginning of a value in the template that is written so."""
+        for one in self.all:
+            if one.told().get("uriTemplate") != template:
+                continue
+            if isinstance(one, Folder):
+                return list(islice(one.suggestions(begun), FILES_MAX))
+            return one.suggest[name](begun) if name in one.suggest else ()
+        return ()
 
     async def list_tools(self) -> Sequence[Tool]:
         return (self.definition,)
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        """Read what is at an address.
-
-        Raises:
-            NoResource: nothing is.
-        """
+        """What is at an address; nothing, where nothing is."""
         uri = str(call.arguments["uri"])
         for one in self.all:
             if isinstance(one, Folder):
@@ -233,4 +264,44 @@ class Resources:
             values = one.matches(uri)
             if values is not None:
                 return await one.read(uri, values, context)
-        raise NoResource(f"There is nothing at {uri[:200]!r}.")
+        return NOTHING
+
+
+def own_runs(journal: Journal) -> Resource:
+    """The runs of a journal at `actum://runs/<id>`, each for whoever it was made for: what was asked, which calls were
+    made, and what they came to.
+    """
+
+    async def read_run(run_id: str, ctx: Context) -> object:
+        entries = await journal.read(run_id)
+        started = entries[0].record if entries else None
+        if not isinstance(started, Started) or started.principal != ctx.principal:
+            return None
+        recording = Recording(entries)
+        calls: list[Json] = []
+        for number, replied in recording.replies:
+            for index, call in enumerate(replied.reply.calls):
+                known = recording.outcome(Place(number, index))
+                told: JsonObject = {"tool": call.name, "arguments": call.arguments}
+                if known is not None:
+                    told["failed" if known[0].error is not None else "result"] = known[0].text
+                calls.append(told)
+        status = recording.ended.status if recording.ended is not None else "running"
+        return {"run_id": run_id, "agent": started.agent, "status": status, "calls": calls}
+
+    return Resource(
+        "actum://runs/{run_id}",
+        read_run,
+        name="runs",
+        description="A run of yours: its calls and what they came to.",
+        media_type="application/json",
+    )
+
+
+def _is_plain(path: str) -> bool:
+    """No part of it is hidden or leads upwards."""
+    return "\x00" not in path and not any(part.startswith(".") for part in path.split("/"))
+
+
+def _media_type(path: str) -> str:
+    return mimetypes.guess_type(path)[0] or "application/octet-stream"

@@ -13,7 +13,6 @@ import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +24,7 @@ from ..core.schema import compile_schema
 from ..protocols.mcp_sampling import request_of, result_of_reply
 from ..protocols.mcp_tasks import EXTENSION as TASKS
 from ..protocols.plain_text import plain, plain_json
+from ..transport.guard import Link, Refused, check_link
 from .mcp_error import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
 
 REFUSED_BY_USER = -1
@@ -74,13 +74,21 @@ class ContextCaller:
         server: what the server is called here.
         capabilities: that are declared to it.
         roots: directories that it may be told of; those of the run's other end where there are none.
+        local: it runs on this machine, and may send the user to a page on it.
+
+    Attributes:
+        traceparent: of the call, for servers that continue a trace.
     """
 
-    def __init__(self, context: Context, *, server: str, capabilities: JsonObject, roots: Sequence[str] = ()) -> None:
+    def __init__(
+        self, context: Context, *, server: str, capabilities: JsonObject, roots: Sequence[str] = (), local: bool = False
+    ) -> None:
         self.capabilities = capabilities
+        self.traceparent = context.traceparent
         self._context = context
         self._server = server
         self._roots = tuple(Path(root).expanduser().absolute().as_uri() for root in roots)
+        self._is_local = local
         self._asked: list[tuple[str, JsonObject]] = []
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
@@ -153,7 +161,8 @@ class ContextCaller:
     async def _elicit(self, params: JsonObject) -> JsonObject:
         message, url, schema = plain(str(params.get("message") or "")), params.get("url"), params.get("requestedSchema")
         if params.get("mode") == "url":
-            given = await self._context.elicit(message, url=_web_address(url), asker=self._server)
+            link = _web_address(url, local=self._is_local)
+            given = await self._context.elicit(f"{message}\n{link.words[1]}", url=link.url, asker=self._server)
             return {"action": given.action}
         if not isinstance(schema, dict):
             raise UsageError("requestedSchema: the schema of an object was expected")
@@ -179,18 +188,16 @@ _ANSWERS: dict[str, Callable[[ContextCaller, JsonObject], Awaitable[JsonObject]]
 }
 
 
-def _web_address(url: Json) -> str:
+def _web_address(url: Json, *, local: bool) -> Link:
     """An address that a person can be shown.
 
     Raises:
-        UsageError: it is none of the web, or has what is not seen in it.
+        UsageError: it is none, hides something, or leads where nobody should be sent.
     """
-    if isinstance(url, str) and url == plain(url) and url.isascii() and " " not in url:
-        with contextlib.suppress(ValueError):
-            parts = urlsplit(url)
-            if parts.scheme in ("https", "http") and parts.hostname and not parts.username:
-                return url
-    raise UsageError("url: an address that begins with https:// was expected")
+    try:
+        return check_link(url if isinstance(url, str) else "", local=local)
+    except Refused as refused:
+        raise UsageError(f"url: {refused}") from None
 
 
 def _wanted(request: Json) -> tuple[str, JsonObject]:

@@ -20,19 +20,27 @@ from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
-from .mcp_error import INVALID_REQUEST, Lost, McpError, unreached
+from .mcp_error import LoginFailed, LoginNeeded, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
+from .mcp_pages import all_pages
 from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
 from .mcp_transport import STDERR_LINES, opened, reason
 
 if TYPE_CHECKING:
     import httpx2
 
+    from ..transport.guard import Guard
+
 State = Literal["idle", "starting", "up", "resting", "closed"]
 Tell: TypeAlias = Callable[[JsonObject], None]
 Send: TypeAlias = Callable[[McpSession, TimeLimit, Tell], Awaitable[JsonObject]]
 
+_NO_SESSION = {
+    "Session terminated",  # the SDK, of an HTTP 404
+    "Session not found",  # the TypeScript SDK's transport
+    "Bad Request: No valid session ID provided",  # its example, of which many servers are copies
+}
 _QUIET = frozenset(
     {
         *("server/discover", "ping", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe"),
@@ -45,8 +53,6 @@ _KNOWS_US = (401, 403, 407, 408, 429)
 """Statuses of which only the others among 400 to 499 may mean a server that knows POST not at all, or not there."""
 LINKS_MAX = 8
 """So many connections to one legacy server are held at the same time."""
-PAGES_MAX = 200
-ITEMS_MAX = 10_000
 PROBE_S = {"stdio": 10.0, "http": 60.0, "sse": 10.0}
 """Seconds in which a server tells whether it is modern. A login has as long as a person needs."""
 LOGIN_S = 600.0
@@ -76,42 +82,6 @@ class Health(Struct):
     stderr: deque[str] = msgspec.field(default_factory=lambda: deque[str](maxlen=STDERR_LINES))
 
 
-def _go() -> None:
-    """Nothing holds it back."""
-
-
-async def all_pages(
-    method: str, send: Callable[[JsonObject], Awaitable[JsonObject]]
-) -> tuple[list[JsonObject], float | None]:
-    """All that a list holds, page by page, and for how many seconds it holds, where the server tells.
-
-    Args:
-        method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
-        send: asks for a page with these parameters.
-
-    Raises:
-        McpError: the server refuses, or its pages do not end.
-    """
-    field = {"resources/templates/list": "resourceTemplates"}.get(method, method.partition("/")[0])
-    items: list[JsonObject] = []
-    seen: set[str] = set()
-    ttls: list[float] = []
-    params: JsonObject = {}
-    for _ in range(PAGES_MAX):
-        page = await send(params)
-        found, ttl_ms, cursor = page.get(field), page.get("ttlMs"), page.get("nextCursor")
-        items += [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-        if isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool):
-            ttls.append(ttl_ms / 1000)
-        if not isinstance(cursor, str):
-            return items, min(ttls, default=None)
-        if cursor in seen or len(items) > ITEMS_MAX:
-            raise McpError(INVALID_REQUEST, f"the pages of {method} do not end")
-        seen.add(cursor)
-        params = {"cursor": cursor}
-    raise McpError(INVALID_REQUEST, f"{method} has more than {PAGES_MAX} pages")
-
-
 class McpConnection:
     """The way to one server.
 
@@ -122,7 +92,8 @@ class McpConnection:
         changed: is told of each notification that belongs to no request, such as a list that changed.
         secrets: that its configuration names.
         era: what was found out before, where that is remembered.
-        vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse it.
+        guard: decides whether it may be reached, where its address is not a person's own.
+        vet: looks at each connection once it is up, before anything else is done over it; may raise to refuse that.
         log_level: from which on it is to tell what it logs; empty for not at all.
         capabilities: what its callers will mostly be able to do: a handshake that is needed before the first of them
             comes declares it.
@@ -140,6 +111,7 @@ class McpConnection:
         changed: Callable[[str, JsonObject], None] | None = None,
         secrets: Mapping[str, str] | None = None,
         era: McpEra = "auto",
+        guard: Guard | None = None,
         vet: Callable[[McpSession], Awaitable[None]] | None = None,
         log_level: str = "",
         capabilities: JsonObject | None = None,
@@ -153,9 +125,10 @@ class McpConnection:
         self._changed = changed
         self._secrets = secrets or {}
         self._era: McpEra = server.era if server.era != "auto" else era
+        self._guard = guard
+        self._vet = vet
         self._log_level = log_level
         self._declared = capabilities or {}
-        self._vet = vet
         self._transport: McpTransport = server.transport or ("http" if server.url else "stdio")
         self._links: list[Link] = []
         self._uris: set[str] = set()
@@ -169,13 +142,13 @@ class McpConnection:
 
     # What others do with it -------------------------------------------------------------------------------------------
 
-    async def facts(self, *, caller: Caller = NOBODY) -> ServerFacts:
+    async def facts(self) -> ServerFacts:
         """What the server says of itself; it is reached for that.
 
         Raises:
             Unavailable: it can not be reached.
         """
-        async with self._borrowed(caller, "server/discover") as (_, session):
+        async with self._borrowed(NOBODY, "server/discover") as (_, session):
             return session.facts
 
     async def request(
@@ -186,7 +159,7 @@ class McpConnection:
         caller: Caller = NOBODY,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
-        ready: Callable[[], None] = _go,
+        ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Send a request and return its raw result; what the server asks back is answered by the caller.
 
@@ -204,7 +177,8 @@ class McpConnection:
         """
 
         async def send(session: McpSession, limit: TimeLimit, progress: Tell) -> JsonObject:
-            ready()
+            if ready is not None:
+                ready()
             return await session.request(method, params, caller, limit, progress, header_schema, paused)
 
         return await self._in_time(method, caller, send)
@@ -219,11 +193,18 @@ class McpConnection:
 
         return await self._in_time(method, caller, send)
 
-    async def list_all(self, method: str, *, caller: Caller = NOBODY) -> list[JsonObject]:
-        """All that a list holds, page by page; see `all_pages`."""
+    async def list_all(self, method: str) -> list[JsonObject]:
+        """All that a list holds, page by page.
+
+        Args:
+            method: `tools/list`, `resources/list`, `resources/templates/list` or `prompts/list`.
+
+        Raises:
+            McpError: the server refuses, or its pages do not end.
+        """
 
         async def send(params: JsonObject) -> JsonObject:
-            return await self.request(method, params, caller=caller)
+            return await self.request(method, params)
 
         return (await all_pages(method, send))[0]
 
@@ -322,8 +303,7 @@ class McpConnection:
         """A connection for one request of this caller."""
         if method in _QUIET:
             async with self._opening:
-                link = next((link for link in self._links if link.is_up), None)
-                link = link or await self._open(self._declared or caller.capabilities)
+                link = next((link for link in self._links if link.is_up), None) or await self._open(self._declared)
             yield link, await self._vetted(link)
             return
         link = await self._lend(caller)
@@ -335,19 +315,14 @@ class McpConnection:
                 self._freed.notify_all()
 
     async def _vetted(self, link: Link) -> McpSession:
-        """The session of a connection, once that was looked at.
-
-        Raises:
-            CallError: it is refused, or ended meanwhile.
-        """
-        if self._vet is not None and not link.is_vetted:
-            async with link.vetting:
-                if not link.is_vetted and link.session is not None:
-                    await self._vet(link.session)
-                    link.is_vetted = True
-        if link.session is None:
-            raise unreached(self.server.name, "its connection broke.")
-        return link.session
+        session = link.session
+        if session is None:
+            raise unreached(self.server.name, "the connection broke.")
+        async with link.vetting:
+            if self._vet is not None and not link.is_vetted:
+                await self._vet(session)
+                link.is_vetted = True
+        return session
 
     async def _lend(self, caller: Caller) -> Link:
         while True:
@@ -383,22 +358,33 @@ class McpConnection:
         self._become("starting")
         self._status = 0
         self.health.restarts += self._facts is not None
+        before = self._transport, self._era
         try:
             link = await self._started(capabilities)
         except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
-            if not self._may_be_of_old(error):
+            if not self._tries_another_way(error):
                 raise self._failed(error) from None
-            self._transport = "sse"
             try:
                 link = await self._started(capabilities)
             except Exception:  # noqa: BLE001 - the first failure is the one that is told
-                self._transport = "http"
+                self._transport, self._era = before
                 raise self._failed(error) from None
         assert link.session is not None
         self._facts = link.session.facts
         self._era = self._facts.era
         self._become("up")
         return link
+
+    def _tries_another_way(self, error: Exception) -> bool:
+        """Whether it may be a server of old that can not bear to be asked for its era, and is spoken to as such now."""
+        if self._may_be_of_old(error):
+            self._transport = "sse"
+            return True
+        is_pinned = self.server.era != "auto" or self._era == "legacy"
+        if self._transport == "stdio" and not is_pinned and isinstance(error, Unavailable):
+            self._era = "legacy"  # some end themselves at any request before the handshake
+            return True
+        return False
 
     def _may_be_of_old(self, error: Exception) -> bool:
         """Whether a bare address may be that of a server that only knows the older SSE."""
@@ -424,7 +410,8 @@ class McpConnection:
             if self._transport == "sse" and not 200 <= status < 300:
                 link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
 
-        streams = opened(self.server, self._transport, self.health.stderr, self._auth, self._secrets, note)
+        health = self.health
+        streams = opened(self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard)
         self._links.append(link)
         try:
             await link.start(streams, self._begin, f"mcp {self.server.name}")
@@ -473,6 +460,8 @@ class McpConnection:
         wrote = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
         self.health.problem = self._why + wrote  # for people; a model is told nothing that the server wrote
         self._become("resting")
+        if isinstance(error, LoginNeeded | LoginFailed):  # another try would end the same
+            return error
         return unreached(self.server.name, self._why)
 
     def _become(self, state: State) -> None:
@@ -480,5 +469,5 @@ class McpConnection:
 
 
 def _lost_its_session(error: McpError) -> bool:
-    """The SDK's word for an HTTP 404 within a session."""
-    return error.rpc_code == INVALID_REQUEST and error.words == "Session terminated"
+    """The server does not know the session, after a restart say, and so did nothing."""
+    return error.words in _NO_SESSION

@@ -30,6 +30,7 @@ class McpHost:
         clock: time.
 
     Attributes:
+        clock: time.
         problems: what is the matter with those whose tools are missing, in a sentence each, by the server's name.
 
     Raises:
@@ -40,7 +41,7 @@ class McpHost:
         self._toolsets = {toolset.server.name: toolset for toolset in toolsets}
         if len(self._toolsets) != len(toolsets):
             raise UsageError("two MCP servers have one name: it is what their tools are known by here")
-        self._clock: Clock = clock or SystemClock()
+        self.clock: Clock = clock or SystemClock()
         self._homes: dict[str, McpToolset] = {}
         self._tries = 0
         self._retry_at = 0.0
@@ -64,8 +65,8 @@ class McpHost:
     @property
     def generation(self) -> int:
         """Changes when the tools of a server do, and when one that failed is to be asked again."""
-        if self.problems and self._clock.now() >= self._retry_at:
-            self._tries, self._retry_at = self._tries + 1, self._clock.now() + RETRY_S
+        if self.problems and self.clock.now() >= self._retry_at:
+            self._tries, self._retry_at = self._tries + 1, self.clock.now() + RETRY_S
         return self._tries + sum(toolset.generation for toolset in self._toolsets.values())
 
     async def list_tools(self) -> Sequence[Tool]:
@@ -74,13 +75,13 @@ class McpHost:
         self._homes = {
             tool.name: toolset for toolset, tools in zip(self._toolsets.values(), listed, strict=True) for tool in tools
         }
-        self._retry_at = self._clock.now() + RETRY_S
+        self._retry_at = self.clock.now() + RETRY_S
         return [tool for tools in listed for tool in tools]
 
     async def _list(self, toolset: McpToolset) -> Sequence[Tool]:
         name = toolset.server.name
         try:
-            async with self._clock.timeout(START_S):
+            async with self.clock.timeout(START_S):
                 tools = await toolset.list_tools()
         except TimeoutError:
             self.problems[name] = f"It did not tell its tools in {START_S:.0f} s."

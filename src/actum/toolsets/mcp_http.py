@@ -13,8 +13,10 @@ from typing import Any
 import httpx2
 import msgspec
 
-from ..core.json import JsonObject
-from .mcp_error import BROKEN, HTTP_STATUS, UNREACHED
+from ..core.errors import ActumError, CallError
+from ..core.json import Json, JsonObject
+from ..transport.http import HttpFailure
+from .mcp_error import BROKEN, HTTP_STATUS, REFUSED_HERE, UNREACHED, LoginFailed, keep
 
 BODY_BYTES_MAX = 32 * 1024 * 1024
 _UNSENT: dict[type[httpx2.TransportError], str] = {
@@ -43,6 +45,15 @@ class McpHttpClient(httpx2.AsyncClient):
         """As of any client; what fails for a POST is an answer of ours."""
         try:
             response = await super().send(request, **how)
+        except HttpFailure as failure:
+            if request.method != "POST":
+                raise httpx2.ConnectError(str(failure)) from None
+            return _answer(request, BROKEN if failure.sent else UNREACHED, str(failure))
+        except ActumError as missing:  # by the login
+            if request.method != "POST":
+                raise
+            kept = keep(missing if isinstance(missing, CallError) else LoginFailed(str(missing)))
+            return _answer(request, REFUSED_HERE, str(missing), kept)
         except httpx2.TransportError as error:
             if request.method != "POST":
                 raise
@@ -96,6 +107,6 @@ async def _says_why(response: httpx2.Response) -> bool:
     return isinstance(body, dict) and isinstance(body.get("error"), dict)
 
 
-def _answer(request: httpx2.Request, code: int, message: str, data: JsonObject | None = None) -> httpx2.Response:
+def _answer(request: httpx2.Request, code: int, message: str, data: Json = None) -> httpx2.Response:
     error = {"code": code, "message": message, "data": data}
     return httpx2.Response(503, request=request, json={"jsonrpc": "2.0", "id": None, "error": error})

@@ -54,7 +54,7 @@ class Link:
         callers: on whose behalf requests are under way in which the server may ask back.
         limits: the time limits of all requests that are under way.
         session: while it is up.
-        vetting, is_vetted: it is looked at once.
+        vetting, is_vetted: it is looked at once, before it is used.
         over: it has ended, or is to end.
         is_wanted_over: it ended because we wanted it to.
     """

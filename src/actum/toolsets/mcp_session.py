@@ -181,7 +181,7 @@ class McpSession:
         try:
             return await self._shake_hands(begin_s)
         except McpError as refused:
-            if MODERN not in (_supported(refused) or ()):
+            if MODERN not in _supported(refused):
                 raise
         return await self._asked(begin_s)  # it was slow to start, and had taken the question when the handshake came
 
@@ -200,7 +200,12 @@ class McpSession:
             raise CallTimeout("The server does not answer initialize.", effect="none") from None
 
     async def _discover(self) -> ServerFacts:
-        found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
+        try:
+            found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
+        except McpError as refused:
+            if MODERN not in _supported(refused):
+                raise
+            found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
         versions = found.get("supportedVersions")
         if not isinstance(versions, list) or MODERN not in versions:
             raise InvalidResult("The server offers no version of the protocol without a handshake.", effect="none")
@@ -423,14 +428,13 @@ def _extensions(caller: Caller) -> JsonObject:
 def _is_modern_only(refused: McpError) -> bool:
     """It says that it speaks none but versions that we do not, all of them without a handshake."""
     supported = _supported(refused)
-    return supported is not None and not any(version in LEGACY_VERSIONS for version in supported)
+    return bool(supported) and not any(version in LEGACY_VERSIONS for version in supported)
 
 
-def _supported(refused: McpError) -> list[Json] | None:
-    """The versions that a server says it speaks, where it refuses one for that."""
-    data = refused.data if refused.rpc_code == UNSUPPORTED_VERSION else None
-    supported = data.get("supported") if isinstance(data, dict) else None
-    return supported if isinstance(supported, list) else None
+def _supported(refused: McpError) -> list[Json]:
+    """The versions that a server names when it refuses one."""
+    named = refused.data.get("supported") if isinstance(refused.data, dict) else None
+    return named if refused.rpc_code == UNSUPPORTED_VERSION and isinstance(named, list) else []
 
 
 @cache

@@ -5,6 +5,8 @@ a stranger's: each is pinned when it is approved, and one that is new or changed
 at it. They are listed anew on every connection, when the server says that they changed, and when what it told is too
 old; a call is held back if its tool is not what it was.
 
+It serves one event loop at a time: in another one it starts the server anew.
+
 How the server is reached is the affair of `mcp_connection`, what may be used of `mcp_listing`, what it may ask of
 `mcp_caller`.
 """
@@ -38,14 +40,16 @@ from ..protocols.mcp_offer import Prompt, Resource, prompts_of, resources_of
 from ..protocols.mcp_pin import digest
 from ..protocols.plain_text import plain
 from ..storage.pins import Known, PinStore
+from ..transport.guard import Guard, is_here
 from .mcp_caller import OFFERS, ContextCaller, Offer, capabilities_of
 from .mcp_error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
 
 try:
-    from .mcp_connection import Health, McpConnection, all_pages
+    from .mcp_connection import Health, McpConnection
     from .mcp_listing import Fault, Listing, Quarantined, Usable, sort_out
+    from .mcp_pages import all_pages
     from .mcp_resources import ResourceTools
-    from .mcp_session import NOBODY, McpSession, Nobody, ServerFacts
+    from .mcp_session import NOBODY, McpSession, ServerFacts
 except ModuleNotFoundError as missing:
     raise UsageError("MCP servers need a package that is not installed: pip install 'actum[mcp]'") from missing
 
@@ -76,6 +80,7 @@ class McpToolset:
         changed: hears of notifications that belong to no request: a list or a resource that changed.
         auth: logs in at a remote server.
         secrets: that its configuration names.
+        guard: decides whether it may be reached, where its address is not a person's own.
         clock: time.
 
     Attributes:
@@ -95,6 +100,7 @@ class McpToolset:
         changed: Callable[[str, JsonObject], None] | None = None,
         auth: httpx2.Auth | None = None,
         secrets: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.server = server
@@ -103,10 +109,10 @@ class McpToolset:
             raise UsageError(f"MCP server {server.name!r}: approve='pinned' needs pins=PinStore(...)")
         self._pins = pins
         self._capabilities = capabilities_of([*offers, "roots"] if server.roots else offers)
-        self._lister = _Lister(self._capabilities)  # so that lists go over the connection of the calls
         self._changed = changed
         self._auth = auth
         self._secrets = secrets
+        self._guard = guard
         self._clock: Clock = clock or SystemClock()
         self._connection: McpConnection | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -122,6 +128,7 @@ class McpToolset:
         self._is_stale = False
         self._is_noticed = False
         self._holds_until = 0.0
+        self._retry_at = 0.0
         self._stamp: tuple[int, ...] = ()
 
     # Tools ------------------------------------------------------------------------------------------------------------
@@ -129,7 +136,8 @@ class McpToolset:
     @property
     def generation(self) -> int:
         """Changes when the tools do, and when they have to be listed anew."""
-        if self._listing is not None and not self._is_noticed and self._is_due():
+        waits = self._is_noticed or self._listing is None or self._clock.now() < self._retry_at
+        if not waits and self._is_due():
             self._is_noticed = True
             self._generation += 1
         return self._generation
@@ -147,8 +155,13 @@ class McpToolset:
         except CallError:
             if self._listing is None:
                 raise
-            self._holds_until, self._is_noticed = self._clock.now() + RETRY_S, False
+            self._retry_at, self._is_noticed = self._clock.now() + RETRY_S, False
         return self._tools
+
+    async def usable(self) -> Mapping[str, Usable]:
+        """The server's own tools that may be used now, by their names here."""
+        await self._look()
+        return self._listing.usable if self._listing is not None else {}
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Make a call of a tool that is what it was when it was approved.
@@ -159,19 +172,26 @@ class McpToolset:
             Waiting: it asks what nobody can answer now.
         """
         caller = ContextCaller(
-            context, server=self.server.name, capabilities=self._capabilities, roots=self.server.roots
+            context,
+            server=self.server.name,
+            capabilities=self._capabilities,
+            roots=self.server.roots,
+            local=not self.server.url or is_here(self.server.url),
         )
+        await self._look()
+        paused = await caller.resume()
         if self._resources is not None and self._resources.has(call.name):
 
             async def read(uri: str) -> JsonObject:
-                return await self._asked("resources/read", {"uri": uri}, caller)
+                return await self._asked("resources/read", {"uri": uri}, caller, paused)
 
             return await self._resources.execute(call, self.resources, read)
         for tried in range(TRIES_MAX):
-            await self._look()
+            if tried:
+                await self._look()
             usable = self._usable(call.name)
             try:
-                raw = await self._called(usable, call, caller)
+                raw = await self._called(usable, call, caller, paused)
             except _Outdated:
                 continue
             except McpError as error:
@@ -185,7 +205,9 @@ class McpToolset:
             return result_of(call.id, raw)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
 
-    async def _called(self, usable: Usable, call: ToolCall, caller: ContextCaller) -> JsonObject:
+    async def _called(
+        self, usable: Usable, call: ToolCall, caller: ContextCaller, paused: JsonObject | None
+    ) -> JsonObject:
         pinned = digest(usable.definition)
 
         def ready() -> None:
@@ -193,18 +215,19 @@ class McpToolset:
                 raise _Outdated
 
         params: JsonObject = {"name": usable.name, "arguments": call.arguments}
-        return await self._asked("tools/call", params, caller, usable.tool.parameters, ready)
+        return await self._asked("tools/call", params, caller, paused, usable.tool.parameters, ready)
 
     async def _asked(
         self,
         method: str,
         params: JsonObject,
         caller: ContextCaller,
+        paused: JsonObject | None,
         schema: JsonObject | None = None,
-        ready: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Send a request of a call, or go on with one that waited for an answer."""
-        paused = await caller.resume()
+        params = {**params, "_meta": {"traceparent": caller.traceparent}}
         try:
             return await self._connected().request(
                 method, params, caller=caller, header_schema=schema, paused=paused, ready=ready
@@ -279,7 +302,7 @@ class McpToolset:
     async def facts(self) -> ServerFacts:
         """What the server says of itself."""
         await self._look()
-        return await self._connected().facts(caller=self._lister)
+        return await self._connected().facts()
 
     async def resources(self) -> list[Resource]:
         """What can be read, and templates of addresses."""
@@ -346,7 +369,7 @@ class McpToolset:
     async def _all(self, method: str) -> list[JsonObject]:
         await self._look()
         with _if_it_does_that() as found:
-            found.extend(await self._connected().list_all(method, caller=self._lister))
+            found.extend(await self._connected().list_all(method))
         return found
 
     # Life -------------------------------------------------------------------------------------------------------------
@@ -377,7 +400,9 @@ class McpToolset:
                 changed=self._heard,
                 secrets=self._secrets,
                 era=self._known().era,
+                guard=self._guard,
                 vet=self._vet,
+                capabilities=self._capabilities,
             )
         return self._connection
 
@@ -404,7 +429,7 @@ class McpToolset:
         connection = self._connected()
         async with self._lock:
             if not self._is_met:
-                facts = await connection.facts(caller=self._lister)  # `_vet` lists the tools
+                facts = await connection.facts()  # `_vet` lists the tools
                 self._is_met = True
                 await self._remember(facts)
                 if facts.era == "modern":
@@ -412,7 +437,7 @@ class McpToolset:
             if self._is_due():
 
                 async def page(params: JsonObject) -> JsonObject:
-                    return await connection.request("tools/list", params, caller=self._lister)
+                    return await connection.request("tools/list", params)
 
                 await self._list(page)
 
@@ -488,17 +513,6 @@ _WHY: dict[Fault, str] = {
     "malformed": "Its definition is malformed.",
     "duplicate": "Its server has several of this name.",
 }
-
-
-class _Lister(Nobody):
-    """A caller that declares what calls do, and answers nothing."""
-
-    def __init__(self, capabilities: JsonObject) -> None:
-        self._declared = capabilities
-
-    @property
-    def capabilities(self) -> JsonObject:
-        return self._declared
 
 
 @contextlib.contextmanager

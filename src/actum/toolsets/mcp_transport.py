@@ -20,6 +20,8 @@ from mcp.client.streamable_http import streamable_http_client
 from ..core.errors import ActumError, UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
 from ..protocols.plain_text import plain
+from ..transport.guard import Guard, GuardedTransport
+from .mcp_error import LoginFailed, LoginNeeded
 from .mcp_http import BODY_BYTES_MAX, McpHttpClient
 from .mcp_stdio import process
 
@@ -54,6 +56,7 @@ async def opened(
     auth: httpx2.Auth | None,
     secrets: Mapping[str, str],
     heard: Callable[[int], None],
+    guard: Guard | None = None,
 ) -> AsyncIterator[TransportStreams]:
     """The streams of a server.
 
@@ -63,6 +66,7 @@ async def opened(
         auth: logs in at a remote one.
         secrets: for `${secret:NAME}` in headers and environment.
         heard: is told the HTTP status of each answer to a message; 0 where there is none.
+        guard: decides whether a remote one may be reached, where its address is not a person's own.
 
     Raises:
         OSError: it could not be started.
@@ -81,7 +85,8 @@ async def opened(
     def client(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> McpHttpClient:
-        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, limits=LIMITS)
+        transport = GuardedTransport(guard) if guard is not None else None
+        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, limits=LIMITS, transport=transport)
 
     if transport == "sse":
         async with sse_client(
@@ -110,6 +115,8 @@ def reason(error: BaseException, server: McpServer, status: int) -> str:
     """
     if isinstance(error, httpx2.HTTPStatusError):
         status = error.response.status_code
+    if isinstance(error, LoginNeeded | LoginFailed):
+        return str(error)
     if status in (401, 403):
         return f"It answered HTTP {status}: it wants a login, or another one."
     match error:

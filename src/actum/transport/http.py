@@ -71,7 +71,7 @@ class Answer:
                         raise HttpFailure(f"its answer is longer than {self._bytes_max} bytes", sent=True, lasting=True)
                     yield chunk
         except httpx2.HTTPError as error:
-            raise _translated(error) from None
+            raise translated(error) from None
 
     async def read(self) -> bytes:
         """The whole body.
@@ -104,7 +104,7 @@ async def post(
         request = client.build_request("POST", _address(url), headers=headers, content=body, timeout=timeout)
         response = await client.send(request, stream=True)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise _translated(error) from None
+        raise translated(error) from None
     try:
         yield Answer(response, bytes_max)
     finally:
@@ -146,7 +146,7 @@ async def _client() -> httpx2.AsyncClient:
             if other.is_closed():
                 _clients.pop(other, None)
         client = httpx2.AsyncClient(
-            verify=_certificates(), limits=_LIMITS, follow_redirects=False, mounts=dict.fromkeys(_THIS_MACHINE)
+            verify=certificates(), limits=_LIMITS, follow_redirects=False, mounts=dict.fromkeys(_THIS_MACHINE)
         )
         known = _clients[loop] = (client, _close_with(loop, client))
         await anext(known[1])
@@ -174,7 +174,8 @@ def _address(url: str) -> httpx2.URL:
 
 
 @functools.cache
-def _certificates() -> ssl.SSLContext:
+def certificates() -> ssl.SSLContext:
+    """The certificates that are trusted: the system's, read once."""
     return httpx2.create_ssl_context()
 
 
@@ -203,8 +204,11 @@ _FAILURES = (
 )
 
 
-def _translated(error: Exception) -> HttpFailure:
-    """The first line of the table that fits the error or its cause. Foreign words stay out: they may hold secrets."""
+def translated(error: Exception) -> HttpFailure:
+    """A foreign error in words of ours: the first line of the table that fits it or its cause.
+
+    Foreign words stay out: they may hold secrets.
+    """
     chain: list[BaseException] = [error]
     while chain[-1].__cause__ is not None:
         chain.append(chain[-1].__cause__)

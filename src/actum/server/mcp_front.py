@@ -1,0 +1,159 @@
+"""The client in front of a gateway: what is asked of it and told it are the raw messages of the server behind.
+
+It stands where `McpClient` does: the run of its call asks it, and tells it how far it is. What the server behind answered
+waits here in its own words until the run is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from typing import Any, cast
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from msgspec import Struct
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ..core.call import ToolResult
+from ..core.event import Pending
+from ..core.interfaces import Answer
+from ..core.json import JsonObject
+from ..core.record import Verdict, new_id
+from ..core.redaction import DEFAULT_REDACTION
+from ..protocols.mcp_era import LOG_LEVEL as WANTED_LEVEL
+from ..protocols.mcp_era import contained
+from ..toolsets.mcp_error import INVALID_REQUEST, McpError
+from .mcp_client import LEVELS, LOG_LEVEL, McpClient, state_of
+from .mcp_wire import answer_of
+
+log = logging.getLogger("actum.mcp")
+
+USUAL_LEVEL = "info"
+"""What a client with a handshake is told that has set no level."""
+
+
+class Message(BaseModel):
+    """A message as it goes to the client: nothing of it is known here."""
+
+    method: str
+    params: dict[str, Any] | None = None
+
+
+class _Result(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+
+class Question(Struct, frozen=True):
+    """What a server with a handshake asks, whose client is to be answered first.
+
+    Attributes:
+        id: what the client answers it under.
+        method, params: the request.
+        answer: its result, once that is there.
+    """
+
+    id: str
+    method: str
+    params: JsonObject
+    answer: asyncio.Future[JsonObject]
+
+
+class Front(McpClient):
+    """The client that made a request.
+
+    Args:
+        context: of the request.
+        principal: on whose behalf it speaks.
+        params: of the request, raw.
+
+    Attributes:
+        params: likewise.
+        raw: what the server behind answered.
+        result: what that is to the record.
+        error: with what the server behind refused.
+        asking: what it is being asked, raw: method and params.
+        answered: what it answered, raw.
+        questions: what a server asks that waits on the line, where the client can be asked by its next request only.
+    """
+
+    def __init__(self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject) -> None:
+        super().__init__(context, principal)
+        self.capabilities = contained(self._declared(context))
+        self.params = params
+        self.raw: JsonObject | None = None
+        self.result: ToolResult | None = None
+        self.error: McpError | None = None
+        self.asking: tuple[str, JsonObject] | None = None
+        self.answered: JsonObject | None = None
+        self.questions: asyncio.Queue[Question] = asyncio.Queue()
+
+    def _declared(self, context: ServerRequestContext[Any, Any]) -> JsonObject:
+        """The capabilities that it declared, unknown ones as well where each request declares them."""
+        meta = (context.params or {}).get("_meta")
+        declared = cast(Mapping[str, object], meta).get(_DECLARED) if isinstance(meta, Mapping) else None
+        return cast(JsonObject, declared) if self.is_modern and isinstance(declared, dict) else self.capabilities
+
+    @property
+    def log_level(self) -> str:
+        """From which level on it wants to hear what a server logs; empty for not at all."""
+        if self.is_modern:
+            wanted = cast(Mapping[str, object], self._context.meta or {}).get(WANTED_LEVEL)
+            return wanted if isinstance(wanted, str) and wanted in LEVELS else ""
+        return str(state_of(self._context).get(LOG_LEVEL, USUAL_LEVEL))
+
+    def come_back(self, other: Front) -> None:
+        """It has sent its request again: what is told and asked from here on goes that way."""
+        self._context, self._token, self.params = other._context, other._token, other.params
+        self._reached = -1.0
+
+    # Asked ------------------------------------------------------------------------------------------------------------
+
+    async def ask(self, pending: Pending) -> Answer | None:
+        """Ask what a server behind asks, in its own words; anything else as it is asked without a gateway."""
+        if self.asking is None:
+            return await super().ask(pending)
+        method, params = self.asking
+        self.answered = await (self._put(method, params) if self.is_modern else self._push(method, params))
+        verdict, given = answer_of(pending, self.answered)
+        return Answer(cast(Verdict, verdict), by=self._principal, arguments=given)
+
+    async def _put(self, method: str, params: JsonObject) -> JsonObject:
+        """Have the request that is under way answered with a question, and wait for the next one to bring the answer."""
+        question = Question(new_id("in"), method, params, asyncio.get_running_loop().create_future())
+        self.questions.put_nowait(question)
+        return await question.answer
+
+    async def _push(self, method: str, params: JsonObject) -> JsonObject:
+        """Send it a request on the stream of its own.
+
+        Raises:
+            McpError: it refuses.
+        """
+        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        request = cast(Any, Message(method=method, params=params or None))
+        try:
+            found = await self._context.session.send_request(request, _Result, metadata=related)
+        except MCPError as error:
+            raise McpError(error.code, error.message, cast(Any, error.data)) from None
+        except ValidationError:
+            raise McpError(INVALID_REQUEST, f"the client's answer to {method} is none") from None
+        return cast(JsonObject, found.model_dump(mode="json"))
+
+    # Told -------------------------------------------------------------------------------------------------------------
+
+    def hear(self, params: JsonObject) -> None:
+        """Pass on what the server behind logs, if the client wants to hear it."""
+        level, least = params.get("level"), self.log_level
+        if least and level in LEVELS and LEVELS.index(cast(str, level)) >= LEVELS.index(least):
+            clean = cast(dict[str, Any], DEFAULT_REDACTION.value(params))
+            self._tell(cast(Any, Message(method="notifications/message", params=clean)))
+
+    async def flush(self) -> None:
+        await super().flush()
+        self._teller = None  # it may have more to hear, when it has come back
+
+
+_DECLARED = "io.modelcontextprotocol/clientCapabilities"

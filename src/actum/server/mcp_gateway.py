@@ -1,0 +1,441 @@
+"""A gateway: one MCP endpoint in front of other servers, which loses nothing of what they say.
+
+    from actum.server.mcp_gateway import McpGateway
+
+    gateway = McpGateway([McpServer(name="files", command="npx", args=("server-files",)), McpServer(name="x", url=...)])
+    await gateway.run_stdio()            # or: gateway.app()
+
+Every call is a run on the call path, as with `McpService`: judged, limited, on record. What the path allowed goes to the
+server as its client said it, and the answer goes to the client as the server said it, schemas and unknown fields
+included; one request in front is one request behind. A client is asked only what it declared that it can be asked.
+
+The two eras of the protocol meet here. A server of either may stand behind a client of either:
+
+    server asks while it serves    client with a handshake    asked on the stream of its request
+    server asks while it serves    client without one         the call is kept here, on the line; the client is answered
+                                                              with the question, and its next request goes on with it
+    server asks by its result      client with a handshake    asked on the stream, and the server is asked again
+    server asks by its result      client without one         the run is paused, on record, and goes on with the answers
+
+Limits: a call that is kept on the line is lost with this process. Tasks are not passed on: servers answer when they are
+done. Of several servers the resources keep their addresses, and the first that has one answers for it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+from mcp.server.context import CallNext, HandlerResult
+from mcp.shared.exceptions import MCPError
+from mcp_types import SubscriptionsListenRequestParams
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from ..agents.agent import Agent, Toolish
+from ..call.authorize import DEFAULT
+from ..call.limit import Limits
+from ..call.recording import Recording
+from ..core.call import ToolResult
+from ..core.errors import CallError, UsageError
+from ..core.event import RunResult
+from ..core.interfaces import Answer, Clock, Journal, Policy
+from ..core.json import Json, JsonObject
+from ..core.redaction import DEFAULT_REDACTION
+from ..protocols.mcp_config import McpServer
+from ..protocols.mcp_content import blocks_of
+from ..protocols.mcp_era import definition_for, error_code_for, offered, passed_on, result_for
+from ..storage.pins import PinStore
+from ..toolsets.mcp_error import McpError
+from .mcp import INTERNAL_ERROR, Context, Handler, McpService, Visible, everybody
+from .mcp_calls import INVALID_PARAMS, NotYet, Who, answers_of, begin, new_call, outcome_of
+from .mcp_client import LEVELS, LOG_LEVEL, state_of
+from .mcp_front import Front
+from .mcp_line import Line, Lines
+from .mcp_passage import Passage
+from .mcp_seat import PROMPT, READ, Seat, Seats, Session, Sources
+
+if TYPE_CHECKING:
+    import httpx2
+
+USERS_MAX = 256
+"""So many users have connections of their own at a time."""
+
+_KINDS = {
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resources",
+}
+
+
+class McpGateway(McpService):
+    """Stands in front of other MCP servers.
+
+    Args:
+        servers: as they are configured. The tools of one keep their names, those of several have its name before theirs.
+        pins: what was approved; without it, what a server offers first is taken, and what changes after that held back.
+        secrets: what the configuration of servers names, for a user.
+        auth: logs a user in at a server. What a client shows here is never shown to a server.
+        name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
+
+    Raises:
+        UsageError: no server, or two of one name.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[McpServer],
+        *,
+        pins: PinStore | None = None,
+        secrets: Callable[[str], Mapping[str, str]] = lambda principal: {},
+        auth: Callable[[McpServer, str], httpx2.Auth | None] = lambda server, principal: None,
+        name: str = "actum",
+        version: str = "",
+        policy: Policy = DEFAULT,
+        limits: Limits | None = None,
+        journal: Journal | None = None,
+        visible: Visible = everybody,
+        who: Who | None = None,
+        keys: Sequence[bytes] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        servers = [server for server in servers if not server.disabled]
+        if not servers or len({server.name for server in servers}) != len(servers):
+            raise UsageError("a gateway needs at least one server, and a name of its own for each")
+        self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
+        self.seats = Seats(self._seat_for, USERS_MAX)
+        self._lines = Lines()
+        super().__init__(
+            [self.seats],
+            name=name,
+            version=version,
+            policy=policy,
+            limits=limits,
+            journal=journal,
+            visible=visible,
+            who=who,
+            keys=keys,
+            clock=clock,
+        )
+        self.server.get_tool_input_schema = self.seats.parameters_of
+
+    def _seat_for(self, principal: str) -> Seat:
+        def passages(heard: Callable[[str, str, JsonObject], None]) -> dict[str, Passage]:
+            return {server.name: self._passage(server, principal, heard) for server in self._servers}
+
+        return Seat(passages, self.clock)
+
+    def _passage(self, server: McpServer, principal: str, heard: Callable[[str, str, JsonObject], None]) -> Passage:
+        return Passage(
+            server,
+            pins=self._pins,
+            changed=lambda method, params: heard(server.name, method, params),
+            auth=self._auth_of(server, principal),
+            secrets=self._secrets_of(principal),
+            clock=self.clock,
+        )
+
+    def _source_tools(self) -> Sequence[Toolish]:
+        return [Sources(self.seats)]
+
+    def _table(self) -> dict[str, Handler]:
+        return {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "logging/setLevel": self._set_level,
+            "prompts/list": self._page_of,
+            "prompts/get": self._get_prompt,
+            "resources/list": self._page_of,
+            "resources/templates/list": self._page_of,
+            "resources/read": self._read_resource,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
+            "completion/complete": self._complete,
+            "subscriptions/listen": self._listen,
+        }
+
+    async def close(self) -> None:
+        """End what is kept on the line, and leave all servers."""
+        await self._lines.close()
+        await self.seats.close()
+
+    # Requests ---------------------------------------------------------------------------------------------------------
+
+    async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        try:
+            if ctx.method in ("initialize", "server/discover") and ctx.request_id is not None:
+                return await self._introduce(ctx, call_next)
+            result = await super()._serve(ctx, call_next)
+        except McpError as error:
+            modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+            code = error_code_for(error.rpc_code, ctx.method, modern=modern)
+            raise MCPError(code, error.words, error.data) from None
+        except CallError as error:
+            raise MCPError(INTERNAL_ERROR, error.message) from None
+        return result
+
+    async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Say what is offered: what the servers behind do, and how they want to be used."""
+        result = cast(JsonObject, await call_next(ctx))
+        seat = await self.seats.take(self.who(ctx).principal)
+        modern = ctx.method == "server/discover"
+        facts = [passage.known for passage in seat.reached if passage.known is not None]
+        capabilities = offered([(each.capabilities, each.era == "modern") for each in facts], modern=modern)
+        told: JsonObject = {**result, "capabilities": capabilities}
+        words = [(each.server.name, each.known.instructions) for each in seat.reached if each.known is not None]
+        text = "\n\n".join(said if seat.is_single else f"# {name}\n\n{said}" for name, said in words if said)
+        if text:
+            told["instructions"] = text
+        return cast(HandlerResult, told)
+
+    async def _seat(self, ctx: Context) -> Seat:
+        """What is kept for whoever makes this request."""
+        seat = await self.seats.take(self.who(ctx).principal)
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._session(ctx, seat)
+        return seat
+
+    def _session(self, ctx: Context, seat: Seat) -> Session:
+        """The client of this request, which has a handshake, among those that are told of changes."""
+        connection = ctx.session._connection  # the SDK has no public way to it
+        found = seat.sessions.get(id(connection))
+        if found is None:
+            found = seat.sessions[id(connection)] = Session(ctx.session)
+            connection.exit_stack.callback(seat.sessions.pop, id(connection), None)
+        return found
+
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, who, modern = await self._seat(ctx), self.who(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        await self.agent.list_tools()
+        return {
+            "tools": [
+                definition_for(shown.usable.definition, name, modern=modern)
+                for name, shown in seat.shown.items()
+                if self._visible(shown.tool, who)
+            ]
+        }
+
+    async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
+        seat = await self._seat(ctx)
+        shown = seat.shown.get(name) if isinstance(name, str) else None
+        if shown is None or not self._visible(shown.tool, who):
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
+        if arguments is not None and not isinstance(arguments, dict):
+            raise MCPError(INVALID_PARAMS, "arguments: expected an object")
+        front = Front(ctx, who.principal, params)
+        return await self._through(self.agent, shown.tool.name, arguments or {}, front, who, seat, [shown.passage])
+
+    async def _through(
+        self,
+        agent: Agent,
+        tool: str,
+        arguments: JsonObject,
+        front: Front,
+        who: Who,
+        seat: Seat,
+        passages: Sequence[Passage],
+    ) -> JsonObject:
+        """Have a call made, and answer with what the server said."""
+        seat.used += 1
+        try:
+            state = front.params.get("requestState")
+            if isinstance(state, str) and Lines.is_of(state):
+                outcome = await self._lines.go_on(state, front, who.principal)
+            elif front.is_modern and front.capabilities and not all(each.is_modern for each in passages):
+                outcome = await self._lines.begin(Line(front, self._run(agent, tool, arguments, front, who)), who)
+            else:
+                outcome = await self._run(agent, tool, arguments, front, who)
+        finally:
+            seat.used -= 1
+        return outcome
+
+    async def _run(self, agent: Agent, tool: str, arguments: JsonObject, front: Front, who: Who) -> JsonObject:
+        state = front.params.get("requestState")
+        try:
+            if isinstance(state, str):
+                result = await self._resume(agent, state, front, who)
+            else:
+                result = await begin(agent, tool, arguments, front, who, new_call())
+            return self._answer(result, front)
+        finally:
+            await front.flush()
+
+    async def _resume(self, agent: Agent, run_id: str, front: Front, who: Who) -> RunResult:
+        """Go on with a run that waited for what its client answers by this request.
+
+        Raises:
+            MCPError: there is no such call of theirs.
+        """
+        entries = await agent.journal.read(run_id)
+        recording = Recording(entries)
+        if not entries or recording.beginning().principal != who.principal:
+            raise MCPError(INVALID_PARAMS, "This call is not known any more: make it anew.")
+        given = front.params.get("inputResponses")
+        responses = given if isinstance(given, dict) else {}
+        answers = answers_of(recording, responses, who)
+        for asked in recording.waiting():
+            if asked.request is not None and "inputRequests" in asked.request and responses:
+                answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
+        return await agent.resume(run_id, answers, accept=True, approver=front, peer=front, emit=front.emit)
+
+    def _answer(self, run: RunResult, front: Front) -> JsonObject:
+        """What a run came to, in the server's own words where they are its outcome.
+
+        Raises:
+            MCPError: the server refused, or the call was stopped here and is no tool's.
+        """
+        for pending in run.pending:
+            requests = (pending.request or {}).get("inputRequests")
+            if front.is_modern and isinstance(requests, dict):
+                return NotYet(run.run_id, requests).told()
+        outcome = outcome_of(run, front)
+        if isinstance(outcome, NotYet):
+            return outcome.told()
+        method = "tools/call" if "arguments" in front.params or "uri" not in front.params else "resources/read"
+        if outcome.error is not None and front.error is not None:
+            code = error_code_for(front.error.rpc_code, method, modern=front.is_modern)
+            raise MCPError(code, front.error.words, front.error.data)
+        return _told(outcome, front)
+
+    # Prompts, resources, completion -----------------------------------------------------------------------------------
+
+    async def _page_of(self, ctx: Context, params: JsonObject) -> JsonObject:
+        """A page of what the servers list, one server after the other: one request in front is one behind."""
+        seat, kind = await self._seat(ctx), _KINDS[ctx.method]
+        passages = seat.offering(kind)
+        at, cursor = _read_cursor(params.get("cursor"))
+        sent = {name: value for name, value in passed_on(params).items() if name != "cursor"}
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        field = "resourceTemplates" if "templates" in ctx.method else kind
+        while at < len(passages):
+            passage = passages[at]
+            try:
+                page = await passage.ask(ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent)
+            except CallError:
+                if seat.is_single:
+                    raise
+                page = {}
+            told = result_for(ctx.method, page, modern=modern)
+            following = told.pop("nextCursor", None)
+            at, cursor = (at, following) if isinstance(following, str) else (at + 1, None)
+            items = told.get(field)
+            told[field] = [_renamed(item, kind, passage, seat) for item in items] if isinstance(items, list) else []
+            if cursor is not None or (told[field] and at < len(passages)):
+                told["nextCursor"] = _write_cursor(at, cursor)
+            if told[field] or "nextCursor" in told:
+                return told
+        return {field: []}
+
+    async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
+        seat = await self._seat(ctx)
+        passage, _ = await seat.prompt(str(name))
+        given: JsonObject = {"name": str(name), **({"arguments": arguments} if isinstance(arguments, dict) else {})}
+        front = Front(ctx, who.principal, params)
+        return await self._through(self._sources, PROMPT, given, front, who, seat, [passage])
+
+    async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
+        uri, who = params.get("uri"), self.who(ctx)
+        if not isinstance(uri, str):
+            raise MCPError(INVALID_PARAMS, "uri: expected a string")
+        seat = await self._seat(ctx)
+        passage = await seat.holder(uri)
+        front = Front(ctx, who.principal, params)
+        return await self._through(self._sources, READ, {"uri": uri}, front, who, seat, [passage])
+
+    async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, reference = await self._seat(ctx), params.get("ref")
+        if not isinstance(reference, dict):
+            raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
+        if reference.get("type") == "ref/prompt":
+            passage, name = await seat.prompt(str(reference.get("name")))
+            reference = {**reference, "name": name}
+        else:
+            passage = await seat.holder(str(reference.get("uri")))
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference})
+        return result_for(ctx.method, result, modern=modern)
+
+    # Listening --------------------------------------------------------------------------------------------------------
+
+    async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, uri = await self._seat(ctx), str(params.get("uri"))
+        await (await seat.holder(uri)).watch(uri)
+        self._session(ctx, seat).uris.add(uri)
+        return {}
+
+    async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, uri = await self._seat(ctx), str(params.get("uri"))
+        self._session(ctx, seat).uris.discard(uri)
+        if not seat.is_wanted(uri):
+            await (await seat.holder(uri)).unwatch(uri)
+        return {}
+
+    async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat = await self._seat(ctx)
+        wanted = SubscriptionsListenRequestParams.model_validate(params, by_name=False)
+        for uri in wanted.notifications.resource_subscriptions or ():
+            await (await seat.holder(uri)).watch(uri)
+        seat.used += 1
+        try:
+            ended = await seat.listen(ctx, wanted)
+        finally:
+            seat.used -= 1
+        return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
+
+    async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
+        level = params.get("level")
+        if level not in LEVELS:
+            raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
+        state_of(ctx)[LOG_LEVEL] = level
+        seat = await self._seat(ctx)
+        for passage in seat.offering("logging"):
+            if not passage.is_modern:
+                await passage.ask("logging/setLevel", {"level": level})
+        return {}
+
+
+def _told(outcome: ToolResult, front: Front) -> JsonObject:
+    """The server's own words, where they are what is on record; what was changed on the way is changed in them, too."""
+    raw, known = front.raw, front.result
+    method = "tools/call"
+    if outcome.error is not None or raw is None:
+        words = outcome.error.message if outcome.error is not None else outcome.text
+        if raw is not None and raw.get("isError") is True:
+            return result_for(method, cast(JsonObject, DEFAULT_REDACTION.value(raw)), modern=front.is_modern)
+        return {"content": [{"type": "text", "text": words}], "isError": True}
+    told = result_for(method, raw, modern=front.is_modern)
+    if known is not None and (outcome.content, outcome.structured) != (known.content, known.structured):
+        told = cast(JsonObject, DEFAULT_REDACTION.value(told))
+        notes = outcome.content[: len(outcome.content) - len(known.content)]
+        content = told.get("content")
+        told["content"] = [*blocks_of(notes), *(content if isinstance(content, list) else [])]
+    return told
+
+
+def _renamed(item: Json, kind: str, passage: Passage, seat: Seat) -> Json:
+    if kind != "prompts" or not isinstance(item, dict) or seat.is_single:
+        return item
+    return {**item, "name": seat.name_of(passage, str(item.get("name")))}
+
+
+def _write_cursor(at: int, cursor: str | None) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode([at, cursor])).decode()
+
+
+def _read_cursor(cursor: Json) -> tuple[int, str | None]:
+    """Which server's turn it is, and its own cursor.
+
+    Raises:
+        MCPError: it is none of ours.
+    """
+    if cursor is None:
+        return 0, None
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(str(cursor).encode()), type=tuple[int, str | None])
+    except (ValueError, msgspec.MsgspecError):
+        raise MCPError(INVALID_PARAMS, "This cursor is of no list: begin anew") from None

@@ -1,0 +1,133 @@
+"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client, which
+has none, answers by its next request.
+
+The call goes on in a task of its own while its client is away. It is found again by a handle that is random and, on its
+way through the client, sealed for its user; who it belongs to is checked again here. A client that does not come back
+loses it after a while. Limits: it is lost with the process, and only so many are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine
+
+from mcp.shared.exceptions import MCPError
+
+from ..core.json import JsonObject
+from .mcp_calls import INVALID_PARAMS, NotYet, Who
+from .mcp_front import Front, Question
+
+KEPT_S = 600.0
+"""So long a client may take to answer; no longer than what it holds is sealed for."""
+KEPT_MAX = 1_000
+KEPT_EACH_MAX = 32
+"""So many calls are kept at a time, in all and for one user."""
+
+_MARK = "line:"
+_LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
+
+
+class Line:
+    """A call that is under way.
+
+    Args:
+        front: whoever made it.
+        work: makes it, and returns the raw result.
+    """
+
+    def __init__(self, front: Front, work: Coroutine[None, None, JsonObject]) -> None:
+        self.front = front
+        self.task = asyncio.create_task(work)
+        self.question: Question | None = None
+        self.principal = ""
+
+    async def next(self) -> Question | None:
+        """What the server asks next; None when the call is over."""
+        asked = asyncio.create_task(self.front.questions.get())
+        try:
+            await asyncio.wait({self.task, asked}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.end()
+            raise
+        finally:
+            asked.cancel()
+        self.question = asked.result() if asked.done() and not asked.cancelled() else None
+        return self.question
+
+    async def end(self) -> None:
+        """Break it off."""
+        self.task.cancel()
+        await asyncio.wait([self.task])
+        if not self.task.cancelled():
+            self.task.exception()  # whoever would have heard of it is gone
+
+
+class Lines:
+    """The calls whose clients are away."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Line, asyncio.TimerHandle]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @staticmethod
+    def is_of(state: str) -> bool:
+        """Whether this is the handle of a call that is kept, or was."""
+        return state.startswith(_MARK)
+
+    async def begin(self, line: Line, who: Who) -> JsonObject:
+        """Wait for a call's result, or for the first question to its client."""
+        line.principal = who.principal
+        return await self._until_asked(line)
+
+    async def go_on(self, handle: str, front: Front, principal: str) -> JsonObject:
+        """Hand in what a client answered, and wait on.
+
+        Raises:
+            MCPError: no such call is waiting for this user.
+        """
+        kept = self._kept.get(handle)
+        if kept is None or kept[0].principal != principal:
+            raise MCPError(INVALID_PARAMS, _LOST)
+        line, timer = kept
+        assert line.question is not None
+        responses = front.params.get("inputResponses")
+        response = responses.get(line.question.id) if isinstance(responses, dict) else None
+        if not isinstance(response, dict):
+            return self._asking(handle, line.question)
+        timer.cancel()
+        del self._kept[handle]
+        line.front.come_back(front)
+        line.question.answer.set_result({name: value for name, value in response.items() if name != "resultType"})
+        return await self._until_asked(line)
+
+    async def _until_asked(self, line: Line) -> JsonObject:
+        question = await line.next()
+        if question is None:
+            return await line.task
+        of_user = sum(kept.principal == line.principal for kept, _ in self._kept.values())
+        if len(self._kept) >= KEPT_MAX or of_user >= KEPT_EACH_MAX:
+            await line.end()
+            raise MCPError(INVALID_PARAMS, "Too many calls are waiting for answers here; this one was broken off.")
+        await line.front.flush()
+        handle = _MARK + secrets.token_urlsafe(24)
+        timer = asyncio.get_running_loop().call_later(KEPT_S, self._give_up, handle)
+        self._kept[handle] = (line, timer)
+        return self._asking(handle, question)
+
+    def _asking(self, handle: str, question: Question) -> JsonObject:
+        asked: JsonObject = {"method": question.method, "params": question.params}
+        return NotYet(handle, {question.id: asked}).told()
+
+    def _give_up(self, handle: str) -> None:
+        line, _ = self._kept.pop(handle)
+        ending = asyncio.create_task(line.end())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+
+    async def close(self) -> None:
+        """Break off all."""
+        kept, self._kept = list(self._kept.values()), {}
+        for _, timer in kept:
+            timer.cancel()
+        await asyncio.gather(*(line.end() for line, _ in kept), *self._ending)

@@ -1,0 +1,315 @@
+"""The way of one user to one server behind a gateway: a toolset whose calls keep the server's own words.
+
+A call comes here by the call path, like any other. What goes to the server is what its client sent, with the arguments
+that the path allowed; what comes back goes to the record as our result, and to the client as it is. What the server
+asks meanwhile is asked of that client, if it declared that it can be.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import CallError, Unavailable, UsageError
+from ..core.event import Pending
+from ..core.interfaces import Clock, Context, Waiting
+from ..core.json import JsonObject, dumps
+from ..core.record import new_id
+from ..protocols.mcp_config import McpServer
+from ..protocols.mcp_content import contents_of
+from ..protocols.mcp_era import passed_on
+from ..protocols.mcp_sampling import request_of, result_of_reply
+from ..protocols.plain_text import plain, plain_json
+from ..storage.pins import PinStore
+from ..toolsets.mcp_caller import ContextCaller
+from ..toolsets.mcp_error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
+from ..toolsets.mcp_listing import Usable
+from ..toolsets.mcp_session import McpSession, ServerFacts
+from ..toolsets.mcp_toolset import McpToolset
+from .mcp_front import Front
+
+if TYPE_CHECKING:
+    import httpx2
+
+ACK_S = 10.0
+"""Seconds in which a server has to say what it will tell of."""
+REFUSED = -1
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+
+
+class Resting(Struct, frozen=True):
+    """Where a call stopped to wait for its client; stands in the journal as `Context.state`.
+
+    Attributes:
+        ask: the id under which it is on record what was asked.
+        paused: the server's result that asked.
+    """
+
+    ask: str
+    paused: JsonObject
+
+
+class Carrier(ContextCaller):
+    """Carries what a server asks to the client that made the call, and back, raw.
+
+    Args:
+        context: of the call.
+        passage: the way to the server.
+    """
+
+    def __init__(self, context: Context, passage: Passage) -> None:
+        front = context.peer
+        if not isinstance(front, Front):
+            raise UsageError("a gateway's tools are called by its clients alone")
+        super().__init__(context, server=passage.server.name, capabilities=front.capabilities)
+        self.front = front
+        self._passage = passage
+        self._given: list[JsonObject] = []
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        """The client's answer, raw.
+
+        Raises:
+            McpError: it did not declare that it can be asked this, or refuses.
+            Waiting: it answers by its next request.
+        """
+        asked = _without_token(params)
+        declared = self.capabilities.get("elicitation")
+        if asked.get("mode") == "url" and not (isinstance(declared, dict) and "url" in declared):
+            raise McpError(MISSING_CAPABILITY, "elicitation by URL was not declared")
+        if self._given:
+            return self._given.pop(0)
+        if self.front.is_modern and self._passage.is_modern:
+            raise Waiting(Pending("", "elicitation", ""))  # see `rest`
+        self.front.asking, self.front.answered = (method, asked), None
+        try:
+            told = await _RECORDED[method](self, asked)
+        except McpError:
+            raise
+        except CallError as why:
+            raise McpError(REFUSED, why.message) from None
+        except UsageError as error:
+            raise McpError(INVALID_PARAMS, f"{method}: {error}") from None
+        finally:
+            self.front.asking = None
+        return self.front.answered or told
+
+    def told(self, method: str, params: JsonObject) -> None:
+        if method == "notifications/message":
+            self.front.hear(params)
+        else:
+            super().told(method, params)
+
+    # A call that waits for the next request of its client -------------------------------------------------------------
+
+    async def resume(self) -> JsonObject | None:
+        if not self._context.state:
+            return None
+        resting = msgspec.json.decode(self._context.state, type=Resting)
+        answered = self._context.answers.get(resting.ask)
+        responses = (answered.arguments if answered is not None else None) or {}
+        requests = resting.paused.get("inputRequests")
+        for key in requests if isinstance(requests, dict) else ():
+            response = responses.get(key)
+            if not isinstance(response, dict):
+                self._given = []
+                break  # all of it is asked again
+            self._given.append({name: value for name, value in response.items() if name != "resultType"})
+        return resting.paused
+
+    def rest(self, paused: str) -> Waiting:
+        """What to raise where the server asks something, so that the call waits for it on record.
+
+        Args:
+            paused: the server's result, as JSON.
+        """
+        result: JsonObject = msgspec.json.decode(paused)
+        requests = result.get("inputRequests")
+        ask = new_id("ask")
+        message = "; ".join(_in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
+        pending = Pending(
+            ask, "elicitation", message, self._context.call, request={"inputRequests": requests}, asker=self._server
+        )
+        return Waiting(pending, "", dumps(msgspec.to_builtins(Resting(ask, result))))
+
+    # What was asked, on record ----------------------------------------------------------------------------------------
+
+    async def _elicited(self, params: JsonObject) -> JsonObject:
+        schema, url = params.get("requestedSchema"), params.get("url")
+        given = await self._context.elicit(
+            plain(str(params.get("message") or "")),
+            schema if isinstance(schema, dict) else None,
+            url=url if isinstance(url, str) else "",
+            asker=self._server,
+        )
+        return {"action": given.action, "content": given.content}
+
+    async def _sampled(self, params: JsonObject) -> JsonObject:
+        request = request_of(params)
+        return result_of_reply(await self._context.sample(request), request)
+
+    async def _listed_roots(self, _: JsonObject) -> JsonObject:
+        return {"roots": [{"uri": uri} for uri in await self._context.roots()]}
+
+
+_RECORDED = {
+    "elicitation/create": Carrier._elicited,
+    "sampling/createMessage": Carrier._sampled,
+    "roots/list": Carrier._listed_roots,
+}
+
+
+class Passage(McpToolset):
+    """The way to one server, for one user. The arguments are those of `McpToolset`.
+
+    Attributes:
+        known: what the server says of itself; None while it was never reached.
+    """
+
+    def __init__(
+        self,
+        server: McpServer,
+        *,
+        pins: PinStore | None = None,
+        changed: Callable[[str, JsonObject], None] | None = None,
+        auth: httpx2.Auth | None = None,
+        secrets: Mapping[str, str] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
+        self.known: ServerFacts | None = None
+        self._acknowledged: set[str] = set()
+        self._news = asyncio.Event()
+
+    @property
+    def is_modern(self) -> bool:
+        """It speaks the protocol without a handshake, as far as is known."""
+        return self.known is not None and self.known.era == "modern"
+
+    @property
+    def usable(self) -> tuple[Usable, ...]:
+        """The tools that may be used, with their definitions as the server told them."""
+        return tuple(self._listing.usable.values()) if self._listing is not None else ()
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        result = await super().execute(call, context)
+        front = context.peer
+        if isinstance(front, Front):
+            front.result = result
+        return result
+
+    def _caller(self, context: Context) -> Carrier:
+        return Carrier(context, self)
+
+    async def _asked(
+        self,
+        method: str,
+        params: JsonObject,
+        caller: ContextCaller,
+        schema: JsonObject | None = None,
+        ready: Callable[[], None] = lambda: None,
+    ) -> JsonObject:
+        """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
+        assert isinstance(caller, Carrier)
+        front = caller.front
+        front.error = None
+        sent = {**passed_on(front.params, front.log_level), **params}
+        paused = await caller.resume()
+        try:
+            front.raw = await self._connected().request(
+                method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready
+            )
+        except Waiting as waiting:
+            raise caller.rest(waiting.state) from None
+        except McpError as error:
+            front.error = error
+            raise
+        return front.raw
+
+    # What is no tool --------------------------------------------------------------------------------------------------
+
+    async def read_raw(self, uri: str, call_id: str, context: Context) -> ToolResult:
+        """A resource, for the record; its client gets the server's own words."""
+        raw = await self._asked("resources/read", {"uri": uri}, self._caller(context))
+        return self._noted(context, ToolResult(call_id, contents_of(raw)))
+
+    async def prompt_raw(self, name: str, arguments: JsonObject, call_id: str, context: Context) -> ToolResult:
+        """A prompt, likewise."""
+        given: JsonObject = {"arguments": arguments} if arguments else {}
+        raw = await self._asked("prompts/get", {"name": name, **given}, self._caller(context))
+        return self._noted(context, ToolResult(call_id, structured=plain_json(raw.get("messages"))))
+
+    def _noted(self, context: Context, result: ToolResult) -> ToolResult:
+        front = context.peer
+        if isinstance(front, Front):
+            front.result = result
+        return result
+
+    async def ask(self, method: str, params: JsonObject) -> JsonObject:
+        """A request that calls nothing: a page of a list, a completion."""
+        await self._look()
+        return await self._connected().request(method, params)
+
+    async def watch(self, uri: str) -> None:
+        """Have the server tell when a resource changes; it does when this returns.
+
+        Raises:
+            McpError: it will not.
+            Unavailable: it does not say.
+        """
+        await self._look()
+        connection = self._connected()
+        if not self.is_modern:
+            await connection.request("resources/subscribe", {"uri": uri})
+            connection.listen([uri])  # on the next connection, too
+            return
+        if uri in self._acknowledged:
+            return
+        connection.listen([uri])
+        try:
+            async with self._clock.timeout(ACK_S):
+                while uri not in self._acknowledged:
+                    self._news.clear()
+                    await self._news.wait()
+        except TimeoutError:
+            raise Unavailable(f"The MCP server {self.server.name!r} does not say that it will tell of this.") from None
+
+    async def unwatch(self, uri: str) -> None:
+        """Nobody wants to hear of it any more."""
+        if not self.is_modern:
+            await self._connected().request("resources/unsubscribe", {"uri": uri})
+
+    def _heard(self, method: str, params: JsonObject) -> None:
+        if method == ACKNOWLEDGED:
+            found = params.get("notifications")
+            uris = found.get("resourceSubscriptions") if isinstance(found, dict) else None
+            self._acknowledged = {str(uri) for uri in uris} if isinstance(uris, list) else set()
+            self._news.set()
+            return
+        super()._heard(method, params)
+
+    async def _vet(self, session: McpSession) -> None:
+        self.known = session.facts
+        await super()._vet(session)
+
+
+def _without_token(params: JsonObject) -> JsonObject:
+    """Less the number by which the server knows how far its own request is, which nobody else does."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or "progressToken" not in meta:
+        return params
+    kept = {name: value for name, value in meta.items() if name != "progressToken"}
+    rest = {name: value for name, value in params.items() if name != "_meta"}
+    return {**rest, "_meta": kept} if kept else rest
+
+
+def _in_words(request: object) -> str:
+    asked = request if isinstance(request, dict) else {}
+    params = asked.get("params")
+    words = params.get("message") if isinstance(params, dict) else None
+    return plain(str(words)) if words else str(asked.get("method"))

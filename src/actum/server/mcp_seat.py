@@ -1,0 +1,384 @@
+"""What a gateway keeps for each of its users: a way to every server, what these offer, and who listens.
+
+Nothing of it is shared between users: no connection, no credentials, no state of a server. Only the definitions of
+tools are looked at together, so that the call path has one catalog; where two users are told different ones under one
+name, the first counts and the other's tool is held back.
+
+The tools of one server keep their names. Of several, each has its server's name before its own, as at a host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import msgspec
+from mcp.server.session import ServerSession
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import event_from_wire
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
+from msgspec import Struct
+
+from ..core.call import ToolCall, ToolResult
+from ..core.errors import CallError, UnknownTool
+from ..core.interfaces import Clock, Context
+from ..core.json import Json, JsonObject
+from ..core.tool import Tool
+from ..protocols.mcp_name import public_name
+from ..toolsets.mcp_error import INVALID_PARAMS, McpError
+from ..toolsets.mcp_listing import Usable
+from .mcp_front import Message
+from .mcp_passage import Passage
+
+log = logging.getLogger("actum.mcp")
+
+RETRY_S = 30.0
+"""Seconds until a server that could not be reached is tried again, where there are others."""
+PAGES_MAX = 100
+CHANGED = {"notifications/resources/list_changed": "resources", "notifications/prompts/list_changed": "prompts"}
+
+
+class Shown(Struct, frozen=True):
+    """A tool as a user's clients see it.
+
+    Attributes:
+        passage: the way to its server.
+        usable: the tool there.
+        tool: under the name that clients know.
+    """
+
+    passage: Passage
+    usable: Usable
+    tool: Tool
+
+
+class Session(Struct, eq=False):
+    """A client with a handshake, which is told of changes without a request of its own.
+
+    Attributes:
+        session: the SDK's.
+        uris: resources it wants to hear of.
+    """
+
+    session: ServerSession
+    uris: set[str] = msgspec.field(default_factory=set)
+
+
+class Seat:
+    """What is kept for one user.
+
+    Args:
+        passages: a way to each server, made with what hears its notifications.
+        clock: time.
+
+    Attributes:
+        passages: by the server's name.
+        shown: the tools by the names that clients know.
+        problems: what is the matter with servers that can not be reached.
+        sessions: the clients with a handshake.
+        listen: serves the clients that listen by a request.
+        used: how many requests are under way.
+    """
+
+    def __init__(
+        self, passages: Callable[[Callable[[str, str, JsonObject], None]], Mapping[str, Passage]], clock: Clock
+    ) -> None:
+        self._bus = InMemorySubscriptionBus()
+        self._clock = clock
+        self._news: asyncio.Queue[tuple[str, JsonObject]] = asyncio.Queue()
+        self._teller: asyncio.Task[None] | None = None
+        self._seen: tuple[int, ...] = ()
+        self._retry_at: dict[str, float] = {}
+        self._places: dict[str, dict[str, Passage]] = {}
+        self._prompts: dict[str, tuple[Passage, str]] = {}
+        self.passages = passages(self._heard)
+        self.shown: dict[str, Shown] = {}
+        self.problems: dict[str, str] = {}
+        self.sessions: dict[int, Session] = {}
+        self.listen = ListenHandler(self._bus)
+        self.used = 0
+
+    @property
+    def is_single(self) -> bool:
+        """There is one server only, whose names are kept."""
+        return len(self.passages) == 1
+
+    async def look(self) -> bool:
+        """See to it that what the servers offer is known as it is now.
+
+        Returns:
+            Whether the tools are others than before.
+
+        Raises:
+            CallError: there is one server only, and it can not be reached.
+        """
+        await asyncio.gather(*(self._look(name, passage) for name, passage in self.passages.items()))
+        seen = tuple(passage.generation for passage in self.passages.values())
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        self.shown = {shown.tool.name: shown for shown in self._all_shown()}
+        return True
+
+    async def _look(self, name: str, passage: Passage) -> None:
+        if self._clock.now() < self._retry_at.get(name, 0.0):
+            return
+        try:
+            await passage.list_tools()
+        except CallError as error:
+            if self.is_single:
+                raise
+            self.problems[name] = str(error)
+            self._retry_at[name] = self._clock.now() + RETRY_S
+            log.warning("mcp gateway: %s", error)
+        else:
+            self.problems.pop(name, None)
+
+    def _all_shown(self) -> list[Shown]:
+        return [
+            Shown(
+                passage,
+                usable,
+                msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool,
+            )
+            for passage in self.passages.values()
+            for usable in passage.usable
+        ]
+
+    @property
+    def reached(self) -> list[Passage]:
+        """The ways to servers that are known."""
+        return [passage for passage in self.passages.values() if passage.known is not None]
+
+    def offering(self, kind: str) -> list[Passage]:
+        """The ways to servers that offer something, by the name of the capability."""
+        return [each for each in self.reached if each.known is not None and kind in each.known.capabilities]
+
+    # Whose it is ------------------------------------------------------------------------------------------------------
+
+    def name_of(self, passage: Passage, name: str) -> str:
+        """What clients know a tool or a prompt of a server by."""
+        return name if self.is_single else public_name(passage.server.name, name)
+
+    async def prompt(self, name: str) -> tuple[Passage, str]:
+        """The way to the server that has the prompt of this name, and its name there.
+
+        Raises:
+            McpError: there is none.
+        """
+        if self.is_single:
+            return next(iter(self.passages.values())), name
+        if name not in self._prompts:
+            self._prompts = {
+                self.name_of(passage, str(item.get("name"))): (passage, str(item.get("name")))
+                async for passage, item in self._walk("prompts/list", "prompts")
+            }
+        if name not in self._prompts:
+            raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
+        return self._prompts[name]
+
+    async def holder(self, uri: str) -> Passage:
+        """The way to the server that has a resource: the first that lists it, or a template that it fits.
+
+        Raises:
+            McpError: none does.
+        """
+        if self.is_single:
+            return next(iter(self.passages.values()))
+        if not self._places:
+            self._places = {
+                "uri": {
+                    str(item.get("uri")): passage async for passage, item in self._walk("resources/list", "resources")
+                },
+                "template": {
+                    str(item.get("uriTemplate")): passage
+                    async for passage, item in self._walk("resources/templates/list", "resourceTemplates")
+                },
+            }
+        listed, templates = self._places["uri"], self._places["template"]
+        found = listed.get(uri) or templates.get(uri)
+        found = found or next((passage for template, passage in templates.items() if _fits(template, uri)), None)
+        if found is None:
+            raise McpError(INVALID_PARAMS, "Resource not found", {"uri": uri[:2_000]})
+        return found
+
+    async def _walk(self, method: str, field: str) -> AsyncIterator[tuple[Passage, JsonObject]]:
+        """All that the servers list, the last first, so that in a table the first has the last word."""
+        for passage in reversed(self.offering(method.partition("/")[0])):
+            cursor: Json = None
+            for _ in range(PAGES_MAX):
+                try:
+                    page = await passage.ask(method, {"cursor": cursor} if cursor is not None else {})
+                except CallError:
+                    break
+                items = page.get(field)
+                for item in items if isinstance(items, list) else ():
+                    if isinstance(item, dict):
+                        yield passage, item
+                cursor = page.get("nextCursor")
+                if not isinstance(cursor, str):
+                    break
+
+    # What changes -----------------------------------------------------------------------------------------------------
+
+    def _heard(self, server: str, method: str, params: JsonObject) -> None:
+        """A server tells that something has changed."""
+        if method == "notifications/prompts/list_changed":
+            self._prompts = {}
+        if method == "notifications/resources/list_changed":
+            self._places = {}
+        self._news.put_nowait((method, params))
+        if self._teller is None or self._teller.done():
+            self._teller = asyncio.create_task(self._tell())
+
+    async def _tell(self) -> None:
+        """Pass on what changed to all that listen, in order."""
+        while not self._news.empty():
+            method, params = self._news.get_nowait()
+            event = event_from_wire(method, params)
+            if event is None:
+                continue
+            await self._bus.publish(event)
+            for session in list(self.sessions.values()):
+                uri = str(params.get("uri", ""))
+                if method != "notifications/resources/updated" or any(uri.startswith(each) for each in session.uris):
+                    with suppress(Exception):  # noqa: BLE001 - the client is gone; its next request hears of that
+                        await session.session.send_notification(cast(Any, Message(method=method, params=params)))
+
+    def is_wanted(self, uri: str) -> bool:
+        """Some client with a handshake wants to hear of this resource."""
+        return any(uri in session.uris for session in self.sessions.values())
+
+    async def close(self) -> None:
+        """Leave all servers."""
+        if self._teller is not None:
+            self._teller.cancel()
+        self.listen.close()
+        await asyncio.gather(*(passage.close() for passage in self.passages.values()))
+
+
+def _fits(template: str, uri: str) -> bool:
+    try:
+        return UriTemplate.parse(template).match(uri) is not None
+    except InvalidUriTemplate:
+        return False
+
+
+class Seats:
+    """The seats of all users, as one toolset: the catalog of the gateway's call path.
+
+    Args:
+        make: a seat for a user.
+        most: so many are kept; of more, the one that was longest not used is given up.
+    """
+
+    def __init__(self, make: Callable[[str], Seat], most: int) -> None:
+        self._make = make
+        self._most = most
+        self._seats: dict[str, Seat] = {}
+        self.generation = 0
+
+    async def take(self, principal: str) -> Seat:
+        """The seat of a user, with what their servers offer now.
+
+        Raises:
+            CallError: their only server can not be reached.
+        """
+        seat = self._seats.pop(principal, None) or self._make(principal)
+        self._seats[principal] = seat  # at the end: it was used last
+        await self._make_room()
+        if await seat.look():
+            self.generation += 1
+        return seat
+
+    async def _make_room(self) -> None:
+        spare = [name for name, seat in self._seats.items() if not seat.used and not seat.sessions]
+        for principal in spare[: max(0, len(self._seats) - self._most)]:
+            self.generation += 1
+            await self._seats.pop(principal).close()
+
+    def parameters_of(self, name: str) -> JsonObject | None:
+        """The schema of a tool's arguments, by which headers of a request are held against its body."""
+        return next((seat.shown[name].tool.parameters for seat in self._seats.values() if name in seat.shown), None)
+
+    async def list_tools(self) -> Sequence[Tool]:
+        tools: dict[str, Tool] = {}
+        for seat in self._seats.values():
+            for name, shown in list(seat.shown.items()):
+                if tools.setdefault(name, shown.tool).digest != shown.tool.digest:
+                    del seat.shown[name]
+                    log.warning("mcp gateway: %s is another tool for another user, and is held back", name)
+        return tuple(tools.values())
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Pass a call on, by the way of its user.
+
+        Raises:
+            UnknownTool: they have no such tool.
+            CallError: the server refuses, or can not be reached.
+        """
+        seat = self._seats.get(context.principal)
+        shown = seat.shown.get(call.name) if seat is not None else None
+        if shown is None:
+            raise UnknownTool(f"{call.name} is not there any more.")
+        return await shown.passage.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
+
+    def at(self, principal: str) -> Seat:
+        """The seat of a user that has one.
+
+        Raises:
+            UnknownTool: they have none.
+        """
+        if principal not in self._seats:
+            raise UnknownTool("This user has no connection here any more.")
+        return self._seats[principal]
+
+    async def close(self) -> None:
+        """Leave all servers of all users."""
+        seats, self._seats = self._seats, {}
+        await asyncio.gather(*(seat.close() for seat in seats.values()))
+
+
+class Sources:
+    """Reading and prompts as tools of the call path; what is read is named by the arguments.
+
+    Args:
+        seats: of all users.
+    """
+
+    generation = 0
+
+    def __init__(self, seats: Seats) -> None:
+        self._seats = seats
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return (_READ, _PROMPT)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Pass it on.
+
+        Raises:
+            CallError: the server refuses, or can not be reached.
+        """
+        seat = self._seats.at(context.principal)
+        if call.name == READ:
+            uri = str(call.arguments["uri"])
+            return await (await seat.holder(uri)).read_raw(uri, call.id, context)
+        passage, name = await seat.prompt(str(call.arguments["name"]))
+        given = call.arguments.get("arguments")
+        return await passage.prompt_raw(name, given if isinstance(given, dict) else {}, call.id, context)
+
+
+READ, PROMPT = "read_resource", "get_prompt"
+
+
+def _source(name: str, description: str, required: str, properties: JsonObject) -> Tool:
+    schema: JsonObject = {"type": "object", "properties": properties, "required": [required]}
+    return Tool(name=name, description=description, parameters=schema, effects=frozenset({"read"}), foreign=True)
+
+
+_READ = _source(READ, "Read a resource by its address.", "uri", {"uri": {"type": "string"}})
+_PROMPT = _source(PROMPT, "Fill in a prompt.", "name", {"name": {"type": "string"}, "arguments": {"type": "object"}})

