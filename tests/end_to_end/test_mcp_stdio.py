@@ -155,10 +155,8 @@ async def test_a_client_without_one_is_asked_by_the_answer_and_asks_again() -> N
 @both_eras
 async def test_a_client_that_can_not_be_asked_is_told_so(era: Era) -> None:
     async with begun(era) as wire:
-        if era == "modern":
-            assert (await wire.refused("tools/call", call("confirm", question="?")))["code"] == -32021
-        else:
-            assert (await wire.ask("tools/call", call("confirm", question="?")))["isError"] is True
+        refused = await wire.refused("tools/call", call("confirm", question="?"))
+        assert (refused["code"], refused["data"]) == (-32021, {"requiredCapabilities": {"elicitation": {}}})
 
 
 @both_eras

@@ -20,14 +20,19 @@ from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_document import entries_of, entry_of, server_of
 from ..protocols.mcp_places import CLIENTS, Place, places_of
 from ..protocols.plain_text import shown
+from . import mcp_serve
 from .options import JsonFlag
 from .run import DONE, FAILED
 from .terminal import Terminal, duration, said, styled, who
 from .tools import effects
 
 app = typer.Typer(
-    help="MCP servers: add, list, test, import, approve, remove.", no_args_is_help=False, invoke_without_command=True
+    help="MCP servers: add, list, test, import, approve, remove. And serve: be one.",
+    no_args_is_help=False,
+    invoke_without_command=True,
 )
+
+app.command()(mcp_serve.serve)
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the server is called here.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
@@ -220,7 +225,7 @@ async def _looked_at(terminal: Terminal, server: McpServer, *, start: bool) -> J
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
         return {**told, "state": "up", "era": facts.era, "tools": len(tools), "waiting": len(held) or ""}
     except ActumError as error:
-        return {**told, "state": "failed", "problem": str(error)}
+        return {**told, "state": "failed", "problem": toolset.health.problem or str(error)}
     finally:
         terminal.waiting.end()
         await toolset.close()
@@ -267,7 +272,7 @@ async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
             "faults": [f"{shown(each.name)}: {each.reason}" for each in listing.quarantined],
         }
     except ActumError as error:
-        told["problem"] = str(error)
+        told["problem"] = toolset.health.problem or str(error)
     finally:
         terminal.waiting.end()
         await toolset.close()

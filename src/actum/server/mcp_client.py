@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -155,6 +155,11 @@ class McpClient:
         if level in LEVELS and LEVELS.index(level) >= self._least():
             params = types.LoggingMessageNotificationParams(level=cast(Any, level), data=message)
             self._loop.call_soon_threadsafe(self._tell, types.LoggingMessageNotification(params=params))
+
+    @property
+    def hears(self) -> Callable[[Event], None] | None:
+        """What is to be told of events; None where the client did not ask how far its call is."""
+        return None if self._token is None else self.emit
 
     def emit(self, event: Event) -> None:
         """Tell the client how far a call is, if it asked for that."""

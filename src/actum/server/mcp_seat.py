@@ -245,7 +245,7 @@ class Seat:
             for session in list(self.sessions.values()):
                 uri = str(params.get("uri", ""))
                 if method != "notifications/resources/updated" or any(uri.startswith(each) for each in session.uris):
-                    with suppress(Exception):  # noqa: BLE001 - the client is gone; its next request hears of that
+                    with suppress(Exception):
                         await session.session.send_notification(cast(Any, Message(method=method, params=params)))
 
     def is_wanted(self, uri: str) -> bool:

@@ -68,14 +68,7 @@ async def process(
         OSError: it could not be started.
     """
     loop = asyncio.get_running_loop()
-    transport, protocol = await loop.subprocess_exec(
-        lambda: _Protocol(loop),
-        server.command,
-        *server.args,
-        env={**_inherited(), **env},
-        cwd=server.cwd or None,
-        start_new_session=True,
-    )
+    transport, protocol = await _start(server, {**_inherited(), **env})
     child = Process(transport, protocol, loop)
     try:  # nothing is awaited between the start and here: a cancellation in between would leave an orphan
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -97,6 +90,34 @@ async def process(
         if not protocol.exited.is_set():  # even the end was broken off
             _signal(child.pid, signal.SIGKILL)
         transport.close()  # a grandchild may hold the pipes open for ever
+
+
+async def _start(server: McpServer, env: Mapping[str, str]) -> tuple[asyncio.SubprocessTransport, _Protocol]:
+    """Start it. What cancels this is heard when it has started: broken off halfway, asyncio would wait for ever for the
+    end of a process that it has not yet connected to.
+    """
+    loop = asyncio.get_running_loop()
+    starting = asyncio.ensure_future(
+        loop.subprocess_exec(
+            lambda: _Protocol(loop),
+            server.command,
+            *server.args,
+            env=env,
+            cwd=server.cwd or None,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([starting])
+            if starting.exception() is None:
+                transport, protocol = starting.result()
+                _signal(transport.get_pid(), signal.SIGKILL)
+                await protocol.exited.wait()
+                transport.close()
+        raise
 
 
 class _Protocol(SubprocessStreamProtocol):
