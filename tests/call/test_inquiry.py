@@ -233,6 +233,27 @@ async def test_a_tool_can_not_ask_a_model_beyond_the_tokens_of_the_run() -> None
     assert result.calls[0][1].error.code == "budget_exceeded"
 
 
+async def test_what_a_call_used_before_it_was_parked_counts_when_the_run_goes_on() -> None:
+    @tool
+    async def dig(ctx: Context) -> str:
+        """Ask the model, then the user."""
+        await ctx.sample(ASK)
+        await ctx.elicit("Go on?")
+        return "deep"
+
+    replies = iter(
+        [
+            Reply.of(calls=[ToolCall(id="1", name="dig", arguments={})]),
+            Reply((TextPart("Short."),), usage=Usage(input_tokens=70, output_tokens=30)),
+            Reply.of("Never asked."),
+        ]
+    )
+    agent = Agent(ScriptedModel(lambda request: next(replies)), [dig], limits=Limits(tokens=100))
+    (pending,) = (await agent.run("Dig", run_id="r")).pending
+    result = await agent.resume("r", {pending.id: Answer("answer", arguments={})})
+    assert (result.status, result.stop_reason) == ("stopped", "tokens")
+
+
 class ForeignSummary:
     """A toolset of another party whose tool asks our model."""
 

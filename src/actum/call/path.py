@@ -378,7 +378,7 @@ class CallPath:
             try:
                 result, error, detail = await self._attempt(plan, toolset, place, attempt)
             except Waiting as waiting:
-                return self._questions.wait_with(waiting, place)
+                return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(tool.name, error, scope.clock.now())

@@ -150,8 +150,9 @@ class ContextCaller:
         """
         result: JsonObject = msgspec.json.decode(paused)
         requests = result.get("inputRequests")
-        last = [_wanted(request) for request in requests.values()] if isinstance(requests, dict) else []
-        for count in range(len(last), 0, -1):  # those of the last round are asked anew with it
+        # Those of the last round are asked anew with it; of a task, what it waits for is.
+        last = [_wanted(request) for request in requests.values()] if isinstance(requests, dict) else self._asked[-1:]
+        for count in range(len(last), 0, -1):
             if self._asked[-count:] == last[:count]:
                 return dumps(Resting(result, self._asked[:-count]))
         return dumps(Resting(result, self._asked))
