@@ -1,4 +1,6 @@
-"""Runs the official conformance suite against what we make: `python -m tests.conformance.run [server|gateway|client]...`
+"""Runs the official conformance suite against what we make.
+
+`python -m tests.conformance.run [server|gateway|client]...`
 
 Each set of requirements that counts (2025-11-25 and 2026-07-28) is run against our server, against our gateway in front
 of our server, and against our client, one scenario at a time. What the suite does not score is shown and counts for
@@ -89,10 +91,10 @@ def against(what: str) -> bool:
             counted = [each for each in outcomes if each.counts]
             passing = sum(each.passes for each in counted)
             beside = [each for each in outcomes if not each.counts]
-            print(f"{what:8} {revision}  {passing} of {len(counted)} scenarios, {_beside(beside)}")
+            _say(f"{what:8} {revision}  {passing} of {len(counted)} scenarios, {_beside(beside)}")
             if not counted or passing < len(counted):
                 fine = False
-                print(said)
+                _say(said)
     return fine
 
 
@@ -107,8 +109,12 @@ def against_client() -> bool:
     """Run the client sets against our client. Whether all pass."""
     found = list(failures(suite_folder(), str(node())))
     for each in found:
-        print(each)
+        _say(each)
     return not found
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(f"{words}\n")
 
 
 def main(wanted: Sequence[str]) -> int:

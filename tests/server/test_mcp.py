@@ -285,11 +285,11 @@ async def test_the_model_of_the_client_is_asked(era: McpEra) -> None:
 
 async def test_a_client_is_asked_only_what_it_declared() -> None:
     async with connected(McpService([greet, rhyme])) as way:
-        for name, wanted in (("greet", {"elicitation": {}}), ("rhyme", {"sampling": {}})):
+        for name, wanted in (("greet", "elicitation"), ("rhyme", "sampling")):
             with pytest.raises(McpError) as caught:
                 await call(way, name)
             assert caught.value.rpc_code == -32021
-            assert caught.value.data == {"requiredCapabilities": wanted}
+            assert caught.value.data == {"requiredCapabilities": {wanted: {}}}
     async with connected(McpService([greet]), "legacy") as way:
         assert "offers no elicitation" in text(await call(way, "greet"))
 
@@ -297,11 +297,12 @@ async def test_a_client_is_asked_only_what_it_declared() -> None:
 @both
 async def test_a_call_that_needs_approval_asks_the_user_of_the_client(era: McpEra) -> None:
     async with connected(McpService([pay], policy=CAREFUL), era) as way:
-        for said, result in (
+        answers: tuple[tuple[JsonObject, str], ...] = (
             ({"action": "accept", "content": {"approve": True}}, "paid 5"),
             ({"action": "decline"}, "person"),
-        ):
-            client = Client({"elicitation": {"form": {}}}, said)  # type: ignore[dict-item]
+        )
+        for said, result in answers:
+            client = Client({"elicitation": {"form": {}}}, said)
             told = text(await call(way, "pay", {"amount": 5}, client))
             assert result in told
             assert "amount = 5" in str(client.asked[0][1]["message"])
@@ -313,10 +314,10 @@ async def test_a_call_that_waits_for_somebody_else_is_gone_on_with_by_making_it_
     policy = Rules(Rule("ask", tools="pay", approvers=["boss"]))
     client = Client({"elicitation": {"form": {}}})
     async with connected(McpService([pay], policy=policy, journal=journal, who=Who(principal="eve")), era) as way:
-        for _ in range(2):
-            waits = await call(way, "pay", {"amount": 5}, client)
-            assert waits["isError"] is True
-            assert "waits for a person" in text(waits)
+        waits = await call(way, "pay", {"amount": 5}, client)
+        assert waits["isError"] is True
+        assert "waits for a person" in text(waits)
+        assert await call(way, "pay", {"amount": 5}, client) == waits
         (run,) = await journal.runs()
         (asked,) = Recording(await journal.read(run.run_id)).waiting()
         assert asked.id in text(waits)
@@ -332,7 +333,8 @@ async def test_the_state_of_a_waiting_call_belongs_to_its_request() -> None:
         assert waits["resultType"] == "input_required"
         state = waits["requestState"]
         stolen: JsonObject = {"name": "add", "arguments": {}, "requestState": state}
-        for params in (stolen, {"name": "greet", "arguments": {}, "requestState": f"{state}x"}):
+        changed: JsonObject = {"name": "greet", "arguments": {}, "requestState": f"{state}x"}
+        for params in (stolen, changed):
             with pytest.raises(McpError, match="requestState"):
                 await way.request_once("tools/call", params, caller=capable)
 
@@ -343,8 +345,9 @@ async def test_a_call_that_waited_outlives_the_process_where_key_and_journal_do(
     params: JsonObject = {"name": "greet", "arguments": {}}
     async with connected(McpService([greet], journal=journal, keys=[key])) as way:
         waits = await way.request_once("tools/call", params, caller=capable)
-    (asked,) = waits["inputRequests"]  # type: ignore[misc]
-    answers: Json = {str(asked): {"action": "accept", "content": {"name": "Ada"}}}
+    requests = waits["inputRequests"]
+    assert isinstance(requests, dict)
+    answers: Json = {next(iter(requests)): {"action": "accept", "content": {"name": "Ada"}}}
     async with connected(McpService([greet], journal=journal, keys=[key])) as way:
         again = {**params, "requestState": waits["requestState"], "inputResponses": answers}
         assert text(await way.request_once("tools/call", again, caller=capable)) == "accept: Hello Ada"
