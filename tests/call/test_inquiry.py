@@ -195,6 +195,25 @@ async def test_a_person_who_breaks_off_while_a_tool_asks_cancels_the_run() -> No
     assert run.status == "stopped"
 
 
+async def test_a_tool_that_stops_waiting_for_its_user_cancels_nothing() -> None:
+    class Thinks:
+        async def ask(self, pending: Pending) -> Answer:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    @tool(effects={"read"})
+    async def hasty(ctx: Context) -> str:
+        """Ask, and go on by itself."""
+        asking = asyncio.ensure_future(ctx.elicit("Your name?", NAME))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        return "Hello you"
+
+    result = await Agent(says("hasty"), [hasty], approver=Thinks()).run("Hi")
+    assert (result.status, result.calls[0][1].text) == ("done", "Hello you")
+
+
 ASK = Request(messages=[UserMessage.of("Sum it up.")])
 
 

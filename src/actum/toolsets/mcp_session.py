@@ -8,6 +8,7 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -27,6 +28,7 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
 
+from ..core.cancellation import is_being_cancelled
 from ..core.errors import CallTimeout, InvalidResult, Unavailable
 from ..core.interfaces import Clock, Waiting
 from ..core.json import Json, JsonObject, dumps
@@ -36,6 +38,7 @@ from .mcp_error import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
+    REFUSED_BY_USER,
     UNSUPPORTED_VERSION,
     Lost,
     McpError,
@@ -381,6 +384,10 @@ async def ask_live(caller: Caller, method: str, params: JsonObject) -> JsonObjec
         if method == "elicitation/create":
             return {"action": "cancel"}
         raise McpError(METHOD_NOT_FOUND, f"{method}: nobody can answer that now") from None
+    except asyncio.CancelledError:
+        if is_being_cancelled():
+            raise
+        raise McpError(REFUSED_BY_USER, "It was not agreed to.") from None  # their run ends, and not the connection
 
 
 class _Progress:
