@@ -25,10 +25,7 @@ from ..protocols.mcp_sampling import request_of, result_of_reply
 from ..protocols.mcp_tasks import EXTENSION as TASKS
 from ..protocols.plain_text import plain, plain_json
 from ..transport.guard import Link, Refused, check_link
-from .mcp_error import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
-
-REFUSED_BY_USER = -1
-"""What the protocol's own example answers a server whose sampling a person refused."""
+from .mcp_error import INVALID_PARAMS, METHOD_NOT_FOUND, REFUSED_BY_USER, McpError
 
 LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 

@@ -8,6 +8,7 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -30,6 +31,7 @@ from msgspec import Struct
 from opentelemetry.context import attach, detach
 from opentelemetry.propagate import extract
 
+from ..core.cancellation import is_being_cancelled
 from ..core.errors import CallTimeout, InvalidResult, Unavailable
 from ..core.interfaces import Clock, Waiting
 from ..core.json import Json, JsonObject, dumps
@@ -39,6 +41,7 @@ from .mcp_error import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
+    REFUSED_BY_USER,
     UNSUPPORTED_VERSION,
     Lost,
     McpError,
@@ -400,6 +403,10 @@ async def ask_live(caller: Caller, method: str, params: JsonObject) -> JsonObjec
         if method == "elicitation/create":
             return {"action": "cancel"}
         raise McpError(METHOD_NOT_FOUND, f"{method}: nobody can answer that now") from None
+    except asyncio.CancelledError:
+        if is_being_cancelled():
+            raise
+        raise McpError(REFUSED_BY_USER, "It was not agreed to.") from None  # their run ends, and not the connection
 
 
 class _Progress:
