@@ -372,19 +372,40 @@ async def test_progress_grows_and_is_told_before_the_result(era: McpEra) -> None
     assert told == [(1, None), (3, None), (4, "there")]
 
 
-async def test_a_tool_may_log_from_a_thread_of_its_own() -> None:
+async def test_what_a_tool_logs_is_told_from_the_level_on_that_the_client_set() -> None:
     @tool
     def walk(ctx: Context) -> str:
-        """Walk."""
+        """Walk, in a thread of its own."""
         ctx.log("debug", "a step")
         ctx.log("warning", {"stone": 1})
         return "done"
 
+    @tool
+    async def run(ctx: Context) -> str:
+        """Run, and log at the very end."""
+        ctx.log("error", "a wall")
+        return "done"
+
     client = Client({})
-    async with connected(McpService([walk]), "legacy") as way:
+    async with connected(McpService([walk, run]), "legacy") as way:
         await way.request("logging/setLevel", {"level": "warning"})
         await call(way, "walk", client=client)
-    assert [params["data"] for method, params in client.heard if method == "notifications/message"] == [{"stone": 1}]
+        await call(way, "run", client=client)
+    told = [params["data"] for method, params in client.heard if method == "notifications/message"]
+    assert told == [{"stone": 1}, "a wall"]
+
+
+async def test_without_being_asked_for_nothing_is_logged_to_a_client_without_a_handshake() -> None:
+    @tool
+    async def run(ctx: Context) -> str:
+        """Log."""
+        ctx.log("emergency", "fire")
+        return "done"
+
+    client = Client({})
+    async with connected(McpService([run])) as way:
+        await call(way, "run", client=client)
+    assert client.heard == []
 
 
 # Prompts and resources ------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What is built here, served by the Model Context Protocol: tools, agents, prompts and resources, in both of its eras.
 
-    from actum.server.mcp import McpService
+    from actum.server import McpService
 
     service = McpService([add, weather])
     await service.run_stdio()            # or: service.app(), for any ASGI server
@@ -14,7 +14,6 @@ Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -53,8 +52,6 @@ from .mcp_prompts import Prompt, Prompts, messages_of
 from .mcp_resources import READ, Folder, Resource, Resources
 from .mcp_tasks import Answering, TaskMode, Tasks
 from .mcp_wire import call_result, definition_of, served_name
-
-log = logging.getLogger("actum.mcp")
 
 INTERNAL_ERROR = -32603
 NOT_FOUND = -32002
@@ -388,6 +385,10 @@ class McpService:
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         self.changes.unsubscribe(ctx, _address(params))
         return {}
+
+    async def resource_updated(self, uri: str) -> None:
+        """Tell whoever listens that a resource has changed: for one that a function makes, which nobody can look at."""
+        await self.changes.publish(ResourceUpdated(uri))
 
     # The rest ---------------------------------------------------------------------------------------------------------
 
