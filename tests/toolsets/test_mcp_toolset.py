@@ -388,6 +388,13 @@ async def test_a_call_that_waits_for_its_user_goes_on_where_it_was(shifty: Shift
     assert [params.get("requestState") for params in sent] == [None, "1", "2"]
 
 
+async def test_a_server_that_asks_back_for_nothing_is_not_called_again(shifty: Shifty, opened: Open) -> None:
+    shifty.tell(answers={"look": {"resultType": "input_required"}}, tools=[READS])
+    result = await call(opened(trusted=True), "shifty_look")
+    assert result.error is not None
+    assert (result.error.code, shifty.called()) == ("invalid_result", ["look"])
+
+
 async def test_what_nobody_can_answer_now_is_put_aside_for_a_server_that_waits_on_the_line(
     shifty: Shifty, opened: Open
 ) -> None:
