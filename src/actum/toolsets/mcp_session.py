@@ -9,7 +9,8 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, Protocol, cast
@@ -27,6 +28,8 @@ from mcp.shared.inbound import (
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
+from opentelemetry.context import attach, detach
+from opentelemetry.propagate import extract
 
 from ..core.cancellation import is_being_cancelled
 from ..core.errors import CallTimeout, InvalidResult, Unavailable
@@ -303,7 +306,8 @@ class McpSession:
         if progress is not None:
             opts["on_progress"] = _Progress(progress)
         try:
-            return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
+            with _traced(params):
+                return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
         except MCPError as error:
             failed = told(method, error.code, error.message, cast(Json, error.data))
             if isinstance(failed, Lost) and method in _FIRST:
@@ -361,6 +365,21 @@ class McpSession:
             caller.told("notifications/message", {"level": "info", "data": message})
 
         return await settle(handle, send, answer, self._clock, told)
+
+
+@contextmanager
+def _traced(params: JsonObject) -> Iterator[None]:
+    """The trace that a request names is the one that it is sent in: the SDK would write the one of the request that we
+    ourselves are serving over it.
+    """
+    meta = params.get("_meta")
+    carrier = {"traceparent": str(meta["traceparent"])} if isinstance(meta, dict) and "traceparent" in meta else {}
+    token = attach(extract(carrier)) if carrier else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            detach(token)
 
 
 async def ask(caller: Caller, method: str, params: JsonObject) -> JsonObject:
