@@ -178,9 +178,7 @@ def gateway_table(rounds: int) -> list[Row]:
         return with_peer(gateways, "fastmcp proxy", behind, stack, "sdk hop", rounds)
 
 
-def with_peer(
-    servers: dict[str, Running], peer: str, url: str, stack: ExitStack, floor: str, rounds: int
-) -> list[Row]:
+def with_peer(servers: dict[str, Running], peer: str, url: str, stack: ExitStack, floor: str, rounds: int) -> list[Row]:
     python = peer_python()
     if python:
         servers["fastmcp"] = stack.enter_context(running(python, peer, url))

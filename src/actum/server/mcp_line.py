@@ -1,5 +1,5 @@
-"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client, which
-has none, answers by its next request.
+"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client,
+which has none, answers by its next request.
 
 The call goes on in a task of its own while its client is away. It is found again by a handle that is random and, on its
 way through the client, sealed for its user; who it belongs to is checked again here. A client that does not come back

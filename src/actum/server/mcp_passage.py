@@ -181,9 +181,7 @@ class Passage(McpToolset):
         secrets: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        super().__init__(
-            server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock
-        )
+        super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
         self.known: ServerFacts | None = None
         self._acknowledged: set[str] = set()
         self._news = asyncio.Event()
@@ -194,8 +192,8 @@ class Passage(McpToolset):
         return self.known is not None and self.known.era == "modern"
 
     @property
-    def usable(self) -> tuple[Usable, ...]:
-        """The tools that may be used, with their definitions as the server told them."""
+    def own_tools(self) -> tuple[Usable, ...]:
+        """The tools that may be used, with their definitions as the server told them last."""
         return tuple(self._listing.usable.values()) if self._listing is not None else ()
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
@@ -214,7 +212,7 @@ class Passage(McpToolset):
         params: JsonObject,
         caller: ContextCaller,
         schema: JsonObject | None = None,
-        ready: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
         assert isinstance(caller, Carrier)

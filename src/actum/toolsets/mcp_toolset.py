@@ -167,13 +167,7 @@ class McpToolset:
             CallError: the server can not be reached, refuses, or says that it failed.
             Waiting: it asks what nobody can answer now.
         """
-        caller = ContextCaller(
-            context,
-            server=self.server.name,
-            capabilities=self._capabilities,
-            roots=self.server.roots,
-            local=not self.server.url or is_here(self.server.url),
-        )
+        caller = self._caller(context)
         if self._resources is not None and self._resources.has(call.name):
 
             async def read(uri: str) -> JsonObject:
@@ -197,6 +191,16 @@ class McpToolset:
                 raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if usable.tool.reads_only else "unknown")
             return result_of(call.id, raw)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
+
+    def _caller(self, context: Context) -> ContextCaller:
+        """Whoever answers what the server asks during this call."""
+        return ContextCaller(
+            context,
+            server=self.server.name,
+            capabilities=self._capabilities,
+            roots=self.server.roots,
+            local=not self.server.url or is_here(self.server.url),
+        )
 
     async def _called(self, usable: Usable, call: ToolCall, caller: ContextCaller) -> JsonObject:
         pinned = digest(usable.definition)
