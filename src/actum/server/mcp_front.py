@@ -60,6 +60,12 @@ class Question(Struct, frozen=True):
     answer: asyncio.Future[JsonObject]
 
 
+def rests(pending: Pending) -> JsonObject:
+    """What a server asked by its result, by its own keys, where it is that what waits; else nothing."""
+    requests = (pending.request or {}).get("inputRequests")
+    return requests if isinstance(requests, dict) else {}
+
+
 class Front(McpClient):
     """The client that made a request.
 
@@ -113,7 +119,7 @@ class Front(McpClient):
     async def ask(self, pending: Pending) -> Answer | None:
         """Ask what a server behind asks, in its own words; anything else as it is asked without a gateway."""
         if self.asking is None:
-            return await super().ask(pending)
+            return None if rests(pending) else await super().ask(pending)
         method, params = self.asking
         self.answered = await (self._put(method, params) if self.is_modern else self._push(method, params))
         try:

@@ -36,6 +36,7 @@ from mcp_types import NotificationParams, SubscriptionsListenRequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..agents.agent import Agent, Toolish
+from ..call.approve import pending_of
 from ..call.authorize import DEFAULT
 from ..call.limit import Limits
 from ..call.recording import Recording
@@ -53,7 +54,7 @@ from ..toolsets.mcp_error import McpError
 from .mcp import INTERNAL_ERROR, Context, Handler, McpService, Visible
 from .mcp_calls import INVALID_PARAMS, NotYet, Who, answers_of, begin, new_call, outcome_of
 from .mcp_client import LEVELS, LOG_LEVEL, connection_of
-from .mcp_front import Front
+from .mcp_front import Front, rests
 from .mcp_line import Line, Lines
 from .mcp_passage import Passage
 from .mcp_seat import PROMPT, READ, Seat, Seats, Sources
@@ -290,8 +291,8 @@ class McpGateway(McpService):
         given = front.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}
         answers = answers_of(recording, responses, who)
-        for asked in recording.waiting():
-            if asked.request is not None and "inputRequests" in asked.request and responses:
+        for asked in map(pending_of, recording.waiting()):
+            if rests(asked) and responses:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
         return await agent.resume(run_id, answers, accept=True, approver=front, peer=front, emit=front.emit)
 
@@ -302,9 +303,8 @@ class McpGateway(McpService):
             MCPError: the server refused, or the call was stopped here and is no tool's.
         """
         for pending in run.pending:
-            requests = (pending.request or {}).get("inputRequests")
-            if front.is_modern and isinstance(requests, dict):
-                return NotYet(run.run_id, requests).told()
+            if rests(pending):
+                return NotYet(run.run_id, rests(pending)).told()
         outcome = outcome_of(run, front)
         if isinstance(outcome, NotYet):
             return outcome.told()
