@@ -16,13 +16,14 @@ import importlib
 import importlib.util
 import inspect
 import os
+import re
 import sys
 import tomllib
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
 from urllib.parse import urlsplit
 
 import msgspec
@@ -38,18 +39,32 @@ from .core.call import ToolCall
 from .core.errors import ActumError, JournalError, UnknownName, UsageError
 from .core.event import CallSaid, Delta, TextDelta
 from .core.interfaces import Approver, Journal, Model, Request, Toolset
-from .core.json import JsonObject
+from .core.json import JsonObject, JsonProblem, parse_object
 from .core.message import Reply, ToolMessage
 from .core.tool import Tool
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
-from .storage.place import SCHEMES
+from .protocols.mcp_config import McpServer
+from .protocols.mcp_document import Read, read_servers, server_of
+from .storage.pins import PinStore
+from .storage.place import SCHEMES, state_folder
 from .storage.place import open_journal as open_at
 from .storage.postgres import address
 from .toolsets.everyday import everyday_tools
 from .toolsets.function import FunctionTool
 
+if TYPE_CHECKING:
+    from .toolsets.mcp import McpFinder, McpHost, McpToolset
+
+    class _McpModule(Protocol):
+        McpFinder: type[McpFinder]
+        McpHost: type[McpHost]
+        McpToolset: type[McpToolset]
+
+
 EMBEDDED = "embedded"
 EVERYDAY = "everyday"
+MINE = "mine"
+FINDER = "mcp"
 DICTATED = "dictated"
 MEMORY = "memory"
 SETTINGS_FILE = "actum.toml"
@@ -71,7 +86,10 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         model: a model's name, an address with `#name`, or `file.py:name` of a `Model` object; empty for the embedded
             one.
         base_url: the OpenAI-compatible endpoint at which `model` is a name.
-        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools.
+        tools: `everyday`, `file.py`, `file.py:name` or `module:name`; `none` for no tools. `mcp` for the two tools by
+            which a model finds the tools of MCP servers itself, instead of being shown all of them.
+        mcp: MCP servers: `mine` for those that were added with `actum mcp add`, the name of one of them, an address, or
+            a file of them; `none` for none.
         dialect: how the model says a call.
         instructions: the system prompt.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
@@ -85,6 +103,7 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     model: str = ""
     base_url: str = ""
     tools: tuple[str, ...] = (EVERYDAY,)
+    mcp: tuple[str, ...] = (MINE,)
     dialect: str = "auto"
     instructions: str = ""
     journal: str = ""
@@ -151,12 +170,10 @@ def journal_path(settings: Settings, environment: Mapping[str, str]) -> Path:
     """
     if settings.journal:
         return Path(settings.journal).expanduser()
-    state = environment.get("XDG_STATE_HOME", "")
     try:
-        home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
-    except RuntimeError:
+        return state_folder(environment) / "journal.db"
+    except UsageError:
         raise JournalError("there is no home folder to keep the journal in") from None
-    return home / "actum" / "journal.db"
 
 
 def shown_journal(word: str) -> str:
@@ -269,9 +286,106 @@ def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
     for name in names:
         if name == EVERYDAY:
             found += everyday_tools(folder)
-        elif name != "none":
+        elif name not in ("none", FINDER):
             found += _tools_in(name)
     return found
+
+
+def config_home(environment: Mapping[str, str]) -> Path:
+    """The person's own configuration, in the folder of the XDG specification."""
+    said = environment.get("XDG_CONFIG_HOME", "")
+    return (Path(said) if said.startswith("/") else Path("~/.config").expanduser()) / "actum"
+
+
+def mcp_file(environment: Mapping[str, str]) -> Path:
+    """Where the person's MCP servers are configured, in the JSON that other clients know too."""
+    return config_home(environment) / "mcp.json"
+
+
+def mcp_pins(environment: Mapping[str, str]) -> PinStore:
+    """What the person approved of MCP servers."""
+    return PinStore(state_folder(environment) / "mcp-approved.json")
+
+
+def read_document(path: Path) -> JsonObject:
+    """A file of MCP servers: JSON, also with comments as some clients write it, or TOML.
+
+    Raises:
+        UsageError: it can not be read.
+    """
+    try:
+        text = path.read_text("utf-8")
+        return tomllib.loads(text) if path.suffix == ".toml" else parse_object(text)[0]
+    except (OSError, ValueError, JsonProblem) as error:
+        raise UsageError(f"{path} can not be read: {error}") from None
+
+
+def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
+    """The MCP servers that are meant.
+
+    Args:
+        words: `mine`, names of these, addresses, files; `none`.
+
+    Raises:
+        UsageError: there is none of a name, or one is not configured as it should be.
+    """
+    mine = mcp_file(environment)
+    own = read_servers(read_document(mine), environment, str(Path.cwd())) if mine.is_file() else Read(())
+    servers: list[McpServer] = []
+    notes: list[str] = []
+    for word in words:
+        if word == MINE:
+            servers, notes = [*servers, *own.servers], [*notes, *own.notes]
+        elif "://" in word:
+            servers.append(server_of(_host(word), word, environment))
+        elif word.endswith((".json", ".toml")):
+            read = read_servers(read_document(Path(word).expanduser()), environment, str(Path.cwd()))
+            servers, notes = [*servers, *read.servers], [*notes, *read.notes]
+        elif word != "none":
+            servers.append(_own_server(word, own.servers, mine))
+    return Read(tuple({server.name: server for server in servers if not server.disabled}.values()), tuple(notes))
+
+
+def _own_server(name: str, own: Sequence[McpServer], file: Path) -> McpServer:
+    found = next((server for server in own if server.name == name), None)
+    if found is None:
+        known = ", ".join(server.name for server in own) or "none"
+        raise UsageError(f"there is no MCP server {name!r} in {file}; there are: {known}. `actum mcp add` adds one")
+    return msgspec.structs.replace(found, disabled=False)
+
+
+def _host(url: str) -> str:
+    """What a server at a bare address is called."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", urlsplit(url).netloc.rpartition("@")[2]).strip("-.") or "server"
+
+
+def open_server(server: McpServer, environment: Mapping[str, str], *, unseen: bool = False) -> McpToolset:
+    """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
+
+    Args:
+        unseen: all of it can be used, for a look that calls nothing.
+    """
+    if unseen:
+        return _mcp().McpToolset(server, approve="all")
+    return _mcp().McpToolset(server, pins=mcp_pins(environment))
+
+
+def open_mcp(servers: Sequence[McpServer], environment: Mapping[str, str]) -> McpHost | None:
+    """A toolset of these servers; None where there are none.
+
+    Whoever opens it closes it. Nothing is started before its tools are asked for.
+    """
+    return _mcp().McpHost([open_server(server, environment) for server in servers]) if servers else None
+
+
+def open_finder(host: McpHost | None) -> McpFinder:
+    """`mcp_list_tools` and `mcp_call_tool`, for the servers of a host."""
+    return _mcp().McpFinder(host or _mcp().McpHost([]), prefixes=("mcp", "mcp_sse"))
+
+
+def _mcp() -> _McpModule:
+    """The toolsets of MCP, loaded by name: the protocol's SDK takes half a second, and few commands need it."""
+    return cast("_McpModule", importlib.import_module(".toolsets.mcp", __package__))
 
 
 def make_agent(

@@ -20,6 +20,8 @@ from actum.core.message import Reply, Usage, UserMessage
 from actum.core.record import Parked, Sampled
 from actum.testing import FakeClock, ScriptedModel
 
+pytestmark = pytest.mark.row("T9")
+
 NAME: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 
 

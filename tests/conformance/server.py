@@ -309,7 +309,7 @@ async def confirm_delete(ctx: Context, filename: str) -> str:
 async def multi_input(ctx: Context) -> str:
     """Ask for two things at once."""
     first, second = await asyncio.gather(
-        ctx.elicit("Your name?", NAME), ctx.elicit("Your color?", form({"color": text()}, "color"))
+        ctx.elicit("Your name?", NAME), ctx.elicit("Sure?", form({"confirm": {"type": "boolean"}}, "confirm"))
     )
     return f"{told(first)} {told(second)}"
 

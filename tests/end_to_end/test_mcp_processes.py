@@ -17,8 +17,6 @@ from actum.core.errors import CallError, Unavailable
 from actum.protocols.mcp_config import McpServer
 from actum.toolsets.mcp_connection import McpConnection
 
-pytestmark = pytest.mark.row("T4")
-
 SHY = str(Path(__file__).parents[1] / "peers" / "servers" / "shy.py")
 GONE_S = 30.0
 

@@ -1,9 +1,10 @@
-"""A small server built on the SDK's own `MCPServer`: `python -m tests.mcp_servers.desk stdio|http|sse [PORT]`."""
+"""A small server built on the SDK's own `MCPServer`: `python -m tests.mcp_servers.desk stdio|http|sse [PORT|fd:FD]`."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sys
 
 import anyio
@@ -77,8 +78,10 @@ async def main() -> None:
         await server.run_stdio_async()
     else:
         app = server.sse_app() if how == "sse" else server.streamable_http_app()
-        config = uvicorn.Config(app, host="127.0.0.1", port=int(rest[0]), log_level="error")
-        await uvicorn.Server(config).serve()
+        kind, _, number = rest[0].rpartition(":")
+        listening = [socket.socket(fileno=int(number))] if kind == "fd" else None
+        config = uvicorn.Config(app, host="127.0.0.1", port=0 if listening else int(number), log_level="error")
+        await uvicorn.Server(config).serve(listening)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A server that does what servers should not, by hand on its pipes: `python -m tests.mcp_servers.odd [WORD ...]`.
 
 Words: `legacy` and `modern` for what it speaks (both where neither is said), `mute` for one that answers nothing,
-`stubborn` for one that ends on no polite word.
+`stubborn` for one that ends on no polite word, `slow` for one that is slow to start, `circle` for pages without end.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ Id = int | str | None
 
 WORDS = frozenset(sys.argv[1:])
 INFO = {"name": "odd", "version": "1"}
+early: list[Message] = []
 asked: dict[str, Callable[[Message], None]] = {}
 
 
@@ -65,6 +66,9 @@ def call(number: Id, name: str, params: Message) -> None:  # noqa: C901 - one li
         case "family":
             child = subprocess.Popen([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(600)"])
             text(number, f"{os.getpid()} {child.pid}")
+        case "orphan":
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+            os._exit(4)
         case "environment":
             text(number, json.dumps(dict(os.environ)))
         case "ask":
@@ -110,10 +114,22 @@ def listed(number: Id, cursor: str | None) -> None:
     say({"id": number, "result": pages[cursor]})
 
 
+def is_passed_over(message: Message) -> bool:
+    """Whether it goes without an answer of the usual kind: the first two of a server that is slow to start do."""
+    if "slow" in WORDS and len(early) < 2:
+        early.append(message)
+        if message["method"] == "initialize":
+            refused = {"code": -32022, "message": "Unsupported", "data": {"supported": ["2026-07-28"]}}
+            say({"id": message["id"], "error": refused})
+        else:
+            sys.stderr.write("asked\n")
+            sys.stderr.flush()
+        return True
+    return "mute" in WORDS
+
+
 def serve(message: Message) -> None:
     number, method, params = message.get("id"), message.get("method"), message.get("params", {})
-    if "mute" in WORDS:
-        return
     match method:
         case None:
             asked.pop(number)(message)  # type: ignore[arg-type]
@@ -127,6 +143,12 @@ def serve(message: Message) -> None:
             listed(number, params.get("cursor"))
         case "tools/call":
             call(number, params["name"], params)
+        case "subscriptions/listen":
+            about = {"io.modelcontextprotocol/subscriptionId": str(number)}
+            say({"method": "notifications/tools/list_changed", "params": {"_meta": about}})
+        case "resources/subscribe":
+            say({"id": number, "result": {}})
+            say({"method": "notifications/resources/updated", "params": params})
         case "notifications/cancelled":
             sys.stderr.write(f"cancelled {params['requestId']}\n")
             sys.stderr.flush()
@@ -139,7 +161,8 @@ if __name__ == "__main__":
     if "stubborn" in WORDS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin:
-        serve(json.loads(line))
+        if not is_passed_over(message := json.loads(line)):
+            serve(message)
     if "stubborn" in WORDS:
         signal.pause()
         signal.pause()

@@ -18,6 +18,8 @@ from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
 from tests.mcp_service import Client, connected
 
+pytestmark = pytest.mark.row("P2")
+
 KNOWS: JsonObject = {"extensions": {EXTENSION: {}}, "elicitation": {"form": {}}}
 NAME: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 

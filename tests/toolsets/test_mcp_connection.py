@@ -8,6 +8,8 @@ import random
 import sys
 
 import pytest
+from msgspec.structs import replace
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_span
 
 from actum.core.call import ToolCall
 from actum.core.errors import CallTimeout, Unavailable, UsageError
@@ -51,6 +53,13 @@ class Absent(Somebody):
         raise Waiting(Pending("q", "elicitation", "Your name?", ToolCall(id="1", name="x", arguments={})))
 
 
+class Broken(Somebody):
+    """One with a fault."""
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        raise RuntimeError("secret inside")
+
+
 def asking(method: str = "elicitation/create") -> JsonObject:
     return {"name": "ask", "arguments": {"method": method, "params": {"message": "Your name?"}}}
 
@@ -86,6 +95,22 @@ async def test_a_pinned_era_that_a_server_does_not_speak_is_an_error() -> None:
             await connection.facts()
 
 
+@pytest.mark.parametrize(("now", "before"), [("modern", "legacy"), ("legacy", "modern")])
+async def test_a_remembered_era_that_a_server_has_left_is_found_out_anew(now: str, before: McpEra) -> None:
+    async with McpConnection(odd(now), era=before) as connection:
+        assert (await connection.facts()).era == now
+
+
+async def test_a_server_that_is_slow_to_start_is_not_taken_for_one_of_old() -> None:
+    clock = FakeClock()
+    async with McpConnection(odd("slow"), clock=clock) as connection:
+        asking = asyncio.create_task(connection.facts())
+        await until(lambda: "asked" in connection.health.stderr)
+        clock.advance(11)
+
+        assert (await asking).era == "modern"
+
+
 async def test_a_local_server_that_says_nothing_is_given_up() -> None:
     clock = FakeClock()
     connection = McpConnection(odd("mute"), clock=clock)
@@ -119,6 +144,32 @@ async def test_a_request_without_a_handshake_says_who_sends_it_and_what_its_call
     assert meta["io.modelcontextprotocol/clientInfo"]["name"] == "actum"
     assert json.loads(said(other))["_meta"]["io.modelcontextprotocol/clientCapabilities"] == {}
     assert result["ownField"] == {"kept": True}
+
+
+async def test_a_request_belongs_to_the_trace_of_whoever_makes_it() -> None:
+    here = SpanContext(trace_id=0xABC, span_id=0xDEF, is_remote=False, trace_flags=TraceFlags(1))
+    async with McpConnection(odd()) as connection:
+        with use_span(NonRecordingSpan(here)):
+            meta = json.loads(said(await called(connection, "echo")))["_meta"]
+
+    assert meta["traceparent"].startswith(f"00-{0xABC:032x}-")
+
+
+@pytest.mark.parametrize(
+    ("era", "uris", "told"),
+    [
+        ("modern", (), "notifications/tools/list_changed"),
+        ("legacy", ("memo://1",), "notifications/resources/updated"),
+    ],
+)
+async def test_whoever_listens_is_told_of_changes(era: McpEra, uris: tuple[str, ...], told: str) -> None:
+    heard: list[str] = []
+    async with McpConnection(odd(era=era), changed=lambda method, _: heard.append(method)) as connection:
+        connection.listen(uris)
+        await until(lambda: bool(heard))
+        assert said(await called(connection, "echo"))
+
+    assert heard == [told]
 
 
 async def test_pages_are_walked_and_an_empty_one_is_not_the_end() -> None:
@@ -262,6 +313,15 @@ async def test_what_a_server_asks_on_the_line_is_always_answered(method: str, an
     assert answer in said(result)
 
 
+async def test_a_fault_of_ours_is_no_words_for_a_stranger(caplog: pytest.LogCaptureFixture) -> None:
+    async with McpConnection(odd("legacy")) as connection:
+        result = await connection.request("tools/call", asking(), caller=Broken())
+
+    assert "secret inside" not in said(result)
+    assert "it could not be answered" in said(result)
+    assert "secret inside" in caplog.text
+
+
 async def test_a_persons_time_does_not_count() -> None:
     clock, ada = FakeClock(), Somebody()
     ada.hold.clear()
@@ -333,6 +393,16 @@ async def test_a_server_that_never_comes_up_says_why() -> None:
             await x.facts()
 
         assert any("no_such_module" in line for line in x.health.stderr)
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [({"cwd": "/no/such"}, "There is no directory '/no/such'"), ({"command": "/etc"}, "'/etc' may not be run")],
+)
+async def test_a_server_that_can_not_be_started_says_what_is_wrong(settings: dict[str, str], why: str) -> None:
+    async with McpConnection(replace(odd(), **settings)) as connection:
+        with pytest.raises(Unavailable, match=why):
+            await connection.facts()
 
 
 async def test_closing_does_not_wait_for_a_start() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from actum.protocols.mcp_config import McpServer
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpHost, McpToolset
 from actum.toolsets.mcp_host import RETRY_S
-from tests.toolsets.shifty_server import READS, Shifty
+from tests.toolsets.shifty_server import READS, SHIFTY, Shifty
 
 pytestmark = pytest.mark.row("T4")
 
@@ -38,8 +39,8 @@ async def test_a_server_that_comes_up_later_is_asked_again(tmp_path: Path) -> No
         assert await host.list_tools() == []
         before = host.generation
         shifty = Shifty(tmp_path)
-        command = shifty.server()
-        program.write_text(f"#!{command.command}\n" + Path(command.args[0]).read_text())
+        shifty.tell()
+        program.write_text(f'#!/bin/sh\nexec {sys.executable} {SHIFTY} "$@"\n')
         program.chmod(0o700)
         assert host.generation == before
         clock.advance(RETRY_S + 1)

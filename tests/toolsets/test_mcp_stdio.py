@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import sys
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest
 
-from actum.core.errors import CallTimeout, InvalidResult
+from actum.core.errors import CallTimeout, InvalidResult, Unavailable
 from actum.core.json import JsonObject
 from actum.protocols.mcp_config import McpServer
 from actum.toolsets.mcp_connection import McpConnection
@@ -43,7 +42,7 @@ async def called(connection: McpConnection, name: str, **arguments: object) -> J
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Give way to others until something is so."""
-    while not is_so():
+    while not is_so():  # noqa: ASYNC110 - it is no task of ours that makes it so
         await asyncio.sleep(0)
 
 
@@ -154,6 +153,19 @@ async def test_a_server_sees_little_of_our_environment(monkeypatch: pytest.Monke
     assert "PYTEST_CURRENT_TEST" not in seen
 
 
+async def test_what_a_server_writes_beside_the_protocol_is_kept_without_secrets() -> None:
+    said_it = "import os, sys; sys.exit('\\x07the key is ' + os.environ['KEY'])"
+    server = McpServer(name="x", command=sys.executable, args=("-c", said_it), env={"KEY": "${secret:key}"})
+
+    async with McpConnection(server, secrets={"key": "s3cret"}) as connection:
+        with pytest.raises(Unavailable) as failed:
+            await connection.facts()
+
+    assert list(connection.health.stderr) == ["the key is [secret]"]
+    assert connection.health.problem == "It ended before it had answered. It wrote: the key is [secret]"
+    assert "the key is" not in str(failed.value)
+
+
 async def test_what_a_server_started_ends_with_it() -> None:
     async with McpConnection(odd()) as connection:
         pids = [int(pid) for pid in said(await called(connection, "family")).split()]
@@ -162,11 +174,19 @@ async def test_what_a_server_started_ends_with_it() -> None:
     assert not any(map(is_alive, pids))
 
 
+async def test_a_death_is_noticed_when_somebody_else_holds_the_pipes() -> None:
+    async with McpConnection(odd()) as connection:
+        with pytest.raises(CallTimeout, match="lost"):
+            await called(connection, "orphan")
+
+    assert children() == []
+
+
 async def test_a_server_that_ends_on_no_polite_word_is_killed() -> None:
     ending = ((None, 0.01), (signal.SIGTERM, 0.01), (signal.SIGKILL, 60))
-    stderr = deque[str]()
+    wrote: list[str] = []
 
-    async with process(odd("stubborn"), {}, stderr, ending) as (incoming, outgoing):
+    async with process(odd("stubborn"), {}, wrote.append, ending) as (incoming, outgoing):
         await outgoing.send(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")))
         await incoming.receive()  # it runs, and has said how it takes signals
         (pid,) = children()

@@ -283,6 +283,7 @@ async def test_only_a_trusted_servers_word_spares_the_question(
     if asks:
         assert person.asked[0].call is not None
         assert person.asked[0].call.arguments == {"a": 1, "b": 2}
+        assert "Its maker says of it: “Add two numbers.”" in person.asked[0].message
 
 
 async def test_a_denied_call_never_reaches_the_server(shifty: Shifty, opened: Open) -> None:

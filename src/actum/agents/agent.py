@@ -42,6 +42,7 @@ from ..core.interfaces import (
     Approver,
     Clock,
     Context,
+    Dictating,
     Facts,
     Journal,
     Model,
@@ -169,6 +170,7 @@ class Agent:
         clock: Clock | None = None,
     ) -> None:
         self.model = open_model(model, dialect=dialect)
+        self._dictated = isinstance(self.model, Dictating)
         self.name = name
         self.limits = limits or Limits()
         self._limits_recorded: JsonObject = msgspec.to_builtins(self.limits)
@@ -577,7 +579,14 @@ class Agent:
             model=self.model,
             path=path,
             transcript=transcript,
-            loop=turn(transcript, self.limits, wording, path.polled, self._check),
+            loop=turn(
+                transcript,
+                self.limits,
+                wording,
+                path.polled,
+                self._check,
+                ends_with_calls=self._dictated,
+            ),
             wording=wording,
             asker=asker,
             seconds=self.limits.seconds,

@@ -100,7 +100,15 @@ Polled = Callable[[str], bool]
 OUTPUT_TRIES = 3
 
 
-def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polled, check: Check) -> Turn:
+def turn(
+    transcript: Transcript,
+    limits: Limits,
+    wording: Wording,
+    polled: Polled,
+    check: Check,
+    *,
+    ends_with_calls: bool = False,
+) -> Turn:
     """One answer to the user.
 
     Args:
@@ -109,6 +117,7 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
         wording: what the user and the model are told, in the user's language.
         polled: whether the tool of this name is meant to be asked again and again.
         check: reads the answer as the agent's output type.
+        ends_with_calls: what the calls of the first reply come to is the answer; the model is not asked about it.
     """
     spent = _Spent(limits)
     repeats = _Repeats(limits.repeats, polled)
@@ -149,8 +158,8 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
                 repeats.note(call, result)
         repeats.tell(calls[index] for index in refusals)
         stop_reason = stop_reason or turned_away.too_often()
-        if stop_reason:
-            return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
+        if stop_reason or ends_with_calls:
+            return _after_calls(wording, stop_reason)
 
         again = _still_missing(calls, results, missing)
         if again:
@@ -159,6 +168,13 @@ def turn(transcript: Transcript, limits: Limits, wording: Wording, polled: Polle
                 return Finish(status="paused", text=answer.message, pending=(answer,))
             assert isinstance(answer, Answered)
             transcript.append(UserMessage.of(answer.text))
+
+
+def _after_calls(wording: Wording, stop_reason: str) -> Finish:
+    """The end of a run behind its calls."""
+    if not stop_reason:
+        return Finish(status="done", output="")
+    return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
 
 
 class _Spent:

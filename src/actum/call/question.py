@@ -13,11 +13,15 @@ from ..core.errors import ApprovalDenied, ApprovalExpired
 from ..core.event import Pending
 from ..core.interfaces import Decision, Waiting
 from ..core.record import Asked, Parked, new_id
+from ..core.tool import Tool
 from .limit import Limits
 from .origin import OriginIndex
 from .plan import Plan, same_arguments
 from .recording import Place
 from .scope import Scope
+
+WORDS_MAX = 1_000
+"""Characters of what a foreign tool says of itself that are shown with the question whether to call it."""
 
 _DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
 
@@ -83,7 +87,7 @@ class Questions:
         asked = Asked(
             id=new_id("ask"),
             kind=kind,
-            message=note + plan.decision.reason,
+            message=note + plan.decision.reason + (_own_words(plan.bound.tool) if approval else ""),
             reply=place.reply,
             index=place.index,
             call=plan.call,
@@ -149,3 +153,11 @@ class Questions:
 def _covers(asked: Asked, decision: Decision) -> bool:
     """Those were asked who have to agree by what the policy says now."""
     return asked.approvers == decision.approvers and asked.needs >= decision.quorum
+
+
+def _own_words(tool: Tool) -> str:
+    """What a tool of another party says of itself, for whoever decides on it: marked as its own."""
+    if not tool.foreign or not tool.description:
+        return ""
+    cut = "…" if len(tool.description) > WORDS_MAX else ""
+    return f" Its maker says of it: “{tool.description[:WORDS_MAX]}{cut}”"

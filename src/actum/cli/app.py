@@ -30,6 +30,7 @@ from . import (
     dialects,
     doctor,
     journal,
+    mcp,
     policy,
     run,
     runs,
@@ -42,7 +43,7 @@ CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "tools", "policy", "runs", "resume", "approvals"),
+    *("demo", "run", "chat", "call", "tools", "mcp", "policy", "runs", "resume", "approvals"),
     *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
@@ -92,6 +93,7 @@ app.command()(run.resume)
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
+app.add_typer(mcp.app, name="mcp")
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)

@@ -9,6 +9,7 @@ import msgspec
 import typer
 
 from ..call.approve import Waiting, inbox, pending_of, put
+from ..call.recording import MIDWAY
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Answer
@@ -16,6 +17,7 @@ from ..core.json import JsonObject, dumps
 from ..transport.http import HttpFailure, post
 from . import options
 from .approve import read_pairs, show_pending
+from .form import read_form
 from .options import JournalFlag, JsonFlag
 from .run import DONE
 from .terminal import Terminal, duration, said, who
@@ -107,12 +109,27 @@ def edit(
 @app.command("answer")
 def answer(
     ask_id: AskId,
-    text: Annotated[str, typer.Argument(help="The answer; for a call in doubt: done, not_done, retry or unknown.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEXT|NAME=VALUE...",
+            help="The answer; for a call in doubt: done, not_done, retry or unknown; for a form its fields, or cancel.",
+        ),
+    ],
     by: ByFlag = "",
     journal: JournalFlag = "",
 ) -> int:
-    """Answer a question, hand in a result, or say what became of a call in doubt."""
-    return _answer(journal, ask_id, Answer("answer", said(text), by or who()))
+    """Answer a question, fill in a form, hand in a result, or say what became of a call in doubt."""
+    one = _find(_read(journal), ask_id)
+    if one.asked.kind not in MIDWAY:
+        return _answer(journal, ask_id, Answer("answer", said(" ".join(words)), by or who()))
+    if words == ["cancel"]:
+        return _answer(journal, ask_id, Answer("cancel", by=by or who()))
+    pairs = [said(word).partition("=") for word in words]
+    if not all(sign for _, sign, _ in pairs):
+        raise UsageError(f"{one.asked.id} waits for NAME=VALUE of its form: `actum approvals show` lists them")
+    given = read_form(one.asked.schema or {}, {name: value for name, _, value in pairs})
+    return _answer(journal, ask_id, Answer("answer", by=by or who(), arguments=given))
 
 
 @app.command("remind")

@@ -11,6 +11,7 @@ from ..core.errors import UsageError
 from ..core.event import Pending
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, JsonProblem, parse
+from .form import fill_in, let_ask, show_form, visit
 from .terminal import GUTTER, Terminal, clean, said, styled, who
 from .trace import value_text
 
@@ -101,6 +102,15 @@ class AtTerminal:
                 case _:
                     pass
 
+    def _elicit(self, pending: Pending) -> Answer | None:
+        return visit(self._terminal, pending) if pending.url else fill_in(self._terminal, pending)
+
+    def _sample(self, pending: Pending) -> Answer | None:
+        return let_ask(self._terminal, pending)
+
+    def _later(self, pending: Pending) -> Answer | None:
+        return None
+
     def _answer(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, None)
         while True:
@@ -114,7 +124,11 @@ _WAYS = {
     "doubt": AtTerminal._clear_up,
     "answer": AtTerminal._answer,
     "result": AtTerminal._answer,
+    "elicitation": AtTerminal._elicit,
+    "sampling": AtTerminal._sample,
+    "roots": AtTerminal._later,
 }
+_LABELS = {"approval": "approve?", "answer": "asked", "result": "yours", "doubt": "in doubt"}
 
 
 def show_pending(
@@ -123,7 +137,7 @@ def show_pending(
     """What waits for a person: for a call every argument in full, up to so many characters each. On stderr, if not said
     otherwise."""
     console = console or terminal.err
-    label = {"approval": "approve?", "answer": "asked", "result": "yours", "doubt": "in doubt"}[pending.kind]
+    label = _LABELS.get(pending.kind, "asks")
     if pending.call is None:
         terminal.line(label, styled((pending.message, "bold")), "bold magenta", console=console)
         return
@@ -136,6 +150,7 @@ def show_pending(
         whence = f"  ← {origin}" if origin else ""
         line = styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red"), (whence, "dim cyan"))
         terminal.line("", line, console=console)
+    show_form(terminal, pending, console)
 
 
 def read_pairs(pairs: Sequence[str]) -> JsonObject:

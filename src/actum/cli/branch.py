@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from .. import compose
 from ..agents.agent import Emit
 from ..call.comparison import Comparison, Moment, Outcome, compare
 from ..core.event import RunResult
@@ -57,18 +56,18 @@ def fork(
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
             chosen = settings if model else as_recorded(settings, found.model)
-            agent = options.make_agent(chosen, compose.make_model(chosen), opened, AtTerminal(terminal, yes=yes))
-            new = await agent.fork(found.run_id, at, question=said(question) or None, result=said(result) or None)
-            if not as_json:
-                terminal.note(f"{new} branches off from {found.run_id} at {at}")
-            view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
-            if isinstance(view, Trace):
-                view.question(said(question) or found.question)
+            async with options.agent(chosen, opened, AtTerminal(terminal, yes=yes), terminal) as agent:
+                new = await agent.fork(found.run_id, at, question=said(question) or None, result=said(result) or None)
+                if not as_json:
+                    terminal.note(f"{new} branches off from {found.run_id} at {at}")
+                view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
+                if isinstance(view, Trace):
+                    view.question(said(question) or found.question)
 
-            async def go(emit: Emit) -> RunResult:
-                return await agent.resume(new, emit=emit)
+                async def go(emit: Emit) -> RunResult:
+                    return await agent.resume(new, emit=emit)
 
-            return await carry_out(terminal, agent, chosen, view, go, as_json=as_json)
+                return await carry_out(terminal, agent, chosen, view, go, as_json=as_json)
 
     return asyncio.run(command())
 

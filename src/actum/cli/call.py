@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,7 +17,7 @@ from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
 from ..core.tool import Tool
 from . import options
 from .approve import AtTerminal
-from .options import JournalFlag, JsonFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
+from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import DONE, FAILED, MISUSED, report
 from .terminal import Terminal, said, who
 from .trace import Trace, call_as_json, failure_text, pending_as_json
@@ -29,6 +28,7 @@ def call(
     pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")] = None,
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="All arguments as one JSON object.")] = "",
     tools: ToolsFlag = None,
+    mcp: McpFlag = None,
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
     yes: YesFlag = False,
@@ -39,15 +39,14 @@ def call(
 
     For instance: actum call calculate expression="17 * 23"
     """
-    settings = options.read(tools=tools, journal=journal, policy=policy)
+    settings = options.read(tools=tools, mcp=mcp, journal=journal, policy=policy)
     terminal = Terminal()
     words = [said(pair) for pair in pairs or []]
 
     async def command() -> int:
-        loaded = compose.load_tools(settings.tools, Path.cwd())
-        tool = find_tool(await compose.list_tools(loaded), name)
-        arguments = read_arguments(tool, words, said(args))
-        async with options.journal(settings) as opened:
+        async with options.tools(settings, terminal) as loaded, options.journal(settings) as opened:
+            tool = find_tool(await compose.list_tools(loaded), name)
+            arguments = read_arguments(tool, words, said(args))
             agent = compose.make_agent(
                 settings,
                 Dictated(ToolCall(id="call_1", name=tool.name, arguments=arguments)),

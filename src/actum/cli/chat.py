@@ -7,7 +7,6 @@ import contextlib
 import sys
 from collections.abc import Callable
 
-from .. import compose
 from ..agents.agent import Agent
 from ..call.overview import as_they_stand
 from ..call.timeline import Timeline
@@ -26,6 +25,7 @@ from .options import (
     JournalFlag,
     JsonFlag,
     LimitFlag,
+    McpFlag,
     ModelFlag,
     PolicyFlag,
     ToolsFlag,
@@ -45,6 +45,7 @@ COMPACT_KEEP = 2
 def chat(
     model: ModelFlag = "",
     tools: ToolsFlag = None,
+    mcp: McpFlag = None,
     dialect: DialectFlag = "",
     conversation: ConversationFlag = "",
     after: AfterFlag = "",
@@ -60,6 +61,7 @@ def chat(
     settings = options.read(
         model=model,
         tools=tools,
+        mcp=mcp,
         dialect=dialect,
         instructions=instructions,
         journal=journal,
@@ -70,9 +72,13 @@ def chat(
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
         try:
-            agent = options.make_agent(settings, compose.make_model(settings), opened, AtTerminal(terminal, yes=yes))
-            talk = Chat(terminal, runner, agent, opened, settings, verbose=verbose, as_json=as_json)
-            return talk.go_on(conversation or new_id("conv"), after)
+            hired = options.agent(settings, opened, AtTerminal(terminal, yes=yes), terminal)
+            agent = runner.run(hired.__aenter__())
+            try:
+                talk = Chat(terminal, runner, agent, opened, settings, verbose=verbose, as_json=as_json)
+                return talk.go_on(conversation or new_id("conv"), after)
+            finally:
+                runner.run(hired.__aexit__(None, None, None))
         finally:
             runner.run(opened.close())
 

@@ -11,12 +11,13 @@ from typing import Annotated, TypeVar
 import typer
 
 from .. import compose
-from ..agents.agent import Agent
+from ..agents.agent import Agent, Toolish
 from ..compose import Settings
 from ..core.errors import UnknownName, UsageError
-from ..core.interfaces import Approver, Journal, Model
+from ..core.interfaces import Approver, Journal
 from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
+from .terminal import Terminal
 
 T = TypeVar("T")
 
@@ -36,7 +37,17 @@ ToolsFlag = Annotated[
         "--tools",
         "-t",
         metavar="WHERE",
-        help="everyday, file.py, file.py:name, module:name, or none; may be repeated. Default: everyday.",
+        help="everyday, file.py, file.py:name, module:name, none, or mcp for a model that looks for the tools of MCP "
+        "servers itself; may be repeated. Default: everyday.",
+    ),
+]
+McpFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mcp",
+        metavar="WHICH",
+        help="MCP servers: mine (those of `actum mcp`), a name, an address, a file of them, or none; may be repeated. "
+        "Default: mine.",
     ),
 ]
 DialectFlag = Annotated[
@@ -88,6 +99,7 @@ def read(
     *,
     model: str = "",
     tools: list[str] | None = None,
+    mcp: list[str] | None = None,
     dialect: str = "",
     instructions: str = "",
     journal: str = "",
@@ -98,6 +110,7 @@ def read(
     said: dict[str, str | list[str] | JsonObject | None] = {
         "model": model,
         "tools": tools,
+        "mcp": mcp,
         "dialect": dialect,
         "instructions": instructions,
         "journal": journal,
@@ -137,10 +150,42 @@ async def journal(settings: Settings) -> AsyncIterator[Journal]:
         await opened.close()
 
 
-def make_agent(settings: Settings, model: Model, journal: Journal, approver: Approver | None) -> Agent:
-    """The agent of this command, with the tools that were named."""
-    tools = compose.load_tools(settings.tools, Path.cwd())
-    return compose.make_agent(settings, model, tools, journal=journal, approver=approver)
+@contextlib.asynccontextmanager
+async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[list[Toolish]]:
+    """The tools that were named, those of MCP servers among them; what is the matter with a server is told."""
+    loaded = compose.load_tools(settings.tools, Path.cwd())
+    read = compose.find_servers(settings.mcp, os.environ)
+    for note in read.notes:
+        terminal.note(note)
+    host = compose.open_mcp(read.servers, os.environ)
+    finds = compose.FINDER in settings.tools
+    if host is None:
+        yield [*loaded, compose.open_finder(None)] if finds else loaded
+        return
+    try:
+        terminal.waiting.begin("starting MCP servers")
+        await host.list_tools()
+        terminal.waiting.end()
+        for name, problem in host.problems.items():
+            terminal.note(f"MCP server {name}: {problem}")
+        for name, toolset in host.servers.items():
+            held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
+            if held:
+                terminal.note(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")
+        yield [*loaded, compose.open_finder(host) if finds else host]
+    finally:
+        terminal.waiting.end()
+        await host.close()
+
+
+@contextlib.asynccontextmanager
+async def agent(
+    settings: Settings, journal: Journal, approver: Approver | None, terminal: Terminal
+) -> AsyncIterator[Agent]:
+    """The agent of this command, with the model and the tools that were named."""
+    model = compose.make_model(settings)
+    async with tools(settings, terminal) as loaded:
+        yield compose.make_agent(settings, model, loaded, journal=journal, approver=approver)
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:

@@ -28,6 +28,7 @@ from .options import (
     JournalFlag,
     JsonFlag,
     LimitFlag,
+    McpFlag,
     ModelFlag,
     PolicyFlag,
     ToolsFlag,
@@ -49,6 +50,7 @@ def run(
     question: Annotated[str, typer.Argument(help="What you want; - reads it from stdin.")],
     model: ModelFlag = "",
     tools: ToolsFlag = None,
+    mcp: McpFlag = None,
     dialect: DialectFlag = "",
     conversation: ConversationFlag = "",
     after: AfterFlag = "",
@@ -67,6 +69,7 @@ def run(
     settings = options.read(
         model=model,
         tools=tools,
+        mcp=mcp,
         dialect=dialect,
         instructions=instructions,
         journal=journal,
@@ -78,8 +81,11 @@ def run(
         terminal.note(NO_LANGUAGE_MODEL)
 
     async def command() -> int:
-        async with options.journal(settings) as opened:
-            agent = options.make_agent(settings, compose.make_model(settings), opened, AtTerminal(terminal, yes=yes))
+        approver = AtTerminal(terminal, yes=yes)
+        async with (
+            options.journal(settings) as opened,
+            options.agent(settings, opened, approver, terminal) as agent,
+        ):
             view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
             if isinstance(view, Trace):
                 view.question(text)
@@ -104,6 +110,7 @@ def resume(
     accept: Annotated[bool, typer.Option(help="Go on although prompt or tools have changed.")] = False,
     model: ModelFlag = "",
     tools: ToolsFlag = None,
+    mcp: McpFlag = None,
     dialect: DialectFlag = "",
     verbose: VerboseFlag = False,
     as_json: JsonFlag = False,
@@ -117,7 +124,9 @@ def resume(
     Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
     it was started with.
     """
-    settings = options.read(model=model, tools=tools, dialect=dialect, journal=journal, policy=policy, limits=limit)
+    settings = options.read(
+        model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal, policy=policy, limits=limit
+    )
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 
@@ -125,18 +134,18 @@ def resume(
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
             chosen = settings if model else as_recorded(settings, found.model)
-            agent = options.make_agent(chosen, compose.make_model(chosen), opened, AtTerminal(terminal, yes=yes))
-            view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
-            if isinstance(view, Trace):
-                view.question(found.question)
+            async with options.agent(chosen, opened, AtTerminal(terminal, yes=yes), terminal) as agent:
+                view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
+                if isinstance(view, Trace):
+                    view.question(found.question)
 
-            async def go(emit: Emit) -> RunResult:
-                return await agent.resume(found.run_id, answers, accept=accept, emit=emit)
+                async def go(emit: Emit) -> RunResult:
+                    return await agent.resume(found.run_id, answers, accept=accept, emit=emit)
 
-            try:
-                return await carry_out(terminal, agent, chosen, view, go, as_json=as_json)
-            except ReplayDiverged as error:
-                raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
+                try:
+                    return await carry_out(terminal, agent, chosen, view, go, as_json=as_json)
+                except ReplayDiverged as error:
+                    raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
 
     return asyncio.run(command())
 

@@ -20,7 +20,7 @@ from ..toolsets.function import FunctionTool
 from . import options
 from .call import find_tool
 from .dialects import as_told
-from .options import JsonFlag, ToolsFlag
+from .options import JsonFlag, McpFlag, ToolsFlag
 from .run import DONE, FAILED
 from .terminal import Terminal, styled
 
@@ -37,10 +37,10 @@ def tools(context: typer.Context) -> None:
 
 
 @app.command("list")
-def list_tools(tools: ToolsFlag = None, as_json: JsonFlag = False) -> None:
+def list_tools(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False) -> None:
     """List the tools, with what using them does."""
     terminal = Terminal()
-    found = asyncio.run(compose.list_tools(_loaded(tools)))
+    found = _listed(terminal, tools, mcp)
     if as_json:
         terminal.json(found)
     else:
@@ -48,10 +48,10 @@ def list_tools(tools: ToolsFlag = None, as_json: JsonFlag = False) -> None:
 
 
 @app.command("show")
-def show_tool(name: ToolName, tools: ToolsFlag = None, as_json: JsonFlag = False) -> None:
+def show_tool(name: ToolName, tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False) -> None:
     """Show one tool: what it does, what it takes, what using it does."""
     terminal = Terminal()
-    tool = find_tool(asyncio.run(compose.list_tools(_loaded(tools))), name)
+    tool = find_tool(_listed(terminal, tools, mcp), name)
     if as_json:
         terminal.json(tool)
         return
@@ -72,10 +72,11 @@ def show_schema(
     name: ToolName,
     dialect: Annotated[str, typer.Option("--dialect", "-d", metavar="NAME", help="As this dialect says it.")] = "",
     tools: ToolsFlag = None,
+    mcp: McpFlag = None,
 ) -> None:
     """Print a tool's JSON Schema, or what a model is told of it in a dialect."""
     terminal = Terminal()
-    tool = find_tool(asyncio.run(compose.list_tools(_loaded(tools))), name)
+    tool = find_tool(_listed(terminal, tools, mcp), name)
     told: Json = tool.parameters if not dialect else as_told(tool, dialect)
     if isinstance(told, str):
         terminal.text(told)
@@ -84,7 +85,7 @@ def show_schema(
 
 
 @app.command("lint")
-def lint(tools: ToolsFlag = None, as_json: JsonFlag = False) -> int:
+def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False) -> int:
     """Say what the tools' descriptions lack. Exit code 1 when something is."""
     terminal = Terminal()
     with warnings.catch_warnings():
@@ -135,6 +136,16 @@ def kind_of(schema: JsonObject) -> str:
             return reference.rpartition("/")[2]
         case _:
             return "anything"
+
+
+def _listed(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) -> Sequence[Tool]:
+    """The definitions of the tools that were named, those of MCP servers among them."""
+
+    async def command() -> Sequence[Tool]:
+        async with options.tools(options.read(tools=tools, mcp=mcp), terminal) as loaded:
+            return await compose.list_tools(loaded)
+
+    return asyncio.run(command())
 
 
 def _loaded(tools: list[str] | None) -> list[Toolish]:

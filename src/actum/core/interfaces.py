@@ -95,6 +95,15 @@ class Model(Protocol):
         """
 
 
+@runtime_checkable
+class Dictating(Protocol):
+    """A model that only passes on calls: it is not asked what it makes of their results, which are the answer."""
+
+    @property
+    def dictates(self) -> Literal[True]:
+        """It does."""
+
+
 class Waiting(Exception):
     """Raised by a running tool that can not go on before somebody answers: the call waits with it.
 

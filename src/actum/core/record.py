@@ -347,7 +347,7 @@ Record = (
 )
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, gc=False):
     """A record as it is stored.
 
     Attributes:
@@ -379,7 +379,7 @@ class Entry(Struct, frozen=True):
             raise JournalError(f"entry {self.number} can not be read: its payload was deleted or damaged") from None
 
 
-class RunSummary(Struct, frozen=True, kw_only=True):
+class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     """A run in a list of runs: an index of the journal, written with it.
 
     Attributes:

@@ -13,22 +13,40 @@ McpTransport = Literal["", "stdio", "http", "sse"]
 McpEra = Literal["auto", "legacy", "modern"]
 
 
+McpGrant = Literal["code", "client", "company", "voucher"]
+"""How a token is had: a person logs in, this program has credentials of its own, the company's login vouches for the
+person (enterprise-managed authorization), or the platform on which this program runs vouches for it."""
+
+
 class McpAuth(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How one proves to a server who one is.
+    """How one proves to a server who one is. Nothing needs to be said where the issuer registers programs by itself.
 
     Attributes:
-        issuer: the authorization server, where it is not the one that the server names.
+        issuer: the authorization server. It must be said beside a secret, which then goes nowhere else.
         client_id: by which we are known there, where we are registered.
-        secret: the name of the secret that goes with it; never the secret itself.
-        scopes: what we ask for; empty for what the server wants.
-        grant: `code` for a person who logs in, `client` for a program of its own.
+        secret: the name of the secret that goes with it, a password or a private key in PEM; never the secret itself.
+        scopes: what we ask for besides what the server wants.
+        grant: how a token is had.
+        method: how the secret is shown; empty to take what the issuer can do.
+        algorithm: with which a private key signs.
+        client_metadata_url: an https address at which our own description lies, which is then our name.
+        redirect_port: the port of this machine to which the browser comes back; 0 for any.
+        assertion: the name of the secret that vouches: the company's ID token, or the platform's token.
+        idp_token_endpoint, idp_client_id: where the company's ID token is exchanged, and as whom.
     """
 
     issuer: str = ""
     client_id: str = ""
     secret: str = ""
     scopes: tuple[str, ...] = ()
-    grant: Literal["code", "client"] = "code"
+    grant: McpGrant = "code"
+    method: Literal["", "client_secret_basic", "client_secret_post", "private_key_jwt"] = ""
+    algorithm: str = "ES256"
+    client_metadata_url: str = ""
+    redirect_port: int = 0
+    assertion: str = ""
+    idp_token_endpoint: str = ""
+    idp_client_id: str = ""
 
 
 class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -298,7 +298,7 @@ class McpService:
         known = state if isinstance(state, str) else self._parked.take(tool.name, arguments, who)
         run_id = known or new_call()
 
-        async def run(emit: Emit) -> RunResult:
+        async def run(emit: Emit | None) -> RunResult:
             if known:
                 result = await go_on(self.agent, run_id, params.get("inputResponses"), client, who, emit)
             else:
@@ -330,9 +330,9 @@ class McpService:
         state = params.get("requestState")
         try:
             if isinstance(state, str):
-                result = await go_on(agent, state, params.get("inputResponses"), client, who, client.emit)
+                result = await go_on(agent, state, params.get("inputResponses"), client, who, client.hears)
             else:
-                result = await begin(agent, tool, arguments, client, who, new_call(), client.emit)
+                result = await begin(agent, tool, arguments, client, who, new_call(), client.hears)
             return outcome_of(result, client)
         finally:
             await client.flush()

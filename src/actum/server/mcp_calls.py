@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from mcp.shared.exceptions import MCPError
@@ -61,12 +62,12 @@ class Spoken:
     """A `Model` that says the call which its question holds, and is done when that has its result."""
 
     name = "mcp"
+    dictates: Literal[True] = True
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         last = request.messages[-1]
-        if not isinstance(last, UserMessage):
-            return Reply()
-        said = msgspec.json.decode(last.text, type=Said)
+        assert isinstance(last, UserMessage)
+        said = _said.decode(last.text)
         return Reply((ToolCall(id=CALL, name=said.tool, arguments=said.arguments),))
 
 
@@ -87,10 +88,10 @@ class NotYet(Struct, frozen=True):
 
 
 async def begin(
-    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit
+    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit | None
 ) -> RunResult:
     """Make a call."""
-    question = msgspec.json.encode(Said(tool, arguments)).decode()
+    question = _encoder.encode(Said(tool, arguments)).decode()
     return await agent.run(
         question,
         run_id=run_id,
@@ -99,6 +100,7 @@ async def begin(
         key_id=who.key_id,
         approver=client,
         peer=client,
+        trace=client.trace,
         emit=emit,
     )
 
@@ -208,5 +210,7 @@ def _key(tool: str, arguments: JsonObject, who: Who) -> bytes:
     return _sorted.encode([tool, arguments, who])
 
 
+_encoder = msgspec.json.Encoder()
 _sorted = msgspec.json.Encoder(order="sorted")
+_said = msgspec.json.Decoder(Said)
 _NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,6 +26,7 @@ from ..core.event import CallProgress, Event, Pending
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Reply
+from ..core.trace import checked_traceparent
 from .mcp_wire import WANTED, question_of, told_by_client
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class McpClient:
     Attributes:
         is_modern: it speaks the protocol without a handshake.
         missing: the capabilities that it was to be asked by, and did not declare.
+        trace: the `traceparent` that came with the request.
     """
 
     def __init__(self, context: ServerRequestContext[Any, Any], principal: str) -> None:
@@ -79,6 +81,8 @@ class McpClient:
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
         self._loop = asyncio.get_running_loop()  # a tool may log from a thread of its own
+        meta = (context.params or {}).get("_meta")
+        self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
         self._token = (context.meta or {}).get("progress_token")
         self._reached: float | None = None
         self._is_detached = False
@@ -151,6 +155,11 @@ class McpClient:
         if level in LEVELS and LEVELS.index(level) >= self._least():
             params = types.LoggingMessageNotificationParams(level=cast(Any, level), data=message)
             self._loop.call_soon_threadsafe(self._tell, types.LoggingMessageNotification(params=params))
+
+    @property
+    def hears(self) -> Callable[[Event], None] | None:
+        """What is to be told of events; None where the client did not ask how far its call is."""
+        return None if self._token is None else self.emit
 
     def emit(self, event: Event) -> None:
         """Tell the client how far a call is, if it asked for that."""

@@ -211,6 +211,7 @@ class Passage(McpToolset):
         method: str,
         params: JsonObject,
         caller: ContextCaller,
+        paused: JsonObject | None,
         schema: JsonObject | None = None,
         ready: Callable[[], None] | None = None,
     ) -> JsonObject:
@@ -218,8 +219,7 @@ class Passage(McpToolset):
         assert isinstance(caller, Carrier)
         front = caller.front
         front.error = None
-        sent = {**passed_on(front.params, front.log_level), **params}
-        paused = await caller.resume()
+        sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
         try:
             front.raw = await self._connected().request(
                 method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready
@@ -235,13 +235,15 @@ class Passage(McpToolset):
 
     async def read_raw(self, uri: str, call_id: str, context: Context) -> ToolResult:
         """A resource, for the record; its client gets the server's own words."""
-        raw = await self._asked("resources/read", {"uri": uri}, self._caller(context))
+        caller = self._caller(context)
+        raw = await self._asked("resources/read", {"uri": uri}, caller, await caller.resume())
         return self._noted(context, ToolResult(call_id, contents_of(raw)))
 
     async def prompt_raw(self, name: str, arguments: JsonObject, call_id: str, context: Context) -> ToolResult:
         """A prompt, likewise."""
         given: JsonObject = {"arguments": arguments} if arguments else {}
-        raw = await self._asked("prompts/get", {"name": name, **given}, self._caller(context))
+        caller = self._caller(context)
+        raw = await self._asked("prompts/get", {"name": name, **given}, caller, await caller.resume())
         return self._noted(context, ToolResult(call_id, structured=plain_json(raw.get("messages"))))
 
     def _noted(self, context: Context, result: ToolResult) -> ToolResult:

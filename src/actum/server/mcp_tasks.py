@@ -28,7 +28,7 @@ from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import Ended, Entry
 from ..protocols.mcp_tasks import EXTENSION, Task, TaskStatus, are_declared
-from .mcp_calls import INVALID_PARAMS, MISSING_CAPABILITY, NotYet, Who, answers_of, asked_of, go_on, outcome_of
+from .mcp_calls import INVALID_PARAMS, MISSING_CAPABILITY, Emit, NotYet, Who, answers_of, asked_of, go_on, outcome_of
 from .mcp_client import McpClient
 
 log = logging.getLogger("actum.mcp")
@@ -72,7 +72,7 @@ class Tasks:
         tool: str,
         client: McpClient,
         run_id: str,
-        run: Callable[[Callable[[Event], None]], Coroutine[Any, Any, RunResult]],
+        run: Callable[[Emit | None], Coroutine[Any, Any, RunResult]],
     ) -> ToolResult | NotYet | Task:
         """Make a call, or go on with one, and wait for it as long as its mode says.
 
@@ -89,9 +89,9 @@ class Tasks:
         if not client.is_modern or not are_declared(client.capabilities):
             if mode == "required":
                 raise lacking_tasks()
-            return outcome_of(await run(client.emit), client)
+            return outcome_of(await run(client.hears), client)
         if mode == "never":
-            return outcome_of(await run(client.emit), client)
+            return outcome_of(await run(client.hears), client)
         begun = asyncio.Event()
 
         def emit(event: Event) -> None:

@@ -1,10 +1,12 @@
-"""Opens the journal that a place means, and loads only what that one needs."""
+"""Where things are kept, and the journal that a place means: only what that one needs is loaded."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
+from ..core.errors import UsageError
 from ..core.interfaces import Journal
 
 SCHEMES = ("postgresql://", "postgres://")
@@ -26,3 +28,26 @@ def open_journal(place: str | Path, *, key: bytes | None = None) -> Journal:
     module, name = ("postgres", "PostgresJournal") if served else ("sqlite", "SQLiteJournal")
     opened: Journal = getattr(import_module(f"{__package__}.{module}"), name)(place, key=key)
     return opened
+
+
+def state_folder(environment: Mapping[str, str]) -> Path:
+    """The person's own folder for what this program keeps, by the XDG specification.
+
+    Raises:
+        UsageError: there is no home folder.
+    """
+    state = environment.get("XDG_STATE_HOME", "")
+    try:
+        home = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
+    except RuntimeError:
+        raise UsageError("there is no home folder to keep anything in") from None
+    return home / "actum"
+
+
+def tokens_path(environment: Mapping[str, str]) -> Path:
+    """The person's own file of tokens.
+
+    Raises:
+        UsageError: there is no home folder.
+    """
+    return state_folder(environment) / "tokens.json"

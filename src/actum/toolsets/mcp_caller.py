@@ -75,12 +75,16 @@ class ContextCaller:
         capabilities: that are declared to it.
         roots: directories that it may be told of; those of the run's other end where there are none.
         local: it runs on this machine, and may send the user to a page on it.
+
+    Attributes:
+        traceparent: of the call, for servers that continue a trace.
     """
 
     def __init__(
         self, context: Context, *, server: str, capabilities: JsonObject, roots: Sequence[str] = (), local: bool = False
     ) -> None:
         self.capabilities = capabilities
+        self.traceparent = context.traceparent
         self._context = context
         self._server = server
         self._roots = tuple(Path(root).expanduser().absolute().as_uri() for root in roots)

@@ -16,16 +16,16 @@ import msgspec
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import ActumError, CallError, UsageError
+from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.interfaces import Clock
 from ..core.json import Json, JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
-from .mcp_error import INVALID_REQUEST, Lost, McpError, unreached
+from .mcp_error import LoginFailed, LoginNeeded, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
 from .mcp_pages import all_pages
 from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
-from .mcp_transport import STDERR_LINES, opened
+from .mcp_transport import STDERR_LINES, opened, reason
 
 if TYPE_CHECKING:
     import httpx2
@@ -36,21 +36,21 @@ State = Literal["idle", "starting", "up", "resting", "closed"]
 Tell: TypeAlias = Callable[[JsonObject], None]
 Send: TypeAlias = Callable[[McpSession, TimeLimit, Tell], Awaitable[JsonObject]]
 
+_NO_SESSION = {
+    "Session terminated",  # the SDK, of an HTTP 404
+    "Session not found",  # the TypeScript SDK's transport
+    "Bad Request: No valid session ID provided",  # its example, of which many servers are copies
+}
 _QUIET = frozenset(
     {
         *("server/discover", "ping", "subscriptions/listen", "resources/subscribe", "resources/unsubscribe"),
         *("tools/list", "resources/list", "resources/templates/list", "prompts/list", "logging/setLevel"),
+        "completion/complete",
     }
 )
 """Requests during which no server asks back: they go over whatever connection there is."""
 _KNOWS_US = (401, 403, 407, 408, 429)
 """Statuses of which only the others among 400 to 499 may mean a server that knows POST not at all, or not there."""
-_WORDS = {
-    "ConnectError": "Nobody listens there",
-    "ConnectTimeout": "Nobody answers there",
-    "ConnectionResetError": "The connection broke",
-}
-
 LINKS_MAX = 8
 """So many connections to one legacy server are held at the same time."""
 PROBE_S = {"stdio": 10.0, "http": 60.0, "sse": 10.0}
@@ -134,6 +134,7 @@ class McpConnection:
         self._uris: set[str] = set()
         self._listener: asyncio.Task[None] | None = None
         self._status = 0
+        self._why = ""
         self._is_closed = False
         self._facts: ServerFacts | None = None
         self._opening = asyncio.Lock()
@@ -289,13 +290,12 @@ class McpConnection:
                 if _lost_its_session(error):
                     await link.end()
                 raise
-            except Lost:
-                if self._transport != "http":  # there it is one answer that broke off, not all
-                    link.over.set()
+            except (Lost, Unavailable) as error:
+                self._missed(link, error)
                 raise
             finally:
                 link.limits.discard(limit)
-            self.health.failures, self.health.problem = 0, ""
+            self._answered()
             return result
 
     @asynccontextmanager
@@ -358,22 +358,32 @@ class McpConnection:
         self._become("starting")
         self._status = 0
         self.health.restarts += self._facts is not None
+        before = self._transport, self._era
         try:
             link = await self._started(capabilities)
         except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
-            if not self._may_be_of_old(error):
+            if not self._tries_another_way(error):
                 raise self._failed(error) from None
-            self._transport = "sse"
             try:
                 link = await self._started(capabilities)
             except Exception:  # noqa: BLE001 - the first failure is the one that is told
-                self._transport = "http"
+                self._transport, self._era = before
                 raise self._failed(error) from None
         assert link.session is not None
         self._facts = link.session.facts
         self._era = self._facts.era
         self._become("up")
         return link
+
+    def _tries_another_way(self, error: Exception) -> bool:
+        """Whether it may be a server of old that can not bear to be asked for its era, and is spoken to as such now."""
+        if self._may_be_of_old(error):
+            self._transport = "sse"
+            return True
+        if self._transport == "stdio" and self._era == "auto" and isinstance(error, Unavailable):
+            self._era = "legacy"  # some end themselves at any request before the handshake
+            return True
+        return False
 
     def _may_be_of_old(self, error: Exception) -> bool:
         """Whether a bare address may be that of a server that only knows the older SSE."""
@@ -387,13 +397,19 @@ class McpConnection:
         pause = PAUSES_S[min(health.failures, len(PAUSES_S) - 1)]
         left = health.since + pause - self._clock.now() if health.state == "resting" else 0.0
         if left > 0 and health.failures > PATIENT:
-            raise unreached(self.server.name, f"{health.problem} It is tried again in {left:.0f} s.")
+            raise unreached(self.server.name, f"{self._why} It is tried again in {left:.0f} s.")
         if left > 0:
             await self._clock.sleep(left)
 
     async def _started(self, capabilities: JsonObject) -> Link:
         link = Link(capabilities, self._clock, self._log_level, self._changed)
-        health, note = self.health, self._note_status
+
+        def note(status: int) -> None:
+            self._status = status
+            if self._transport == "sse" and not 200 <= status < 300:
+                link.over.set()  # its answers come another way: nobody else would tell whoever waits for this one
+
+        health = self.health
         streams = opened(self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard)
         self._links.append(link)
         try:
@@ -416,36 +432,41 @@ class McpConnection:
         probe_s = LOGIN_S if self._auth is not None else PROBE_S[self._transport]
         begin_s = LOGIN_S if self._auth is not None else self.server.timeout
         era: McpEra = "legacy" if self._transport == "sse" else self._era
-        await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
+        try:
+            await session.begin(era, probe_s, begin_s, silence_is_legacy=not patient)
+        except (McpError, InvalidResult):
+            if era == "auto" or self.server.era != "auto" or self._transport == "sse":
+                raise
+            await session.begin("auto", probe_s, begin_s, silence_is_legacy=not patient)  # it is not what it was
 
     # Health -----------------------------------------------------------------------------------------------------------
 
-    def _note_status(self, status: int) -> None:
-        self._status = status
+    def _answered(self) -> None:
+        self.health.failures, self.health.problem = 0, ""
+        if self.health.state == "resting":
+            self._become("up")
+
+    def _missed(self, link: Link, error: CallError) -> None:
+        """A request had no answer. Over HTTP that is of this one request: what is connected is a matter of each."""
+        if self._transport == "http":
+            self._failed(error)
+        elif isinstance(error, Lost):
+            link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
         self.health.failures += 1
-        self.health.problem = self._words(error)
+        self._why = reason(error, self.server, self._status)
+        wrote = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
+        self.health.problem = self._why + wrote  # for people; a model is told nothing that the server wrote
         self._become("resting")
-        return unreached(self.server.name, self.health.problem)
-
-    def _words(self, error: BaseException) -> str:
-        """What went wrong, for people, without what may be secret."""
-        if self._status in (401, 403):
-            return f"It answered HTTP {self._status}: it wants a login, or another one."
-        if isinstance(error, FileNotFoundError):
-            return f"There is no program {self.server.command!r}."
-        if isinstance(error, PermissionError):
-            return f"{self.server.command!r} may not be run."
-        if isinstance(error, ActumError):
-            return str(error)
-        tail = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""
-        return f"{_WORDS.get(type(error).__name__, type(error).__name__)}.{tail}"
+        if isinstance(error, LoginNeeded | LoginFailed):  # another try would end the same
+            return error
+        return unreached(self.server.name, self._why)
 
     def _become(self, state: State) -> None:
         self.health.state, self.health.since = state, self._clock.now()
 
 
 def _lost_its_session(error: McpError) -> bool:
-    """The SDK's word for an HTTP 404 within a session."""
-    return error.rpc_code == INVALID_REQUEST and error.words == "Session terminated"
+    """The server does not know the session, after a restart say, and so did nothing."""
+    return error.words in _NO_SESSION

@@ -13,9 +13,10 @@ from typing import Any
 import httpx2
 import msgspec
 
-from ..core.json import JsonObject
+from ..core.errors import ActumError, CallError
+from ..core.json import Json, JsonObject
 from ..transport.http import HttpFailure
-from .mcp_error import BROKEN, HTTP_STATUS, UNREACHED
+from .mcp_error import BROKEN, HTTP_STATUS, REFUSED_HERE, UNREACHED, LoginFailed, keep
 
 BODY_BYTES_MAX = 32 * 1024 * 1024
 _UNSENT: dict[type[httpx2.TransportError], str] = {
@@ -32,7 +33,7 @@ class McpHttpClient(httpx2.AsyncClient):
     """A client whose requests to a server always have an answer.
 
     Args:
-        heard: is told the status of each answer of the server.
+        heard: is told the status of each answer to a message; 0 where there is none.
         settings: as of any client.
     """
 
@@ -48,9 +49,15 @@ class McpHttpClient(httpx2.AsyncClient):
             if request.method != "POST":
                 raise httpx2.ConnectError(str(failure)) from None
             return _answer(request, BROKEN if failure.sent else UNREACHED, str(failure))
+        except ActumError as missing:  # by the login
+            if request.method != "POST":
+                raise
+            kept = keep(missing if isinstance(missing, CallError) else LoginFailed(str(missing)))
+            return _answer(request, REFUSED_HERE, str(missing), kept)
         except httpx2.TransportError as error:
             if request.method != "POST":
                 raise
+            self._heard(0)
             unsent = _UNSENT.get(type(error))
             return _answer(request, UNREACHED, unsent) if unsent else _answer(request, BROKEN, type(error).__name__)
         refused = request.method == "POST" and response.status_code >= 400
@@ -100,6 +107,6 @@ async def _says_why(response: httpx2.Response) -> bool:
     return isinstance(body, dict) and isinstance(body.get("error"), dict)
 
 
-def _answer(request: httpx2.Request, code: int, message: str, data: JsonObject | None = None) -> httpx2.Response:
+def _answer(request: httpx2.Request, code: int, message: str, data: Json = None) -> httpx2.Response:
     error = {"code": code, "message": message, "data": data}
     return httpx2.Response(503, request=request, json={"jsonrpc": "2.0", "id": None, "error": error})

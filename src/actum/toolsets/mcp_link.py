@@ -7,6 +7,7 @@ come from any task, and any may end it. Knows nothing of other links; see `mcp_c
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
@@ -113,7 +114,8 @@ class Link:
         Raises:
             Exception: whatever went wrong on the way.
         """
-        self._task = asyncio.create_task(self._hold(streams, begin), name=name)
+        # Not in the context of whoever comes first: its trace is not that of all who come later.
+        self._task = asyncio.create_task(self._hold(streams, begin), name=name, context=contextvars.Context())
         try:
             await asyncio.shield(self._ready)
         except BaseException:
@@ -191,6 +193,9 @@ class Link:
                     raise MCPError(code=error.rpc_code, message=error.words) from None
                 except CallError as error:
                     raise MCPError(code=REFUSED, message=str(error)) from None
+                except Exception:  # a fault of ours; a stranger is told nothing of it
+                    log.exception("%s could not be answered", method)
+                    raise MCPError(code=REFUSED, message="it could not be answered") from None
 
     def _hear(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":

@@ -15,7 +15,14 @@ from typing import Literal, Protocol, cast
 
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
-from mcp.shared.inbound import encode_header_value, mcp_param_headers, x_mcp_header_map
+from mcp.shared.inbound import (
+    MCP_METHOD_HEADER,
+    MCP_NAME_HEADER,
+    MCP_PROTOCOL_VERSION_HEADER,
+    encode_header_value,
+    mcp_param_headers,
+    x_mcp_header_map,
+)
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
@@ -161,18 +168,29 @@ class McpSession:
         if era == "legacy":
             return await self._shake_hands(begin_s)
         try:
-            async with self._clock.timeout(probe_s):
-                return await self._discover()
+            return await self._asked(probe_s)
         except McpError as refused:
             if era == "modern" or _is_modern_only(refused):
                 raise
         except InvalidResult:
             if era == "modern":
                 raise
-        except TimeoutError:
+        except CallTimeout:
             if era == "modern" or not silence_is_legacy:
-                raise CallTimeout("The server does not answer server/discover.", effect="none") from None
-        return await self._shake_hands(begin_s)
+                raise
+        try:
+            return await self._shake_hands(begin_s)
+        except McpError as refused:
+            if MODERN not in _supported(refused):
+                raise
+        return await self._asked(begin_s)  # it was slow to start, and had taken the question when the handshake came
+
+    async def _asked(self, seconds: float) -> ServerFacts:
+        try:
+            async with self._clock.timeout(seconds):
+                return await self._discover()
+        except TimeoutError:
+            raise CallTimeout("The server does not answer server/discover.", effect="none") from None
 
     async def _shake_hands(self, seconds: float) -> ServerFacts:
         try:
@@ -182,7 +200,12 @@ class McpSession:
             raise CallTimeout("The server does not answer initialize.", effect="none") from None
 
     async def _discover(self) -> ServerFacts:
-        found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
+        try:
+            found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
+        except McpError as refused:
+            if MODERN not in _supported(refused):
+                raise
+            found = await self._send("server/discover", self._stamped({}, {}), _headers("server/discover", {}))
         versions = found.get("supportedVersions")
         if not isinstance(versions, list) or MODERN not in versions:
             raise InvalidResult("The server offers no version of the protocol without a handshake.", effect="none")
@@ -258,12 +281,12 @@ class McpSession:
         if self.facts.era == "modern":
             params = self._stamped(params, caller.capabilities)
         else:
-            headers["MCP-Protocol-Version"] = self.facts.version
+            headers[MCP_PROTOCOL_VERSION_HEADER] = self.facts.version
         return await self._send(method, params, headers, progress)
 
     async def notify(self, method: str, params: JsonObject) -> None:
         """Send a notification."""
-        opts: CallOptions = {"headers": {"MCP-Protocol-Version": self.facts.version}}
+        opts: CallOptions = {"headers": {MCP_PROTOCOL_VERSION_HEADER: self.facts.version}}
         await self._dispatcher.notify(method, params or None, opts)
 
     async def _send(
@@ -376,10 +399,10 @@ class _Progress:
 
 
 def _headers(method: str, params: JsonObject, schema: JsonObject | None = None) -> dict[str, str]:
-    headers = {"MCP-Protocol-Version": MODERN, "Mcp-Method": method}
+    headers = {MCP_PROTOCOL_VERSION_HEADER: MODERN, MCP_METHOD_HEADER: method}
     name = params.get(_NAMED.get(method, ""))
     if isinstance(name, str):
-        headers["Mcp-Name"] = encode_header_value(name)
+        headers[MCP_NAME_HEADER] = encode_header_value(name)
     arguments = params.get("arguments")
     if schema is not None and method == "tools/call" and isinstance(arguments, Mapping):
         headers |= mcp_param_headers(x_mcp_header_map(schema), arguments)
@@ -404,10 +427,14 @@ def _extensions(caller: Caller) -> JsonObject:
 
 def _is_modern_only(refused: McpError) -> bool:
     """It says that it speaks none but versions that we do not, all of them without a handshake."""
-    if refused.rpc_code != UNSUPPORTED_VERSION or not isinstance(refused.data, dict):
-        return False
-    supported = refused.data.get("supported")
-    return isinstance(supported, list) and not any(version in LEGACY_VERSIONS for version in supported)
+    supported = _supported(refused)
+    return bool(supported) and not any(version in LEGACY_VERSIONS for version in supported)
+
+
+def _supported(refused: McpError) -> list[Json]:
+    """The versions that a server names when it refuses one."""
+    named = refused.data.get("supported") if isinstance(refused.data, dict) else None
+    return named if refused.rpc_code == UNSUPPORTED_VERSION and isinstance(named, list) else []
 
 
 @cache

@@ -16,9 +16,8 @@ import logging
 import os
 import re
 import signal
-from asyncio.subprocess import PIPE, Process
-from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from asyncio.subprocess import Process, SubprocessStreamProtocol
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -36,13 +35,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("actum.mcp")
 
 MESSAGE_BYTES_MAX = 32 * 1024 * 1024
-STDERR_CHARS_MAX = 2_000
+STDERR_BYTES_MAX = 2_000
 """So much of one line that is written beside the protocol is kept."""
 CHUNK = 65_536
 
 PASSED_ON = ("HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER")
 """What a local server finds of our environment, with all of `LC_*`; the rest is not its business."""
 
+Note: TypeAlias = Callable[[str], None]
 Ending: TypeAlias = Sequence[tuple[signal.Signals | None, float]]
 ENDING: Ending = ((None, 2.0), (signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0))
 """What ends a server, and how many seconds that is given: its input is closed, then its group is sent signals."""
@@ -55,45 +55,81 @@ _ID = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{0,128}")')
 
 @asynccontextmanager
 async def process(
-    server: McpServer, env: Mapping[str, str], stderr: deque[str], ending: Ending = ENDING
+    server: McpServer, env: Mapping[str, str], note: Note, ending: Ending = ENDING
 ) -> AsyncIterator[TransportStreams]:
     """Start a server and yield the streams of its messages; it has ended when this is left.
 
     Args:
         env: what it finds in its environment beside `PASSED_ON`.
-        stderr: takes the last lines that it writes beside the protocol.
+        note: is told each line that it writes beside the protocol.
         ending: what ends it.
 
     Raises:
         OSError: it could not be started.
     """
-    child = await asyncio.create_subprocess_exec(
-        server.command,
-        *server.args,
-        env={**_inherited(), **env},
-        cwd=server.cwd or None,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        start_new_session=True,
-    )
+    loop = asyncio.get_running_loop()
+    transport, protocol = await _start(server, {**_inherited(), **env})
+    child = Process(transport, protocol, loop)
     try:  # nothing is awaited between the start and here: a cancellation in between would leave an orphan
         heard, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outgoing, said = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, outgoing, anyio.create_task_group() as group:
-            group.start_soon(_read, child, heard, stderr, server.name)
+            group.start_soon(_read, child, heard, note)
             group.start_soon(_write, child, said, heard)
-            group.start_soon(_note, child, stderr, server.name)
+            group.start_soon(_overhear, child, note)
+            group.start_soon(_watch, protocol.exited, heard)
             try:
                 yield incoming, outgoing
             finally:
                 incoming.close()  # what it still has to say is read and dropped, so that it is not stuck in saying it
                 outgoing.close()
                 with anyio.CancelScope(shield=True):
-                    await _end(child, ending)
+                    await _end(child, protocol.exited, ending)
                 group.cancel_scope.cancel()
     finally:
-        _kill(child)
+        if not protocol.exited.is_set():  # even the end was broken off
+            _signal(child.pid, signal.SIGKILL)
+        transport.close()  # a grandchild may hold the pipes open for ever
+
+
+async def _start(server: McpServer, env: Mapping[str, str]) -> tuple[asyncio.SubprocessTransport, _Protocol]:
+    """Start it. What cancels this is heard when it has started: broken off halfway, asyncio would wait for ever for the
+    end of a process that it has not yet connected to.
+    """
+    loop = asyncio.get_running_loop()
+    starting = asyncio.ensure_future(
+        loop.subprocess_exec(
+            lambda: _Protocol(loop),
+            server.command,
+            *server.args,
+            env=env,
+            cwd=server.cwd or None,
+            start_new_session=True,
+        )
+    )
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with anyio.CancelScope(shield=True):
+            await asyncio.wait([starting])
+            if starting.exception() is None:
+                transport, protocol = starting.result()
+                _signal(transport.get_pid(), signal.SIGKILL)
+                await protocol.exited.wait()
+                transport.close()
+        raise
+
+
+class _Protocol(SubprocessStreamProtocol):
+    """Asyncio's own, and an event that tells of the end: its `wait` may also wait for pipes that a grandchild holds."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(limit=CHUNK, loop=loop)
+        self.exited = asyncio.Event()
+
+    def process_exited(self) -> None:
+        super().process_exited()
+        self.exited.set()
 
 
 def _inherited() -> dict[str, str]:
@@ -173,9 +209,7 @@ def _malformed(request: int | str, how: str) -> JSONRPCError:
 # The three pipes ------------------------------------------------------------------------------------------------------
 
 
-async def _read(
-    child: Process, heard: MemoryObjectSendStream[SessionMessage | Exception], stderr: deque[str], name: str
-) -> None:
+async def _read(child: Process, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note) -> None:
     assert child.stdout is not None
     lines = Lines(MESSAGE_BYTES_MAX)
     async with heard:
@@ -186,7 +220,7 @@ async def _read(
                 try:
                     said = messages(line, is_whole=is_whole)
                 except ValueError as error:
-                    _keep(stderr, f"(not in the protocol: {error}) ".encode() + line, name)
+                    note(f"(not in the protocol: {error}) {_text(line)}")
                     if not is_whole:
                         return  # nobody knows who waits for it: all that wait hear that the connection is over
                     continue
@@ -211,38 +245,43 @@ async def _write(
         await heard.aclose()
 
 
-async def _note(child: Process, stderr: deque[str], name: str) -> None:
+async def _overhear(child: Process, note: Note) -> None:
     assert child.stderr is not None
-    lines = Lines(STDERR_CHARS_MAX)
+    lines = Lines(STDERR_BYTES_MAX)
     while data := await child.stderr.read(CHUNK):
         for line, _ in lines.feed(data):
-            _keep(stderr, line, name)
+            note(_text(line))
     for line, _ in lines.feed(b"\n"):
         if line:
-            _keep(stderr, line, name)
+            note(_text(line))
 
 
-def _keep(stderr: deque[str], line: bytes, name: str) -> None:
-    text = line[:STDERR_CHARS_MAX].decode("utf-8", "replace").rstrip("\r")
-    stderr.append(text)
-    log.debug("%s: %s", name, text)
+def _text(line: bytes) -> str:
+    return line[:STDERR_BYTES_MAX].decode("utf-8", "replace").rstrip("\r")
+
+
+async def _watch(exited: asyncio.Event, heard: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """Whoever waits for a server that has ended hears of it, also when somebody else holds its pipes."""
+    await exited.wait()
+    await anyio.sleep(LEFT_S)  # what it said last is still to be read
+    await heard.aclose()
 
 
 # The end --------------------------------------------------------------------------------------------------------------
 
 
-async def _end(child: Process, ending: Ending) -> None:
+async def _end(child: Process, exited: asyncio.Event, ending: Ending) -> None:
     """Close its input, and send its group signals until nothing of it is left."""
     assert child.stdin is not None
     child.stdin.close()
     for sign, seconds in ending:
         if sign is not None:
             _signal(child.pid, sign)
-        with anyio.move_on_after(seconds if child.returncode is None else min(seconds, LEFT_S)):
-            # Not `wait`, which waits for pipes, too, that a grandchild may hold.
-            while child.returncode is None or (sign is not None and _signal(child.pid, None)):  # noqa: ASYNC110
+        with anyio.move_on_after(LEFT_S if exited.is_set() else seconds):
+            await exited.wait()
+            while sign is not None and _signal(child.pid, None):  # noqa: ASYNC110 - nobody tells of a group's end
                 await anyio.sleep(POLL_S)
-        if child.returncode is not None and not _signal(child.pid, None):
+        if exited.is_set() and not _signal(child.pid, None):
             return
     log.warning("MCP server %d does not end", child.pid)
 
@@ -256,11 +295,3 @@ def _signal(group: int, sign: signal.Signals | None) -> bool:
     except PermissionError:  # somebody else's by now, or a zombie
         return False
     return True
-
-
-def _kill(child: Process) -> None:
-    """What must not be left behind, when even the end was broken off; at once."""
-    if child.returncode is None:
-        _signal(child.pid, signal.SIGKILL)
-    # A grandchild may hold the pipes open for ever, and the event loop's end of them with it.
-    child._transport.close()  # type: ignore[attr-defined]

@@ -5,6 +5,8 @@ a stranger's: each is pinned when it is approved, and one that is new or changed
 at it. They are listed anew on every connection, when the server says that they changed, and when what it told is too
 old; a call is held back if its tool is not what it was.
 
+It serves one event loop at a time: in another one it starts the server anew.
+
 How the server is reached is the affair of `mcp_connection`, what may be used of `mcp_listing`, what it may ask of
 `mcp_caller`.
 """
@@ -126,6 +128,7 @@ class McpToolset:
         self._is_stale = False
         self._is_noticed = False
         self._holds_until = 0.0
+        self._retry_at = 0.0
         self._stamp: tuple[int, ...] = ()
 
     # Tools ------------------------------------------------------------------------------------------------------------
@@ -133,7 +136,8 @@ class McpToolset:
     @property
     def generation(self) -> int:
         """Changes when the tools do, and when they have to be listed anew."""
-        if self._listing is not None and not self._is_noticed and self._is_due():
+        waits = self._is_noticed or self._listing is None or self._clock.now() < self._retry_at
+        if not waits and self._is_due():
             self._is_noticed = True
             self._generation += 1
         return self._generation
@@ -151,7 +155,7 @@ class McpToolset:
         except CallError:
             if self._listing is None:
                 raise
-            self._holds_until, self._is_noticed = self._clock.now() + RETRY_S, False
+            self._retry_at, self._is_noticed = self._clock.now() + RETRY_S, False
         return self._tools
 
     async def usable(self) -> Mapping[str, Usable]:
@@ -168,17 +172,20 @@ class McpToolset:
             Waiting: it asks what nobody can answer now.
         """
         caller = self._caller(context)
+        await self._look()
+        paused = await caller.resume()
         if self._resources is not None and self._resources.has(call.name):
 
             async def read(uri: str) -> JsonObject:
-                return await self._asked("resources/read", {"uri": uri}, caller)
+                return await self._asked("resources/read", {"uri": uri}, caller, paused)
 
             return await self._resources.execute(call, self.resources, read)
         for tried in range(TRIES_MAX):
-            await self._look()
+            if tried:
+                await self._look()
             usable = self._usable(call.name)
             try:
-                raw = await self._called(usable, call, caller)
+                raw = await self._called(usable, call, caller, paused)
             except _Outdated:
                 continue
             except McpError as error:
@@ -202,7 +209,9 @@ class McpToolset:
             local=not self.server.url or is_here(self.server.url),
         )
 
-    async def _called(self, usable: Usable, call: ToolCall, caller: ContextCaller) -> JsonObject:
+    async def _called(
+        self, usable: Usable, call: ToolCall, caller: ContextCaller, paused: JsonObject | None
+    ) -> JsonObject:
         pinned = digest(usable.definition)
 
         def ready() -> None:
@@ -210,18 +219,19 @@ class McpToolset:
                 raise _Outdated
 
         params: JsonObject = {"name": usable.name, "arguments": call.arguments}
-        return await self._asked("tools/call", params, caller, usable.tool.parameters, ready)
+        return await self._asked("tools/call", params, caller, paused, usable.tool.parameters, ready)
 
     async def _asked(
         self,
         method: str,
         params: JsonObject,
         caller: ContextCaller,
+        paused: JsonObject | None,
         schema: JsonObject | None = None,
         ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Send a request of a call, or go on with one that waited for an answer."""
-        paused = await caller.resume()
+        params = {**params, "_meta": {"traceparent": caller.traceparent}}
         try:
             return await self._connected().request(
                 method, params, caller=caller, header_schema=schema, paused=paused, ready=ready

@@ -2,8 +2,8 @@
 
     python till.py FILE PIPE
 
-`pay` writes the amount down, and `look` reads; both then write the server's process id into the pipe, a line, and hold
-on for ever if they are told to, so that a test knows that a call is under way and whom to kill.
+`pay` writes the amount down, and `look` reads. The first call that is told to hold on writes the server's process id
+into the pipe, a line, and never ends, so that a test knows that a call is under way and whom to kill.
 """
 
 from __future__ import annotations
@@ -20,11 +20,14 @@ BOOK, PIPE = Path(sys.argv[1]), Path(sys.argv[2])
 server = MCPServer("till", log_level="ERROR")
 
 
-def _told(hold: bool) -> None:
+def _hold() -> None:
+    held = BOOK.with_name("held")
+    if held.exists():
+        return
+    held.touch()
     with PIPE.open("w") as pipe:
         pipe.write(f"{os.getpid()}\n")
-    if hold:
-        threading.Event().wait()
+    threading.Event().wait()
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=False, destructive_hint=False))
@@ -32,14 +35,16 @@ def pay(amount: int, hold: bool = False) -> str:
     """Pay."""
     with BOOK.open("a") as book:
         book.write(f"{amount}\n")
-    _told(hold)
+    if hold:
+        _hold()
     return f"paid {amount}"
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def look(hold: bool = False) -> list[str]:
     """What was paid."""
-    _told(hold)
+    if hold:
+        _hold()
     return BOOK.read_text().splitlines() if BOOK.exists() else []
 
 

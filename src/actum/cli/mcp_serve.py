@@ -1,0 +1,178 @@
+"""`actum mcp serve`: tools, files and runs, served to MCP clients by the pipes of this process or over HTTP.
+
+By pipes nothing but the protocol stands on stdout, and the end of stdin is the end. What is served is told on stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .. import compose
+from .. import server as doors
+from ..agents.agent import Toolish
+from ..compose import Settings
+from ..core.errors import UsageError
+from ..core.interfaces import Journal
+from . import options
+from .doctor import version_of
+from .options import JournalFlag, LimitFlag, PolicyFlag, ToolsFlag
+from .run import DONE
+from .terminal import Terminal, said, who
+
+if TYPE_CHECKING:
+    from ..server import Access, Doorkeeper, McpService, SharedKey, SignedTokens
+
+HttpFlag = Annotated[
+    str, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP there, instead of by stdin and stdout.")
+]
+SseFlag = Annotated[bool, typer.Option("--sse", help="Over HTTP also the old way, at /sse, for old clients.")]
+FolderFlag = Annotated[
+    list[str] | None,
+    typer.Option("--folder", metavar="NAME=PATH", help="Serve the files below PATH as NAME:///...; may be repeated."),
+]
+RunsFlag = Annotated[bool, typer.Option("--runs", help="Serve the runs of whoever asks, as actum://runs/ID.")]
+KeyFlag = Annotated[
+    str, typer.Option("--key-env", metavar="NAME", help="Every request must show the key in this variable.")
+]
+IssuerFlag = Annotated[
+    str, typer.Option("--issuer", metavar="URL", help="Requests must show a token of this issuer, a JWT.")
+]
+ResourceFlag = Annotated[
+    str, typer.Option("--resource", metavar="URL", help="This server as clients write it: what tokens are meant for.")
+]
+ScopeFlag = Annotated[
+    list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope that tokens need; may be repeated.")
+]
+NameFlag = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="NAME", help="A name under which clients reach this; may be repeated."),
+]
+OriginFlag = Annotated[
+    list[str] | None,
+    typer.Option("--allow-origin", metavar="URL", help="Pages of this origin may speak to it; may be repeated."),
+]
+InsecureFlag = Annotated[
+    bool, typer.Option("--insecure", help="Others than this machine may come in without a key. Think first.")
+]
+
+
+def serve(
+    tools: ToolsFlag = None,
+    http: HttpFlag = "",
+    sse: SseFlag = False,
+    folder: FolderFlag = None,
+    runs: RunsFlag = False,
+    name: Annotated[str, typer.Option(help="What clients are told it is called.")] = "actum",
+    instructions: options.InstructionsFlag = "",
+    key_env: KeyFlag = "",
+    issuer: IssuerFlag = "",
+    resource: ResourceFlag = "",
+    scope: ScopeFlag = None,
+    allow_host: NameFlag = None,
+    allow_origin: OriginFlag = None,
+    insecure: InsecureFlag = False,
+    limit: LimitFlag = None,
+    journal: JournalFlag = "",
+    policy: PolicyFlag = "",
+) -> int:
+    """Serve tools, files and runs to MCP clients, in both eras of the protocol.
+
+    For instance: actum mcp serve --tools tools.py, as the command of a server in a client's settings
+    """
+    settings = options.read(tools=tools, instructions=instructions, limits=limit, journal=journal, policy=policy)
+    if not http and (sse or key_env or issuer or insecure):
+        raise UsageError("--sse, --key-env, --issuer and --insecure are about HTTP: say where, as in --http :8000")
+    folders = [_folder(word) for word in folder or []]
+    access = doors.Access(
+        verifier=_verifier(key_env, issuer, resource),
+        resource=resource,
+        issuer=issuer,
+        scopes=tuple(scope or ()),
+        names=tuple(allow_host or ()),
+        origins=tuple(allow_origin or ()),
+        insecure=insecure,
+    )
+
+    async def command() -> int:
+        loaded = compose.load_tools(settings.tools, Path.cwd())
+        async with options.journal(settings) as opened:
+            service = _service(settings, loaded, opened, folders, runs=runs, name=name)
+            shown = f"{len(await service.agent.list_tools())} tools"
+            if folders:
+                shown += f", {len(folders)} folders"
+            if not http:
+                Terminal().note(f"{name} serves {shown} on stdin and stdout")
+                await service.run_stdio()
+            else:
+                await _serve_http(service, http, access, shown, sse=sse)
+        return DONE
+
+    return asyncio.run(command())
+
+
+def _service(
+    settings: Settings,
+    loaded: list[Toolish],
+    journal: Journal,
+    folders: list[tuple[str, Path]],
+    *,
+    runs: bool,
+    name: str,
+) -> McpService:
+    resources = [doors.Folder(scheme, path) for scheme, path in folders]
+    return doors.McpService(
+        loaded,
+        resources=[*resources, *([doors.own_runs(journal)] if runs else [])],
+        name=name,
+        version=version_of("actum"),
+        instructions=settings.instructions,
+        policy=compose.open_policy(settings),
+        limits=settings.limits,
+        journal=journal,
+        who=doors.Who(principal=who()),
+    )
+
+
+async def _serve_http(service: McpService, place: str, access: Access, shown: str, *, sse: bool) -> None:
+    import uvicorn  # noqa: PLC0415  # a web server is loaded by nobody who does not ask for one
+
+    host, colon, port = place.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise UsageError(f"--http {place}: write an address and a port, as in --http 127.0.0.1:8000")
+    host = host.strip("[]") or "127.0.0.1"
+    app = service.app(host=host, access=access, sse=sse)
+    config = uvicorn.Config(app, host=host, port=int(port), log_level="warning", access_log=False)
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
+    await uvicorn.Server(config).serve()
+
+
+def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:
+    """What checks tokens, by the flags; None where there are none to be checked.
+
+    Raises:
+        UsageError: a key is named that is not there, or an issuer without what its tokens are meant for.
+    """
+    verifiers: list[SharedKey | SignedTokens] = []
+    if key_env:
+        key = os.environ.get(key_env, "")
+        if not key:
+            raise UsageError(f"--key-env {key_env}: this variable is empty")
+        verifiers.append(doors.SharedKey(key, who()))
+    if issuer:
+        if not resource:
+            raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
+        verifiers.append(doors.SignedTokens(doors.Issuer(url=issuer, audience=resource)))
+    return doors.Doorkeeper(verifiers) if verifiers else None
+
+
+def _folder(word: str) -> tuple[str, Path]:
+    name, sign, path = said(word).partition("=")
+    if not sign or not path:
+        raise UsageError(f"--folder {word}: write a name and a path, as in --folder notes=./notes")
+    return name, Path(path)

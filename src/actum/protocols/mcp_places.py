@@ -1,0 +1,49 @@
+"""Where other clients of MCP keep the servers that they know. Pure: paths, not files."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Place(Struct, frozen=True):
+    """A file in which a client keeps its servers.
+
+    Attributes:
+        client: what a person calls it, as `actum mcp import` takes it.
+        title: its name.
+        path: the file; `~` is the home folder, else below the project's.
+    """
+
+    client: str
+    title: str
+    path: str
+
+
+PLACES = (
+    Place("claude", "Claude Desktop", "~/.config/Claude/claude_desktop_config.json"),
+    Place("claude", "Claude Desktop", "~/Library/Application Support/Claude/claude_desktop_config.json"),
+    Place("claude-code", "Claude Code", ".mcp.json"),
+    Place("claude-code", "Claude Code", "~/.claude.json"),
+    Place("vscode", "VS Code", ".vscode/mcp.json"),
+    Place("vscode", "VS Code", "~/.config/Code/User/mcp.json"),
+    Place("vscode", "VS Code", "~/Library/Application Support/Code/User/mcp.json"),
+    Place("cursor", "Cursor", ".cursor/mcp.json"),
+    Place("cursor", "Cursor", "~/.cursor/mcp.json"),
+    Place("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json"),
+    Place("gemini", "Gemini CLI", ".gemini/settings.json"),
+    Place("gemini", "Gemini CLI", "~/.gemini/settings.json"),
+    Place("codex", "Codex", "~/.codex/config.toml"),
+    Place("lmstudio", "LM Studio", "~/.lmstudio/mcp.json"),
+    Place("zed", "Zed", "~/.config/zed/settings.json"),
+)
+
+CLIENTS = tuple(dict.fromkeys(place.client for place in PLACES))
+
+
+def places_of(client: str = "") -> tuple[Place, ...]:
+    """The files of a client; of all, where none is named.
+
+    >>> [place.path for place in places_of("codex")]
+    ['~/.codex/config.toml']
+    """
+    return tuple(place for place in PLACES if not client or place.client == client)

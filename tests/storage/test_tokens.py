@@ -1,0 +1,145 @@
+"""The file of tokens: whose it is, that it is never half written, and that it shows no secret."""
+
+from __future__ import annotations
+
+import asyncio
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actum.core.errors import UsageError
+from actum.storage.tokens import Granted, Registration, TokenStore
+
+SERVER, ISSUER = "https://mcp.example.org/mcp", "https://login.example.org"
+
+
+def grant(token: str = "at-secret", user: str = "", server: str = SERVER) -> Granted:
+    return Granted(
+        server=server,
+        resource=server,
+        user=user,
+        issuer=ISSUER,
+        token_endpoint=f"{ISSUER}/token",
+        client_id="actum",
+        access_token=token,
+        refresh_token="rt-secret",
+        scope="read",
+        expires_at=5.0,
+    )
+
+
+def registration(secret: str = "cs-secret", user: str = "") -> Registration:
+    return Registration(issuer=ISSUER, user=user, client_id="actum", client_secret=secret, method="client_secret_post")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TokenStore:
+    return TokenStore(tmp_path / "state" / "tokens.json")
+
+
+def test_what_was_kept_is_found_again_by_another_process(store: TokenStore) -> None:
+    store.keep(grant())
+    store.keep(registration())
+    again = TokenStore(store.path)
+    assert again.granted("", SERVER) == grant()
+    assert again.registration("", ISSUER) == registration()
+    assert again.granted("", "https://other.example.org") is None
+
+
+def test_users_and_servers_do_not_see_each_others_tokens(store: TokenStore) -> None:
+    store.keep(grant("of-ada", "ada"))
+    store.keep(grant("of-bob", "bob"))
+    store.keep(grant("elsewhere", "ada", "https://other.example.org"))
+    store.keep(registration("ada", "ada"))
+    store.keep(grant("of-ada-2", "ada"))
+    ada, bob = store.granted("ada", SERVER), store.granted("bob", SERVER)
+    assert (ada and ada.access_token, bob and bob.access_token) == ("of-ada-2", "of-bob")
+    assert store.granted("", SERVER) is None
+    assert store.registration("bob", ISSUER) is None
+
+
+def test_only_its_owner_can_read_the_file(store: TokenStore) -> None:
+    store.keep(grant())
+    store.keep(registration())
+    assert stat.S_IMODE(store.path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(store.path.parent.stat().st_mode) == 0o700
+    assert {path.name for path in store.path.parent.iterdir()} == {"tokens.json", ".tokens.json.lock"}
+
+
+def test_what_is_dropped_is_gone_unless_it_was_replaced_meanwhile(store: TokenStore) -> None:
+    store.keep(grant("old"))
+    store.keep(grant("new"))
+    store.drop(grant("old"))
+    assert store.granted("", SERVER) == grant("new")
+    store.drop(grant("new"))
+    store.keep(registration())
+    store.drop(registration())
+    assert (store.granted("", SERVER), store.registration("", ISSUER)) == (None, None)
+    assert b"secret" not in store.path.read_bytes()
+
+
+def test_nothing_secret_is_shown(store: TokenStore) -> None:
+    shown = repr([grant(), registration()]) + f"{grant()} {registration()}"
+    assert "secret" not in shown
+    store.keep(grant())
+    store.path.write_bytes(store.path.read_bytes().replace(b'"at-secret"', b'["at-secret"]'))
+    with pytest.raises(UsageError, match="can not be read") as raised:
+        store.granted("", SERVER)
+    assert "at-secret" not in str(raised.value)
+
+
+def test_a_damaged_file_is_not_written_over(store: TokenStore) -> None:
+    store.path.parent.mkdir()
+    store.path.write_bytes(b"{")
+    with pytest.raises(UsageError):
+        store.keep(grant())
+    assert store.path.read_bytes() == b"{"
+
+
+def test_a_place_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="can not be kept"):
+        TokenStore(tmp_path / "file" / "tokens.json").keep(grant())
+
+
+async def test_a_turn_is_held_by_one_at_a_time(store: TokenStore) -> None:
+    seen: list[str] = []
+
+    async def hold(name: str, other: TokenStore, server: str = SERVER) -> None:
+        async with other.turn("", server):
+            seen.append(f"{name} in")
+            await asyncio.sleep(0)
+            seen.append(f"{name} out")
+
+    async with store.turn("", SERVER):
+        waiting = asyncio.create_task(hold("b", TokenStore(store.path)))
+        await hold("c", TokenStore(store.path), "https://other.example.org")
+        assert seen == ["c in", "c out"]
+    await waiting
+    assert seen == ["c in", "c out", "b in", "b out"]
+
+
+async def test_a_turn_that_fails_is_given_back(store: TokenStore) -> None:
+    with pytest.raises(ConnectionError):
+        async with store.turn("", SERVER):
+            raise ConnectionError
+    async with store.turn("", SERVER):
+        pass
+
+
+def test_many_processes_that_keep_at_once_lose_nothing(store: TokenStore) -> None:
+    program = (
+        "import sys, pathlib; from actum.storage.tokens import Granted, TokenStore\n"
+        "store = TokenStore(pathlib.Path(sys.argv[1]))\n"
+        "for n in range(5):\n"
+        "    store.keep(Granted(server=f'https://r{n}', resource='r', user=sys.argv[2], issuer='i', token_endpoint='t',"
+        " client_id='c', access_token='a'))\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", program, str(store.path), user]) for user in "abc"]
+    assert [process.wait() for process in running] == [0, 0, 0]
+    kept = msgspec.json.decode(store.path.read_bytes())["granted"]
+    assert sorted((one["user"], one["server"][-1]) for one in kept) == [(u, n) for u in "abc" for n in "01234"]

@@ -1,0 +1,71 @@
+"""Real web servers inside of a test: any ASGI app on a free port of this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+
+import uvicorn
+from starlette.types import ASGIApp
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's, inside of a running loop: it takes no signals and says when it is up."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.up = asyncio.Event()
+        self.done = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        self.up.set()
+        await self.done.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        for listener in sockets or []:
+            listener.close()
+        await self.lifespan.shutdown()
+
+
+@contextlib.asynccontextmanager
+async def serving(app: ASGIApp, listener: socket.socket | None = None) -> AsyncIterator[str]:
+    """Serve an app; the origin where it is.
+
+    Args:
+        app: what answers.
+        listener: where, if that had to be known before.
+    """
+    listener = listener or listening()
+    server = _Server(uvicorn.Config(app, log_config=None, lifespan="auto", timeout_graceful_shutdown=1))
+    task = asyncio.create_task(server.serve(sockets=[listener]))
+    up = asyncio.create_task(server.up.wait())
+    try:
+        await asyncio.wait([task, up], return_when=asyncio.FIRST_COMPLETED)
+        yield place(listener)
+    finally:
+        up.cancel()
+        server.done.set()
+        await task
+
+
+def listening() -> socket.socket:
+    """A listener on a free port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setblocking(False)
+    return listener
+
+
+def place(listener: socket.socket) -> str:
+    """The origin of a listener."""
+    return f"http://127.0.0.1:{listener.getsockname()[1]}"
