@@ -1,4 +1,4 @@
-"""A server to stand behind a gateway: it says what few say, counts what it is asked, and tells of it by the tool `seen`.
+"""A server to stand behind a gateway: it says what few say, counts what it is asked, and `seen` tells of it.
 
 `python -m tests.mcp_servers.behind PORT` serves both eras; the SDK's low-level server, all requests answered raw.
 """
@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import anyio
 import mcp_types as types
 import uvicorn
-from mcp.server.context import CallNext, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
+from starlette.applications import Starlette
 
 Context = ServerRequestContext[Any, Any]
 Raw = dict[str, Any]
@@ -192,6 +194,8 @@ async def change(ctx: Context, params: Raw) -> Raw:
     uri = "memo://today"
     await bus.publish(ToolsListChanged())
     await bus.publish(ResourceUpdated(uri))
+    if not is_modern(ctx):
+        await ctx.session.send_notification(types.ToolListChangedNotification())
     for session in subscribed.get(uri, []):
         updated = types.ResourceUpdatedNotificationParams(uri=uri)
         await session.send_notification(types.ResourceUpdatedNotification(params=updated))
@@ -206,52 +210,65 @@ TOOL = {"odd": odd, "slow": slow, "fail": fail, "refuse": refuse, "log": log, "s
 TOOL |= {"secret": secret, "sign": log, "forbidden": log}
 
 
-async def serve(ctx: Context, call_next: CallNext) -> Any:
-    if ctx.request_id is None:
+def listed(ctx: Context, params: Raw) -> Raw:
+    """Two pages of one each."""
+    first = params.get("cursor") is None
+    memo = {"uri": "memo://today" if first else "memo://later", "name": "memo", "x-resource": 1}
+    return {"resources": [memo], **({"nextCursor": "2"} if first else {})}
+
+
+def read(ctx: Context, params: Raw) -> Raw:
+    if params["uri"] == "memo://never":
+        raise MCPError(-32602 if is_modern(ctx) else -32002, "no such memo", {"uri": params["uri"]})
+    contents = {"uri": params["uri"], "text": "Nothing.", "_meta": {"vendor/page": 1}}
+    return {"contents": [contents], **({"ttlMs": 5, "cacheScope": "private"} if is_modern(ctx) else {})}
+
+
+def subscribe(ctx: Context, params: Raw) -> Raw:
+    subscribed.setdefault(params["uri"], []).append(ctx.session)
+    return {}
+
+
+def unsubscribe(ctx: Context, params: Raw) -> Raw:
+    subscribed.pop(params["uri"], None)
+    return {}
+
+
+ANSWERS: dict[str, Callable[[Context, Raw], Raw]] = {
+    "tools/list": lambda ctx, params: {"tools": TOOLS},
+    "prompts/list": lambda ctx, params: {"prompts": [{"name": "greet", "x-prompt": 1}]},
+    "prompts/get": lambda ctx, params: {
+        "messages": [{"role": "user", "content": {"type": "text", "text": "Hi."}}],
+        "x-prompt": 2,
+    },
+    "resources/list": listed,
+    "resources/templates/list": lambda ctx, params: {
+        "resourceTemplates": [{"uriTemplate": "memo://{day}", "name": "day"}]
+    },
+    "resources/read": read,
+    "resources/subscribe": subscribe,
+    "resources/unsubscribe": unsubscribe,
+    "logging/setLevel": lambda ctx, params: {},
+    "completion/complete": lambda ctx, params: {
+        "completion": {"values": [params["argument"]["value"] + "!"], "x-more": 1}
+    },
+}
+
+
+async def serve(ctx: Context, call_next: CallNext) -> HandlerResult:
+    params = dict(ctx.params or {})
+    if ctx.request_id is None or (ctx.method != "tools/call" and ctx.method not in ANSWERS):
+        count[ctx.method] += 1
         return await call_next(ctx)
     count[ctx.method] += 1
-    params = dict(ctx.params or {})
-    match ctx.method:
-        case "tools/list":
-            result: Raw = {"tools": TOOLS}
-        case "tools/call":
-            result = await call(ctx, params)
-        case "prompts/list":
-            result = {"prompts": [{"name": "greet", "x-prompt": 1}]}
-        case "prompts/get":
-            result = {"messages": [{"role": "user", "content": {"type": "text", "text": "Hi."}}], "x-prompt": 2}
-        case "resources/list":
-            page = params.get("cursor")
-            memo = {"uri": f"memo://{'today' if page is None else 'later'}", "name": "memo", "x-resource": 1}
-            result = {"resources": [memo], **({"nextCursor": "2"} if page is None else {})}
-        case "resources/templates/list":
-            result = {"resourceTemplates": [{"uriTemplate": "memo://{day}", "name": "day"}]}
-        case "resources/read":
-            if params["uri"] == "memo://never":
-                raise MCPError(-32602 if is_modern(ctx) else -32002, "no such memo", {"uri": params["uri"]})
-            contents = {"uri": params["uri"], "text": "Nothing.", "_meta": {"vendor/page": 1}}
-            result = (
-                {"contents": [contents], "ttlMs": 5, "cacheScope": "private"}
-                if is_modern(ctx)
-                else {"contents": [contents]}
-            )
-        case "resources/subscribe":
-            subscribed.setdefault(params["uri"], []).append(ctx.session)
-            result = {}
-        case "resources/unsubscribe":
-            subscribed.pop(params["uri"], None)
-            result = {}
-        case "completion/complete":
-            result = {"completion": {"values": [params["argument"]["value"] + "!"], "x-more": 1}}
-        case _:
-            return await call_next(ctx)
+    result = await call(ctx, params) if ctx.method == "tools/call" else ANSWERS[ctx.method](ctx, params)
     if is_modern(ctx):
         result.setdefault("resultType", "complete")
     return result
 
 
 class Behind(Server[Any]):
-    def get_capabilities(self, *args: Any, **options: Any) -> types.ServerCapabilities:
+    def get_capabilities(self, *_: object, **__: object) -> types.ServerCapabilities:
         return types.ServerCapabilities(
             tools=types.ToolsCapability(list_changed=True),
             prompts=types.PromptsCapability(list_changed=True),
@@ -261,7 +278,7 @@ class Behind(Server[Any]):
         )
 
 
-def application() -> Any:
+def application() -> Starlette:
     server = Behind("behind", instructions="Stand behind.", on_subscriptions_listen=ListenHandler(bus))
     server.middleware.append(serve)
     return server.streamable_http_app()

@@ -75,7 +75,7 @@ class Front(McpClient):
         params: of the request, raw.
 
     Attributes:
-        params: likewise.
+        method, params: of the request.
         raw: what the server behind answered.
         result: what that is to the record.
         error: with what the server behind refused.
@@ -86,6 +86,7 @@ class Front(McpClient):
 
     def __init__(self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject) -> None:
         super().__init__(context, principal)
+        self.method = context.method
         self.params = params
         self.raw: JsonObject | None = None
         self.result: ToolResult | None = None

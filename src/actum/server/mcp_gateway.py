@@ -58,6 +58,7 @@ from .mcp_front import Front, rests
 from .mcp_line import Line, Lines
 from .mcp_passage import Passage
 from .mcp_seat import PROMPT, READ, Seat, Seats, Sources
+from .mcp_wire import call_result
 
 if TYPE_CHECKING:
     import httpx2
@@ -181,8 +182,7 @@ class McpGateway(McpService):
             result = await super()._serve(ctx, call_next)
         except McpError as error:
             modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-            code = error_code_for(error.rpc_code, ctx.method, modern=modern)
-            raise MCPError(code, error.words, error.data) from None
+            raise self._refused(error, ctx.method, modern=modern) from None
         except CallError as error:
             raise MCPError(INTERNAL_ERROR, error.message) from None
         return result
@@ -308,11 +308,16 @@ class McpGateway(McpService):
         outcome = outcome_of(run, front)
         if isinstance(outcome, NotYet):
             return outcome.told()
-        method = "tools/call" if "arguments" in front.params or "uri" not in front.params else "resources/read"
         if outcome.error is not None and front.error is not None:
-            code = error_code_for(front.error.rpc_code, method, modern=front.is_modern)
-            raise MCPError(code, front.error.words, front.error.data)
+            raise self._refused(front.error, front.method, modern=front.is_modern)
+        if front.method != "tools/call" and (outcome.error is not None or front.raw is None):
+            bad = outcome.error is not None and outcome.error.code == "invalid_arguments"
+            raise MCPError(INVALID_PARAMS if bad else INTERNAL_ERROR, outcome.text)
         return _told(outcome, front)
+
+    def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
+        """A server's error, as the client hears it."""
+        return MCPError(error_code_for(error.rpc_code, method, modern=modern), error.words, error.data)
 
     # Prompts, resources, completion -----------------------------------------------------------------------------------
 
@@ -416,17 +421,15 @@ class McpGateway(McpService):
 def _told(outcome: ToolResult, front: Front) -> JsonObject:
     """The server's own words, where they are what is on record; what was changed on the way is changed in them, too."""
     raw, known = front.raw, front.result
-    method = "tools/call"
-    if outcome.error is not None or raw is None:
-        words = outcome.error.message if outcome.error is not None else outcome.text
-        if raw is not None and raw.get("isError") is True:
-            return result_for(method, cast(JsonObject, DEFAULT_REDACTION.value(raw)), modern=front.is_modern)
-        return {"content": [{"type": "text", "text": words}], "isError": True}
-    told = result_for(method, raw, modern=front.is_modern)
-    if known is not None and (outcome.content, outcome.structured) != (known.content, known.structured):
-        told = cast(JsonObject, DEFAULT_REDACTION.value(told))
-        notes = outcome.content[: len(outcome.content) - len(known.content)]
-        content = told.get("content")
+    if raw is None or (outcome.error is not None and raw.get("isError") is not True):
+        return call_result(outcome, any_value=front.is_modern)  # the call path's own, or out of the record
+    told = result_for(front.method, raw, modern=front.is_modern)
+    if known is not None and (outcome.content, outcome.structured) == (known.content, known.structured):
+        return told
+    told = cast(JsonObject, DEFAULT_REDACTION.value(told))
+    notes = outcome.content[: len(outcome.content) - len(known.content)] if known is not None else ()
+    content = told.get("content")
+    if notes:
         told["content"] = [*blocks_of(notes), *(content if isinstance(content, list) else [])]
     return told
 

@@ -192,6 +192,11 @@ class Passage(McpToolset):
         return self.known is not None and self.known.era == "modern"
 
     @property
+    def is_fresh(self) -> bool:
+        """What is known of its tools holds still."""
+        return self._is_met and not self._is_due()
+
+    @property
     def own_tools(self) -> tuple[Usable, ...]:
         """The tools that may be used, with their definitions as the server told them last."""
         return tuple(self._listing.usable.values()) if self._listing is not None else ()

@@ -96,7 +96,9 @@ class Seat:
         Raises:
             CallError: there is one server only, and it can not be reached.
         """
-        await asyncio.gather(*(self._look(name, passage) for name, passage in self.passages.items()))
+        due = [(name, passage) for name, passage in self.passages.items() if not passage.is_fresh]
+        if due:
+            await asyncio.gather(*(self._look(name, passage) for name, passage in due))
         seen = tuple(passage.generation for passage in self.passages.values())
         if seen == self._seen:
             return False
