@@ -19,7 +19,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test test-local check format bench train-embedded promote-embedded lock clean
+.PHONY: help setup demo test test-local conformance check format bench train-embedded promote-embedded lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ test: $(READY) ## run the tests and show what they cover; make test ARGS='-k jou
 
 test-local: $(LOCAL_READY) ## test local models on transformers and torch, which it installs (gigabytes)
 	$(BIN)/pytest -n 0 tests_local $(ARGS)
+
+conformance: $(READY) ## run the official MCP conformance suite against our server, gateway and client
+	$(BIN)/python -m tests.conformance.run $(ARGS)
 
 check: $(READY) ## format, lint, types and tests: what has to hold before a commit
 	$(BIN)/ruff format --check

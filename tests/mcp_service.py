@@ -12,16 +12,17 @@ import uvicorn
 from actum.core.json import JsonObject
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp import McpService
+from actum.server.mcp_http import LOCAL, Access
 from actum.toolsets.mcp_connection import McpConnection
 
 
 @asynccontextmanager
-async def served(service: McpService) -> AsyncIterator[str]:
+async def served(service: McpService, access: Access = LOCAL, *, sse: bool = False) -> AsyncIterator[str]:
     """The address of a service, as long as the block lasts."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        config = uvicorn.Config(service.app(), log_level="error", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(service.app(access=access, sse=sse), log_level="error", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve([taken]))
         while not server.started:  # noqa: ASYNC110 - it has no event to wait for

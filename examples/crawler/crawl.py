@@ -40,11 +40,11 @@ def crawler(site: str) -> list[FunctionTool]:
     known: dict[str, CrawledPage] = {}
 
     @tool(effects={"read"})
-    async def crawl(ctx: Context, url: str = site, pages: int = 10) -> Crawl:
+    async def crawl(ctx: Context, url: str = "/", pages: int = 10) -> Crawl:
         """Read a page and the pages that it links to.
 
         Args:
-            url: where to begin; the beginning of the site if left out.
+            url: where to begin, on the site; its first page if left out.
             pages: at most so many.
         """
         wanted, seen, found, failed = [_address(site, url)], set[str](), list[CrawledPage](), list[str]()

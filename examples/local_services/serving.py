@@ -24,10 +24,12 @@ Lookup = Callable[[Mapping[str, str]], Json]
 class _Server:
     """One application behind a port, in a thread with an event loop of its own, as another program would be."""
 
-    def __init__(self, app: Starlette) -> None:
-        listening = socket.create_server(("127.0.0.1", 0))  # from here on connections wait in line, none is refused
+    def __init__(self, app: Starlette, port: int = 0) -> None:
+        listening = socket.create_server(("127.0.0.1", port))  # from here on connections wait in line, none is refused
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or an answer in pieces waits 40 ms for an ACK
         self.url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        self._server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", http="h11", ws="none"))
+        config = uvicorn.Config(app, log_level="warning", http="h11", ws="none", timeout_graceful_shutdown=2)
+        self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
 
@@ -37,9 +39,16 @@ class _Server:
 
 
 @asynccontextmanager
-async def serving(*apps: Starlette) -> AsyncIterator[tuple[str, ...]]:
-    """Serve applications for as long as the block runs; gives their addresses, such as `http://127.0.0.1:40123`."""
-    servers = [_Server(app) for app in apps]
+async def serving(*apps: Starlette, port: int = 0) -> AsyncIterator[tuple[str, ...]]:
+    """Serve applications for as long as the block runs; gives their addresses, such as `http://127.0.0.1:40123`.
+
+    Args:
+        port: of the only application, where it has to be a certain one.
+
+    Raises:
+        OSError: somebody listens on that port.
+    """
+    servers = [_Server(app, port) for app in apps]
     try:
         yield tuple(server.url for server in servers)
     finally:

@@ -158,6 +158,26 @@ async def test_time_limits_stand_still_while_a_person_thinks() -> None:
     assert result.calls[0][1].text == "accept: Hello Ada"
 
 
+async def test_the_time_limit_of_a_call_stands_still_until_the_last_of_its_questions_is_answered() -> None:
+    clock = FakeClock()
+
+    class Slow:
+        async def ask(self, pending: Pending) -> Answer:
+            await asyncio.sleep(0)
+            clock.advance(10_000)
+            await asyncio.sleep(0)
+            return Answer("answer", arguments={})
+
+    @tool
+    async def both(ctx: Context) -> str:
+        """Ask twice at once."""
+        given = await asyncio.gather(ctx.elicit("One?"), ctx.elicit("Two?"))
+        return " ".join(one.action for one in given)
+
+    result = await Agent(says("both"), [both], approver=Slow(), limits=Limits(call_seconds=30), clock=clock).run("Hi")
+    assert result.calls[0][1].text == "accept accept"
+
+
 async def test_two_calls_at_once_ask_one_after_the_other() -> None:
     busy: list[int] = []
 
@@ -193,6 +213,25 @@ async def test_a_person_who_breaks_off_while_a_tool_asks_cancels_the_run() -> No
         await Agent(says("greet", "greet"), [greet], approver=Leaves(), journal=journal).run("Hi", run_id="r")
     (run,) = await journal.runs()
     assert run.status == "stopped"
+
+
+async def test_a_tool_that_stops_waiting_for_its_user_cancels_nothing() -> None:
+    class Thinks:
+        async def ask(self, pending: Pending) -> Answer:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    @tool(effects={"read"})
+    async def hasty(ctx: Context) -> str:
+        """Ask, and go on by itself."""
+        asking = asyncio.ensure_future(ctx.elicit("Your name?", NAME))
+        await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        return "Hello you"
+
+    result = await Agent(says("hasty"), [hasty], approver=Thinks()).run("Hi")
+    assert (result.status, result.calls[0][1].text) == ("done", "Hello you")
 
 
 ASK = Request(messages=[UserMessage.of("Sum it up.")])
@@ -231,6 +270,27 @@ async def test_a_tool_can_not_ask_a_model_beyond_the_tokens_of_the_run() -> None
     result = await agent.run("Sum up")
     assert result.calls[0][1].error is not None
     assert result.calls[0][1].error.code == "budget_exceeded"
+
+
+async def test_what_a_call_used_before_it_was_parked_counts_when_the_run_goes_on() -> None:
+    @tool
+    async def dig(ctx: Context) -> str:
+        """Ask the model, then the user."""
+        await ctx.sample(ASK)
+        await ctx.elicit("Go on?")
+        return "deep"
+
+    replies = iter(
+        [
+            Reply.of(calls=[ToolCall(id="1", name="dig", arguments={})]),
+            Reply((TextPart("Short."),), usage=Usage(input_tokens=70, output_tokens=30)),
+            Reply.of("Never asked."),
+        ]
+    )
+    agent = Agent(ScriptedModel(lambda request: next(replies)), [dig], limits=Limits(tokens=100))
+    (pending,) = (await agent.run("Dig", run_id="r")).pending
+    result = await agent.resume("r", {pending.id: Answer("answer", arguments={})})
+    assert (result.status, result.stop_reason) == ("stopped", "tokens")
 
 
 class ForeignSummary:

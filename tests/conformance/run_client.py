@@ -17,10 +17,10 @@ REVISIONS = ("2025-11-25", "2026-07-28")
 CLIENT = Path(__file__).with_name("client.py")
 
 
-def required(suite: Path, revision: str) -> list[str]:
-    """The scenarios that a client must pass for a revision."""
+def required(suite: Path, revision: str, leg: str = "client") -> list[str]:
+    """The scenarios that a client (or a server) must pass for a revision."""
     text = (suite / "requirements" / f"{revision}.yaml").read_text("utf-8")
-    part = re.search(r"^client:\n((?:  - .*\n)+)", text, re.MULTILINE)
+    part = re.search(rf"^{leg}:\n((?:  - .*\n)+)", text, re.MULTILINE)
     return re.findall(r"^  - (\S+)$", part[1], re.MULTILINE) if part else []
 
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
@@ -13,9 +14,10 @@ import pytest
 
 from actum import Agent, ToolCall
 from actum.core.event import RunResult
-from actum.core.interfaces import Answer
+from actum.core.interfaces import Answer, Journal
 from actum.core.json import Json
 from actum.protocols.mcp_config import McpServer
+from actum.server.mcp import McpService
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedApprover, ScriptedModel
 from actum.toolsets.mcp import McpToolset
@@ -27,6 +29,7 @@ from tests.peers.stdio_wire import Wire, stdio_server
 SERVERS = Path(__file__).parents[1] / "peers" / "servers"
 CLIENT = SERVERS.parent / "clients" / "fastmcp_client.py"
 OURS = str(SERVERS / "ours.py")
+ROOT = Path(__file__).parents[2]
 
 
 # A server of others, killed in a call of ours -------------------------------------------------------------------------
@@ -92,18 +95,20 @@ class OwnTill:
     def __init__(self, folder: Path) -> None:
         self.book, self.journal, self._told = folder / "book", folder / "journal.db", folder / "told"
         os.mkfifo(self._told)
-        self.env = {"TILL": str(folder), "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+        self.env = {"TILL": str(folder), "PYTHONPATH": str(ROOT / "src")}
 
     async def is_paid(self) -> None:
-        """Wait until a payment was made, and is under way still."""
+        """Wait until a payment was made, which is under way still."""
         await asyncio.to_thread(self._told.read_text)
 
-    async def gone_on_with(self, verdict: Literal["done", "retry"]) -> tuple[RunResult, RunResult]:
+    async def gone_on_with(
+        self, verdict: Literal["done", "retry"], service: Callable[[Journal], McpService] = ours.service
+    ) -> tuple[RunResult, RunResult]:
         """Take the one run up in another process, where the same is served, and answer what is in doubt."""
         journal = SQLiteJournal(self.journal)
         try:
             (run,) = await journal.runs()
-            agent = ours.service(journal).agent
+            agent = service(journal).agent
             paused = await agent.resume(run.run_id)
             (doubt,) = paused.pending
             assert (doubt.kind, doubt.call and doubt.call.name) == ("doubt", "pay")
@@ -155,4 +160,21 @@ async def test_a_payment_whose_client_over_http_is_killed_is_in_doubt_and_not_re
         await asyncio.to_thread(server.wait)
 
     _, result = await own.gone_on_with("done")
+    assert (result.status, own.book.read_text()) == ("done", "5\n")
+
+
+async def test_what_actum_mcp_serve_was_killed_in_is_taken_up_by_its_journal(own: OwnTill, tmp_path: Path) -> None:
+    tools = tmp_path / "tools.py"
+    tools.write_text("from tests.peers.servers.ours import pay\n")
+    policy = tmp_path / "policy.toml"
+    policy.write_text('default = "allow"\n')  # without one, a payment waits for a person
+    flags = ("--tools", f"{tools}:pay", "--journal", str(own.journal), "--policy", str(policy))
+    command = ("-m", "actum", "mcp", "serve", *flags)
+    roots = os.pathsep.join([str(ROOT), own.env["PYTHONPATH"]])
+    async with stdio_server(sys.executable, *command, env={**own.env, "PYTHONPATH": roots}) as wire:
+        await pay_and_hold(wire, own)
+        wire.process.kill()
+        await wire.process.wait()
+
+    _, result = await own.gone_on_with("done", lambda journal: McpService([ours.pay], journal=journal))
     assert (result.status, own.book.read_text()) == ("done", "5\n")

@@ -128,7 +128,7 @@ def _install_python(folder: Path) -> None:
 def _run(*command: str, cwd: Path) -> None:
     """Run a step of an installation. What it says is shown when it fails."""
     path = os.pathsep.join([str(node().parent), os.environ.get("PATH", "")])
-    environment = {**os.environ, "PATH": path, "UV_SYSTEM_CERTS": "1"}
+    environment = {**os.environ, "PATH": path, "UV_SYSTEM_CERTS": "1", "NODE_USE_SYSTEM_CA": "1"}
     environment.pop("VIRTUAL_ENV", None)
     done = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=WAIT_S, check=False

@@ -8,15 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from actum import Context, Rule, Rules, ToolError, tool
+from actum import Agent, Context, Rule, Rules, ToolCall, ToolError, tool
+from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
+from actum.protocols.mcp_config import McpServer
 from actum.protocols.mcp_tasks import EXTENSION
 from actum.server.mcp import McpService
 from actum.server.mcp_calls import Who
 from actum.storage.place import open_journal
+from actum.testing import ScriptedModel
+from actum.toolsets.mcp import McpToolset
 from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
-from tests.mcp_service import Client, connected
+from tests.mcp_service import Client, connected, served
 
 pytestmark = pytest.mark.row("P2")
 
@@ -89,6 +93,17 @@ async def test_our_own_client_waits_for_a_task_and_gives_what_it_asks_for() -> N
         result = await way.request("tools/call", {"name": "greet", "arguments": {}}, caller=client)
         assert result["content"] == [{"type": "text", "text": "Hello Ada"}]
         assert [method for method, _ in client.asked] == ["elicitation/create"]
+
+
+async def test_what_a_task_asks_and_nobody_answers_now_is_asked_once_and_its_answer_is_found() -> None:
+    async with served(Desk().service()) as url, McpToolset(McpServer(name="desk", url=url), approve="all") as toolset:
+        model = ScriptedModel([[ToolCall("1", "desk_greet", {})], "Done."])
+        agent = Agent(model, [toolset], policy=Rules(default="allow"))
+        waits = await agent.run("Go", run_id="r")
+        (pending,) = waits.pending
+        result = await agent.resume("r", {pending.id: Answer("answer", arguments={"name": "Ada"})})
+        assert (result.status, result.pending) == ("done", ())
+        assert result.calls[0][1].text == "Hello Ada"
 
 
 async def test_a_tool_that_fails_completes_and_a_mistake_fails() -> None:

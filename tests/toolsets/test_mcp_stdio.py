@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest
+from msgspec.structs import replace
 
 from actum.core.errors import CallTimeout, InvalidResult, Unavailable
 from actum.core.json import JsonObject
@@ -155,9 +156,9 @@ async def test_a_server_sees_little_of_our_environment(monkeypatch: pytest.Monke
 
 async def test_what_a_server_writes_beside_the_protocol_is_kept_without_secrets() -> None:
     said_it = "import os, sys; sys.exit('\\x07the key is ' + os.environ['KEY'])"
-    server = McpServer(name="x", command=sys.executable, args=("-c", said_it), env={"KEY": "${secret:key}"})
+    server = odd(era="legacy", env={"KEY": "${secret:key}"})
 
-    async with McpConnection(server, secrets={"key": "s3cret"}) as connection:
+    async with McpConnection(replace(server, args=("-c", said_it)), secrets={"key": "s3cret"}) as connection:
         with pytest.raises(Unavailable) as failed:
             await connection.facts()
 

@@ -403,6 +403,23 @@ async def test_what_nobody_can_answer_now_is_put_aside_for_a_server_that_waits_o
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_a_person_who_breaks_off_while_a_server_asks_cancels_the_run_and_nothing_else(
+    shifty: Shifty, opened: Open, era: str
+) -> None:
+    class Leaves(Person):
+        async def ask(self, pending: Pending) -> Answer | None:
+            self.asked.append(pending)
+            raise asyncio.CancelledError
+
+    shifty.tell(asks={"look": [{"k": form("Who?"), "l": form("Why?")}]}, era=era, tools=[READS])
+    toolset, person = opened(trusted=True), Leaves()
+    with pytest.raises(asyncio.CancelledError):
+        await call(toolset, "shifty_look", person)
+    assert [pending.message for pending in person.asked] == ["Who?"]
+    assert (toolset.health.state, toolset.health.failures) == ("up", 0)
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
 async def test_a_server_has_the_runs_model_answer_once_a_person_agrees(shifty: Shifty, opened: Open, era: str) -> None:
     sampling: JsonObject = {
         "method": "sampling/createMessage",

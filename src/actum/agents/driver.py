@@ -114,7 +114,7 @@ class Driver(Struct, kw_only=True, dict=True):
         intention = next(self.loop)
         while True:
             outcome: Outcome
-            if task is not None and task.cancelling() > cancelled_before:
+            if self.asker.cancelled or (task is not None and task.cancelling() > cancelled_before):
                 raise asyncio.CancelledError  # a tool kept the cancellation to itself
             if type(intention) is CallModel:
                 outcome = await self._ask_model()

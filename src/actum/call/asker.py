@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import nullcontext
 
+from ..core.cancellation import is_being_cancelled
 from ..core.event import Pending
 from ..core.interfaces import Approver
 from ..core.record import Answered
@@ -37,7 +38,10 @@ class Asker:
 
         Raises:
             UsageError: the answer does not fit what was asked.
+            CancelledError: whoever is asked breaks the run off, or has.
         """
+        if self.cancelled:
+            raise asyncio.CancelledError
         if self._approver is None or pending.id in self._later:
             return None
         scope = self._scope
@@ -47,7 +51,7 @@ class Asker:
                 try:
                     answer = await self._approver.ask(pending)
                 except asyncio.CancelledError:
-                    self.cancelled = True
+                    self.cancelled = not is_being_cancelled()
                     raise
             if answer is not None:
                 fit(pending, answer)

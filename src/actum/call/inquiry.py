@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 import msgspec
@@ -47,6 +49,8 @@ class Inquiry(Struct, kw_only=True):
         key: its idempotency key.
         limit: the time limit of the attempt.
         count: how often each question was asked in this attempt.
+        asking: how many of them nobody has answered yet.
+        held: holds the limit meanwhile.
     """
 
     scope: Scope
@@ -57,6 +61,8 @@ class Inquiry(Struct, kw_only=True):
     key: str
     limit: asyncio.Timeout
     count: dict[str, int] = msgspec.field(default_factory=dict)
+    asking: int = 0
+    held: ExitStack = msgspec.field(default_factory=ExitStack)
 
     async def ask(self, pending: Pending) -> Answered:
         """The answer to a question of the running tool.
@@ -72,11 +78,24 @@ class Inquiry(Struct, kw_only=True):
         if known is None:
             if not recording.is_known(pending.id):
                 self._put_on_record(pending)
-            with self.scope.clock.hold(self.limit):
+            with self._holding():
                 known = await self.asker.answer(pending)
         if known is None:
             raise Waiting(pending)
         return known
+
+    @contextmanager
+    def _holding(self) -> Iterator[None]:
+        """A block in which the limit stands still: until the last of several at once is left."""
+        if not self.asking:
+            self.held.enter_context(self.scope.clock.hold(self.limit))
+        self.asking += 1
+        try:
+            yield
+        finally:
+            self.asking -= 1
+            if not self.asking:
+                self.held.close()
 
     def _known_by(self, pending: Pending) -> Pending:
         """With its id: the same for the same question of the same call, and another when it is asked once more."""

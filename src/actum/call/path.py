@@ -25,6 +25,7 @@ from msgspec import UNSET
 
 from ..core.budget import NOTHING
 from ..core.call import Effect, TextPart, ToolCall, ToolResult
+from ..core.cancellation import is_being_cancelled
 from ..core.errors import (
     CallCancelled,
     CallError,
@@ -378,7 +379,7 @@ class CallPath:
             try:
                 result, error, detail = await self._attempt(plan, toolset, place, attempt)
             except Waiting as waiting:
-                return self._questions.wait_with(waiting, place)
+                return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(tool.name, error, scope.clock.now())
@@ -456,7 +457,7 @@ class CallPath:
             what = "No answer in time" if limit.expired() else "The tool waited in vain for something"
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
-            if _is_being_cancelled() or self._asker.cancelled:
+            if is_being_cancelled() or self._asker.cancelled:
                 if place is None:
                     raise
                 self._settle_cancelled(plan, place, "none" if tool.reads_only else "unknown")
@@ -583,12 +584,6 @@ class CallPath:
     def _deliver(self, context: Context, value: Json) -> None:
         if self._scope.emit is not None and not context.is_over:
             self._scope.emit(CallProgress(context.call.id, self._scope.redaction.value(value, self._scope.told)))
-
-
-def _is_being_cancelled() -> bool:
-    """Somebody cancels this task; else the cancellation is a tool's own doing."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 def _is_same_check(known: Checked, required: Requirement) -> bool:

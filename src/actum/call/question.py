@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ..core.budget import Used
 from ..core.call import ToolCall
 from ..core.errors import ApprovalDenied, ApprovalExpired
 from ..core.event import Pending
@@ -119,11 +120,11 @@ class Questions:
         self._write(asked)
         return asked
 
-    def wait_with(self, waiting: Waiting, place: Place) -> Pending:
-        """The tool can not go on without an answer: its call waits for it, on record."""
+    def wait_with(self, waiting: Waiting, place: Place, used: Used) -> Pending:
+        """The tool can not go on without an answer: its call waits for it, on record with what it used."""
         pending = waiting.pending
         if not waiting.run_id:
-            parked = Parked(place.reply, place.index, waiting.state)
+            parked = Parked(place.reply, place.index, waiting.state, used)
             self._scope.journal.append(self._scope.run_id, parked)
             self._scope.recording.note_parked(parked)
         if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:

@@ -228,6 +228,8 @@ class Recording:
         """The tool of a call has stopped to wait for an answer: nothing of it is in doubt."""
         place = Place(record.reply, record.index)
         self._parked[place] = record.state
+        if record.used is not NOTHING:
+            self._used[place] = record.used
         self._open.discard(place)
 
     def note_sample(self, record: Sampled) -> None:

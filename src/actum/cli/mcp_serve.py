@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -102,9 +103,9 @@ def serve(
         loaded = compose.load_tools(settings.tools, Path.cwd())
         async with options.journal(settings) as opened:
             service = _service(settings, loaded, opened, folders, runs=runs, name=name)
-            shown = f"{len(await service.agent.list_tools())} tools"
+            shown = _counted(len(await service.agent.list_tools()), "tool")
             if folders:
-                shown += f", {len(folders)} folders"
+                shown += f" and the files of {_counted(len(folders), 'folder')}"
             if not http:
                 Terminal().note(f"{name} serves {shown} on stdin and stdout")
                 await service.run_stdio()
@@ -146,10 +147,10 @@ async def _serve_http(service: McpService, place: str, access: Access, shown: st
         raise UsageError(f"--http {place}: write an address and a port, as in --http 127.0.0.1:8000")
     host = host.strip("[]") or "127.0.0.1"
     app = service.app(host=host, access=access, sse=sse)
-    config = uvicorn.Config(app, host=host, port=int(port), log_level="warning", access_log=False)
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
-    await uvicorn.Server(config).serve()
+    with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+        address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
+        Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
+        await uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).serve([taken])
 
 
 def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:
@@ -176,3 +177,7 @@ def _folder(word: str) -> tuple[str, Path]:
     if not sign or not path:
         raise UsageError(f"--folder {word}: write a name and a path, as in --folder notes=./notes")
     return name, Path(path)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

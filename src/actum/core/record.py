@@ -250,11 +250,13 @@ class Parked(Struct, frozen=True, tag="parked", omit_defaults=True):
     Attributes:
         reply, index: the call.
         state: what the tool wants to find again then.
+        used: what the call has used up by now, as in `Settled`.
     """
 
     reply: int
     index: int
     state: str = ""
+    used: Used = NOTHING
 
 
 class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):

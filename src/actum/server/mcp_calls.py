@@ -147,7 +147,7 @@ def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
         if not result.calls:
             return failed(result.text or "The call was stopped.")
         outcome = result.calls[-1][1]
-        if outcome.error is not None and client.missing:
+        if outcome.error is not None and client.missing and client.is_modern:
             raise lacking(client)
         return outcome
     askable = [pending for pending in result.pending if client.is_modern and client.can_be_asked(pending)]

@@ -62,6 +62,16 @@ class Changes:
         self._streams: dict[object, tuple[str, ...]] = {}
         self._watcher: asyncio.Task[None] | None = None
 
+    @property
+    def listeners(self) -> int:
+        """How many connections and streams are told of changes."""
+        return len(self._connections) + len(self._streams)
+
+    @property
+    def addresses(self) -> set[str]:
+        """The resources that somebody listens to."""
+        return {uri for several in (*self._connections.values(), *self._streams.values()) for uri in several}
+
     def start(self) -> None:
         """Look now and then from here on."""
         self._watcher = asyncio.create_task(self._watch(), name="mcp changes")
@@ -136,7 +146,7 @@ class Changes:
         if not self._connections and not self._streams:
             self._known.clear()
             return []
-        addresses = {uri for several in (*self._connections.values(), *self._streams.values()) for uri in several}
+        addresses = self.addresses
         wanted: list[ServerEvent] = [ToolsListChanged(), *(ResourceUpdated(uri) for uri in sorted(addresses))]
         self._known = {
             event: stamp

@@ -19,6 +19,7 @@ from typing import Any
 from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken, TokenVerifier
 from mcp.server.auth.routes import build_resource_metadata_url
+from mcp.server.auth.settings import AuthSettings
 from mcp.server.lowlevel.server import Server
 from mcp.server.sse import SseServerTransport
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
@@ -112,17 +113,19 @@ def http_app(server: Server[Any], *, path: str, host: str, access: Access, sse: 
             "have tokens checked, listen at 127.0.0.1, or say insecure if you mean it"
         )
     security = _security(host, access)
-    auth = settings(access.resource or f"http://{host}{path}", issuer=access.issuer, scopes=access.scopes)
+    auth = None
+    if access.verifier is not None:
+        auth = settings(access.resource or f"http://{host}{path}", issuer=access.issuer, scopes=access.scopes)
     app = server.streamable_http_app(
         streamable_http_path=path,
         transport_security=security,
         host=host,
-        auth=auth if access.verifier is not None else None,
+        auth=auth,
         token_verifier=access.verifier,
         max_request_body_size=BODY_BYTES_MAX,
         session_idle_timeout=SESSION_IDLE_S,
         max_sessions=SESSIONS_MAX,
-        custom_starlette_routes=_sse_routes(server, security, access) if sse else None,  # type: ignore[arg-type]
+        custom_starlette_routes=_sse_routes(server, security, auth) if sse else None,  # type: ignore[arg-type]
     )
     if access.verifier is not None:
         app.add_middleware(ChallengedScopes, scopes=access.scopes)
@@ -154,15 +157,16 @@ def _security(host: str, access: Access) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[*origins, *access.origins])
 
 
-def _sse_routes(server: Server[Any], security: TransportSecuritySettings, access: Access) -> Sequence[Route | Mount]:
+def _sse_routes(
+    server: Server[Any], security: TransportSecuritySettings, auth: AuthSettings | None
+) -> Sequence[Route | Mount]:
     transport = SseServerTransport("/messages/", security, BODY_BYTES_MAX)
 
     def guarded(app: ASGIApp) -> ASGIApp:
-        if access.verifier is None:
+        if auth is None:
             return app
-        auth = settings(access.resource, issuer=access.issuer, scopes=access.scopes)
         told = build_resource_metadata_url(auth.resource_server_url) if auth.resource_server_url else None
-        return RequireAuthMiddleware(app, list(access.scopes), told)
+        return RequireAuthMiddleware(app, auth.required_scopes or [], told)
 
     return [
         Route("/sse", endpoint=guarded(_Sse(server, transport, TransportSecurityMiddleware(security)))),

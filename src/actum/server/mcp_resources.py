@@ -7,6 +7,7 @@ policy, limited, and on record.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import mimetypes
 import os
 import re
@@ -25,6 +26,7 @@ from ..core.json import Json, JsonObject, dumps
 from ..core.record import Started
 from ..core.tool import Tool
 from ..kinds import Unclear, open_under
+from ..protocols.mcp_content import ANY_TYPE
 from ..toolsets.function import FunctionTool
 from ..toolsets.returned import result_of
 from .mcp_prompts import Suggest
@@ -70,7 +72,7 @@ class Resource:
         self.name = name or uri
         self.title = title
         self.description = description
-        self.media_type = media_type or ("application/octet-stream" if isinstance(content, bytes) else "text/plain")
+        self.media_type = media_type or (ANY_TYPE if isinstance(content, bytes) else "text/plain")
         self.suggest = dict(suggest or {})
         self.template = UriTemplate.parse(uri) if "{" in uri else None
         self._content = content if isinstance(content, str | bytes) else None
@@ -148,7 +150,9 @@ class Folder:
         for top, folders, files in os.walk(self.path):
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             for file in sorted(file for file in files if not file.startswith(".")):
-                yield (Path(top) / file).relative_to(self.path).as_posix()
+                path = Path(top) / file
+                if not path.is_symlink() or path.resolve().is_relative_to(self.path):
+                    yield path.relative_to(self.path).as_posix()
 
     def matches(self, uri: str) -> str | None:
         """The path below the folder that an address names; None where it is another's."""
@@ -170,7 +174,7 @@ class Folder:
             return NOTHING
         if len(data) > BYTES_MAX:
             raise ToolError(f"{uri[:200]!r} is larger than {BYTES_MAX:,} bytes.")
-        return ToolResult("", (MediaPart(_media_type(path), data, uri),))
+        return ToolResult("", (MediaPart(_media_type(path, data), data, uri),))
 
     def stamp(self, path: str) -> tuple[int, int] | None:
         """When a file was changed last, and how large it is; None where there is none."""
@@ -303,5 +307,10 @@ def _is_plain(path: str) -> bool:
     return "\x00" not in path and not any(part.startswith(".") for part in path.split("/"))
 
 
-def _media_type(path: str) -> str:
-    return mimetypes.guess_type(path)[0] or "application/octet-stream"
+def _media_type(path: str, data: bytes = b"\xff") -> str:
+    """By its name; a file of unknown name that is text is text."""
+    known = mimetypes.guess_type(path)[0]
+    if known is None:
+        with contextlib.suppress(UnicodeDecodeError):
+            return "text/plain" if "\x00" not in data.decode() else ANY_TYPE
+    return known or ANY_TYPE

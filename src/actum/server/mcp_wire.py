@@ -30,7 +30,7 @@ def served_name(name: str) -> str:
     """What a tool is called in the protocol, which knows Latin letters only.
 
     >>> served_name("add"), served_name("天气")
-    ('add', 'tool_4d9473')
+    ('add', 'tool_4d94732547')
     """
     if _SERVED.fullmatch(name):
         return name

@@ -25,10 +25,7 @@ from ..protocols.mcp_sampling import request_of, result_of_reply
 from ..protocols.mcp_tasks import EXTENSION as TASKS
 from ..protocols.plain_text import plain, plain_json
 from ..transport.guard import Link, Refused, check_link
-from .mcp_error import INVALID_PARAMS, METHOD_NOT_FOUND, McpError
-
-REFUSED_BY_USER = -1
-"""What the protocol's own example answers a server whose sampling a person refused."""
+from .mcp_error import INVALID_PARAMS, METHOD_NOT_FOUND, REFUSED_BY_USER, McpError
 
 LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 
@@ -150,8 +147,9 @@ class ContextCaller:
         """
         result: JsonObject = msgspec.json.decode(paused)
         requests = result.get("inputRequests")
-        last = [_wanted(request) for request in requests.values()] if isinstance(requests, dict) else []
-        for count in range(len(last), 0, -1):  # those of the last round are asked anew with it
+        # Those of the last round are asked anew with it; of a task, what it waits for is.
+        last = [_wanted(request) for request in requests.values()] if isinstance(requests, dict) else self._asked[-1:]
+        for count in range(len(last), 0, -1):
             if self._asked[-count:] == last[:count]:
                 return dumps(Resting(result, self._asked[:-count]))
         return dumps(Resting(result, self._asked))

@@ -380,7 +380,8 @@ class McpConnection:
         if self._may_be_of_old(error):
             self._transport = "sse"
             return True
-        if self._transport == "stdio" and self._era == "auto" and isinstance(error, Unavailable):
+        is_pinned = self.server.era != "auto" or self._era == "legacy"
+        if self._transport == "stdio" and not is_pinned and isinstance(error, Unavailable):
             self._era = "legacy"  # some end themselves at any request before the handshake
             return True
         return False

@@ -27,6 +27,9 @@ HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
+REFUSED_BY_USER = -1
+"""What the protocol's own example answers a server whose sampling a person refused."""
+
 UNREACHED = -32990
 BROKEN = -32991
 HTTP_STATUS = -32992

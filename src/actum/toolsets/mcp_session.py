@@ -8,7 +8,9 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, Protocol, cast
@@ -26,7 +28,10 @@ from mcp.shared.inbound import (
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from msgspec import Struct
+from opentelemetry.context import attach, detach
+from opentelemetry.propagate import extract
 
+from ..core.cancellation import is_being_cancelled
 from ..core.errors import CallTimeout, InvalidResult, Unavailable
 from ..core.interfaces import Clock, Waiting
 from ..core.json import Json, JsonObject, dumps
@@ -36,6 +41,7 @@ from .mcp_error import (
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     MISSING_CAPABILITY,
+    REFUSED_BY_USER,
     UNSUPPORTED_VERSION,
     Lost,
     McpError,
@@ -300,7 +306,8 @@ class McpSession:
         if progress is not None:
             opts["on_progress"] = _Progress(progress)
         try:
-            return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
+            with _traced(params):
+                return cast(JsonObject, await self._dispatcher.send_raw_request(method, params, opts))
         except MCPError as error:
             failed = told(method, error.code, error.message, cast(Json, error.data))
             if isinstance(failed, Lost) and method in _FIRST:
@@ -358,6 +365,21 @@ class McpSession:
         return await settle(handle, send, answer, self._clock, told)
 
 
+@contextmanager
+def _traced(params: JsonObject) -> Iterator[None]:
+    """The trace that a request names is the one that it is sent in: the SDK would write the one of the request that we
+    ourselves are serving over it.
+    """
+    meta = params.get("_meta")
+    carrier = {"traceparent": str(meta["traceparent"])} if isinstance(meta, dict) and "traceparent" in meta else {}
+    token = attach(extract(carrier)) if carrier else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            detach(token)
+
+
 async def ask(caller: Caller, method: str, params: JsonObject) -> JsonObject:
     """Have a caller answer what a server asks, if it may ask that.
 
@@ -381,6 +403,10 @@ async def ask_live(caller: Caller, method: str, params: JsonObject) -> JsonObjec
         if method == "elicitation/create":
             return {"action": "cancel"}
         raise McpError(METHOD_NOT_FOUND, f"{method}: nobody can answer that now") from None
+    except asyncio.CancelledError:
+        if is_being_cancelled():
+            raise
+        raise McpError(REFUSED_BY_USER, "It was not agreed to.") from None  # their run ends, and not the connection
 
 
 class _Progress:

@@ -21,6 +21,7 @@ from ..core.errors import ActumError, UsageError
 from ..protocols.mcp_config import McpServer, McpTransport
 from ..protocols.plain_text import plain
 from ..transport.guard import Guard, GuardedTransport
+from .mcp_error import LoginFailed, LoginNeeded
 from .mcp_http import BODY_BYTES_MAX, McpHttpClient
 from .mcp_stdio import process
 
@@ -85,7 +86,7 @@ async def opened(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> McpHttpClient:
         transport = GuardedTransport(guard) if guard is not None else None
-        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, transport=transport, limits=LIMITS)
+        return McpHttpClient(heard, headers=headers, timeout=timeout, auth=auth, limits=LIMITS, transport=transport)
 
     if transport == "sse":
         async with sse_client(
@@ -114,6 +115,8 @@ def reason(error: BaseException, server: McpServer, status: int) -> str:
     """
     if isinstance(error, httpx2.HTTPStatusError):
         status = error.response.status_code
+    if isinstance(error, LoginNeeded | LoginFailed):
+        return str(error)
     if status in (401, 403):
         return f"It answered HTTP {status}: it wants a login, or another one."
     match error:

@@ -1,0 +1,87 @@
+"""One weather tool as a function, as an MCP server by pipes, and as one over HTTP: the same answer, side by side.
+
+An A2A agent is to be another way; it comes with A2A.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from actum import Agent, ToolCall
+from actum.agents.agent import Toolish
+from actum.core.interfaces import Request
+from actum.core.message import ToolMessage
+from actum.server.mcp import McpService
+from actum.testing import Said, ScriptedModel
+from actum.toolsets.mcp import McpServer, McpToolset
+
+sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
+
+from examples.local_services.serving import serving
+from examples.local_services.weather import weather_service
+from examples.watch import heading, watch
+from examples.weather_three_ways.weather import weather_tool
+
+QUESTION = "What is the weather in Boston?"
+PROGRAM = str(Path(__file__).with_name("server.py"))
+TIMES = 30
+
+
+def script(request: Request) -> Said:
+    """What stands in for the model. It calls the one tool there is, whatever that is called."""
+    last = request.messages[-1]
+    if not isinstance(last, ToolMessage):
+        return ToolCall("1", request.tools[0].name, {"city": "Boston"})
+    found = json.loads(last.result.text)
+    return f"It is {found['weather']} in {found['city']}, at {found['temperature']} °C."
+
+
+@asynccontextmanager
+async def ways(url: str) -> AsyncIterator[dict[str, Toolish]]:
+    """The tool in each way. We wrote the servers, so what they say of their tools is believed."""
+    tool = weather_tool(url)
+    async with serving(McpService([tool], name="weather").app()) as (address,):
+        by_pipes = McpServer(name="pipes", command=sys.executable, args=(PROGRAM, url), trusted=True)
+        over_http = McpServer(name="http", url=f"{address}/mcp", trusted=True)
+        async with McpToolset(by_pipes) as pipes, McpToolset(over_http) as http:
+            yield {"function": tool, "MCP by pipes": pipes, "MCP over HTTP": http}
+
+
+async def side_by_side(times: int = TIMES) -> dict[str, tuple[str, float]]:
+    """Ask the same in each way.
+
+    Args:
+        times: how often it is asked again to measure.
+
+    Returns:
+        For each way the answer, and how many milliseconds a run with one call takes.
+    """
+    measured = {}
+    async with serving(weather_service()) as (url,), ways(url) as found:
+        for way, tool in found.items():
+            heading(way)
+            agent = Agent(ScriptedModel(script), [tool])
+            answer = (await watch(agent, QUESTION)).text
+            began = time.perf_counter()
+            for _ in range(times):
+                await agent.run(QUESTION)
+            measured[way] = (answer, (time.perf_counter() - began) * 1000 / max(times, 1))
+    return measured
+
+
+def main() -> None:
+    """Run it."""
+    measured = asyncio.run(side_by_side())
+    heading(f"A run with one call, the mean of {TIMES}")
+    for way, (_, milliseconds) in measured.items():
+        print(f"{way:<16}{milliseconds:6.1f} ms")
+
+
+if __name__ == "__main__":
+    main()

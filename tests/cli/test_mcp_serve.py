@@ -1,0 +1,92 @@
+"""`actum mcp serve`: a program that any MCP client can start or reach."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from actum.protocols.mcp_config import McpEra, McpServer
+from actum.toolsets.mcp_connection import McpConnection
+
+PATHS = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
+SERVE = ("-m", "actum", "mcp", "serve")
+TOOLS = '''
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    print("this is no message of the protocol")
+    return a + b
+'''
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    path = tmp_path / "tools.py"
+    path.write_text(TOOLS, "utf-8")
+    return path
+
+
+@pytest.mark.row("P2")
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_it_is_started_by_a_client_and_nothing_but_the_protocol_stands_on_its_stdout(
+    era: McpEra, tools: Path
+) -> None:
+    arguments = (*SERVE, "--tools", str(tools), "--journal", "memory", "--folder", f"here={tools.parent}")
+    server = McpServer(name="x", command=sys.executable, args=arguments, env=PATHS)
+    async with McpConnection(server, era=era) as way:
+        assert (await way.facts()).era == era
+        result = await way.request("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
+        assert result["content"] == [{"type": "text", "text": "5"}]
+        assert "here:///tools.py" in [each["uri"] for each in await way.list_all("resources/list")]
+        assert "serves 1 tool" in "\n".join(way.health.stderr)
+
+
+def test_it_ends_with_its_stdin() -> None:
+    done = subprocess.run(
+        [sys.executable, *SERVE, "--journal", "memory"], input=b"", capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+async def test_it_is_reached_over_http_with_a_key(tools: Path) -> None:
+    arguments = [*SERVE, "--tools", str(tools), "--journal", "memory", "--http", "127.0.0.1:0", "--key-env", "THE_KEY"]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *arguments,
+        stderr=asyncio.subprocess.PIPE,
+        env={**PATHS, "THE_KEY": "k" * 32, "HOME": str(tools.parent)},
+    )
+    assert process.stderr is not None
+    try:
+        said = (await process.stderr.readline()).decode()
+        url = next(word for word in said.split() if word.startswith("http://"))
+        server = McpServer(name="x", url=url, transport="http", headers={"Authorization": f"Bearer {'k' * 32}"})
+        async with McpConnection(server) as way:
+            assert [each["name"] for each in await way.list_all("tools/list")] == ["add"]
+    finally:
+        process.terminate()
+        await process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--http", "0.0.0.0:0"], "others than this machine"),
+        (["--http", "nowhere"], "write an address and a port"),
+        (["--sse"], "say where"),
+        (["--http", ":0", "--key-env", "NOT_THERE"], "is empty"),
+        (["--http", ":0", "--issuer", "https://login.example.org"], "needs --resource"),
+        (["--folder", "here"], "write a name and a path"),
+    ],
+)
+def test_what_can_not_be_meant_is_told_in_a_line(flags: list[str], told: str) -> None:
+    done = subprocess.run(
+        [sys.executable, *SERVE, "--journal", "memory", *flags], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

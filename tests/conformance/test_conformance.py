@@ -1,0 +1,24 @@
+"""The official suite against our server: all that it scores passes, in both eras."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conformance.run import run_server, started
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with started("tests.conformance.server") as url:
+        yield url
+
+
+@pytest.mark.row("P2")
+@pytest.mark.parametrize(("revision", "scenarios"), [("2025-11-25", 30), ("2026-07-28", 37)])
+def test_all_scored_scenarios_of_the_official_suite_pass(server: str, revision: str, scenarios: int) -> None:
+    outcomes, said = run_server(server, revision)
+    counted = [each for each in outcomes if each.counts]
+    assert len(counted) == scenarios
+    assert all(each.passes and each.checks for each in counted), said
