@@ -142,7 +142,7 @@ class McpService:
             name=name,
         )
         self.agent = agent(tools)
-        self._sources = agent([self._prompts, self._resources])
+        self._sources = agent(self._source_tools())
         self.tasks = Tasks(self.agent, tasks or {}, lambda _, result: call_result(result, any_value=True))
         self._parked = Parked()
         self._policy = policy
@@ -158,6 +158,10 @@ class McpService:
         security = RequestStateSecurity(keys=list(keys)) if keys else RequestStateSecurity.ephemeral()
         self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
         self.server.middleware.append(self._serve)
+
+    def _source_tools(self) -> Sequence[Toolish]:
+        """What is read and filled in, as tools of the call path."""
+        return [self._prompts, self._resources]
 
     def _table(self) -> dict[str, Handler]:
         table: dict[str, Handler] = {

@@ -1,5 +1,5 @@
-"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client, which
-has none, answers by its next request.
+"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client,
+which has none, answers by its next request.
 
 The call goes on in a task of its own while its client is away. It is found again by a handle that is random and, on its
 way through the client, sealed for its user; who it belongs to is checked again here. A client that does not come back
@@ -25,7 +25,7 @@ KEPT_EACH_MAX = 32
 """So many calls are kept at a time, in all and for one user."""
 
 _MARK = "line:"
-_LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
+LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
 
 
 class Line:
@@ -88,7 +88,7 @@ class Lines:
         """
         kept = self._kept.get(handle)
         if kept is None or kept[0].principal != principal:
-            raise MCPError(INVALID_PARAMS, _LOST)
+            raise MCPError(INVALID_PARAMS, LOST)
         line, timer = kept
         assert line.question is not None
         responses = front.params.get("inputResponses")

@@ -187,13 +187,7 @@ class McpToolset:
         return [*granted, *(self._secrets or {}).values()]
 
     async def _execute(self, call: ToolCall, context: Context) -> ToolResult:
-        caller = ContextCaller(
-            context,
-            server=self.server.name,
-            capabilities=self._capabilities,
-            roots=self.server.roots,
-            local=not self.server.url or is_here(self.server.url),
-        )
+        caller = self._caller(context)
         await self._look()
         paused = await caller.resume()
         if self._resources is not None and self._resources.has(call.name):
@@ -220,6 +214,16 @@ class McpToolset:
                 raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if usable.tool.reads_only else "unknown")
             return result_of(call.id, raw)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
+
+    def _caller(self, context: Context) -> ContextCaller:
+        """Whoever answers what the server asks during this call."""
+        return ContextCaller(
+            context,
+            server=self.server.name,
+            capabilities=self._capabilities,
+            roots=self.server.roots,
+            local=not self.server.url or is_here(self.server.url),
+        )
 
     async def _called(
         self, usable: Usable, call: ToolCall, caller: ContextCaller, paused: JsonObject | None
