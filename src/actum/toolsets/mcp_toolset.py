@@ -171,6 +171,18 @@ class McpToolset:
             CallError: the server can not be reached, refuses, or says that it failed.
             Waiting: it asks what nobody can answer now.
         """
+        context.conceal(*self._hidden())
+        try:
+            return await self._execute(call, context)
+        finally:
+            context.conceal(*self._hidden())  # a login may have been renewed meanwhile
+
+    def _hidden(self) -> Sequence[str]:
+        """What a server may echo, and nobody else is to read: tokens, and what its configuration fills in."""
+        granted: Sequence[str] = getattr(self._auth, "secrets", ())
+        return [*granted, *(self._secrets or {}).values()]
+
+    async def _execute(self, call: ToolCall, context: Context) -> ToolResult:
         caller = ContextCaller(
             context,
             server=self.server.name,
