@@ -12,6 +12,7 @@ from actum.call.approve import put
 from actum.call.authorize import CAREFUL
 from actum.call.journal import MemoryJournal
 from actum.call.recording import Recording
+from actum.core.errors import UsageError
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
@@ -337,6 +338,11 @@ async def test_the_state_of_a_waiting_call_belongs_to_its_request() -> None:
         for params in (stolen, changed):
             with pytest.raises(McpError, match="requestState"):
                 await way.request_once("tools/call", params, caller=capable)
+
+
+def test_a_key_that_seals_nothing_is_none() -> None:
+    with pytest.raises(UsageError, match="32 bytes"):
+        McpService([greet], keys=[b"short"])
 
 
 async def test_a_call_that_waited_outlives_the_process_where_key_and_journal_do() -> None:

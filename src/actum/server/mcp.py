@@ -36,6 +36,7 @@ from ..call.journal import MemoryJournal
 from ..call.limit import Limits
 from ..core.call import MediaPart, ToolResult
 from ..core.clock import SystemClock
+from ..core.errors import UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
@@ -105,7 +106,7 @@ class McpService:
         clock: time.
 
     Raises:
-        UsageError: two things of one name.
+        UsageError: two things of one name, or a key that is none.
     """
 
     def __init__(
@@ -155,8 +156,7 @@ class McpService:
         self.server = _Server(self, name, version=version, instructions=instructions or None)
         self._stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
         self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._join)
-        security = RequestStateSecurity(keys=list(keys)) if keys else RequestStateSecurity.ephemeral()
-        self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
+        self.server.middleware.append(RequestStateBoundary(_security(keys), default_audience=name))
         self.server.middleware.append(self._serve)
 
     def _source_tools(self) -> Sequence[Toolish]:
@@ -471,6 +471,20 @@ class _Server(Server[dict[str, Any]]):
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
         return self._service.capabilities(modern=protocol_version in MODERN_PROTOCOL_VERSIONS)
+
+
+def _security(keys: Sequence[bytes]) -> RequestStateSecurity:
+    """What seals the state of calls that wait.
+
+    Raises:
+        UsageError: a key is too short, or stands twice.
+    """
+    if not keys:
+        return RequestStateSecurity.ephemeral()
+    try:
+        return RequestStateSecurity(keys=list(keys))
+    except ValueError:
+        raise UsageError("keys: each has 32 bytes or more, and stands there once; os.urandom(32) makes one") from None
 
 
 def _address(params: JsonObject) -> str:

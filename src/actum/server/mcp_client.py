@@ -96,6 +96,12 @@ class McpClient:
         declared = self._context.session.client_capabilities
         return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
 
+    @property
+    def extensions(self) -> Mapping[str, object]:
+        """The extensions of the protocol that it knows."""
+        declared = self._context.session.client_capabilities
+        return (declared.extensions or {}) if declared is not None else {}
+
     def can_be_asked(self, pending: Pending) -> bool:
         """Whether the client can be asked this, and its user may answer."""
         if pending.kind not in WANTED or (pending.approvers and self._principal not in pending.approvers):
