@@ -240,6 +240,16 @@ async def test_with_a_store_nothing_is_started_and_no_tool_is_used_before_a_pers
     assert store.known(again.server.identity).tools["add"].by == "ada"
 
 
+async def test_approvals_that_can_only_be_read_are_enough_to_use_a_server(
+    shifty: Shifty, opened: Open, tmp_path: Path
+) -> None:
+    pins = PinStore(tmp_path / "pins.json")
+    pins.approve(shifty.server().identity, [ADD])
+    (tmp_path / "pins.json.lock").unlink()
+    (tmp_path / "pins.json.lock").mkdir()
+    assert await names(opened(pins=pins)) == ["shifty_add"]
+
+
 async def test_what_another_process_approves_is_used_at_once(shifty: Shifty, opened: Open, tmp_path: Path) -> None:
     store = PinStore(tmp_path / "pins.json")
     toolset = opened(pins=store)
