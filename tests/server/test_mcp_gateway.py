@@ -104,17 +104,18 @@ async def test_the_server_knows_what_the_client_sent_beside_the_arguments(
     front: McpEra, back: McpEra, gateways: dict[str, str]
 ) -> None:
     trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    sent = {**call("odd", at={"x": 2}), "_meta": {"traceparent": trace, "tracestate": "a=b", "vendor/mine": [None]}}
+    meta: JsonObject = {"traceparent": trace, "tracestate": "a=b", "vendor/mine": [None]}
+    sent: JsonObject = {**call("odd", at={"x": 2}), "_meta": meta}
     async with client(gateways[back], front) as one:
         await one.request("tools/call", sent)
         last = (await seen(one))["last"]
 
     assert isinstance(last, dict)
     assert (last["name"], last["arguments"]) == ("odd", {"at": {"x": 2}})
-    meta = last["_meta"]
-    assert isinstance(meta, dict)
-    assert (meta["tracestate"], meta["vendor/mine"]) == ("a=b", [None])
-    assert str(meta["traceparent"])[:36] == trace[:36]
+    heard = last["_meta"]
+    assert isinstance(heard, dict)
+    assert (heard["tracestate"], heard["vendor/mine"]) == ("a=b", [None])
+    assert str(heard["traceparent"])[:36] == trace[:36]
 
 
 @pytest.mark.parametrize("front", ERAS)
@@ -156,7 +157,7 @@ async def test_resources_prompts_and_completions_pass(front: McpEra, back: McpEr
         memo = await one.request("resources/read", {"uri": "memo://today"})
         prompts = await one.list_all("prompts/list")
         prompt = await one.request("prompts/get", {"name": "greet"})
-        asked = {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "a", "value": "b"}}
+        asked: JsonObject = {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "a", "value": "b"}}
         completed = await one.request("completion/complete", asked)
 
     assert {"tools", "resources", "prompts", "completions"} <= facts.capabilities.keys()

@@ -109,7 +109,6 @@ class McpGateway(McpService):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
         self.seats = Seats(self._seat_for, USERS_MAX)
-        self._lines = Lines()
         super().__init__(
             [self.seats],
             name=name,
@@ -122,6 +121,7 @@ class McpGateway(McpService):
             keys=keys,
             clock=clock,
         )
+        self._lines = Lines(self.clock)
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         return self.seats.parameters_of(name)
@@ -132,6 +132,11 @@ class McpGateway(McpService):
             yield state
         if not self._served:
             await self.close()
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The names of the servers."""
+        return tuple(server.name for server in self._servers)
 
     def _seat_for(self, principal: str) -> Seat:
         def passages(heard: Callable[[str, str, JsonObject], None]) -> dict[str, Passage]:
