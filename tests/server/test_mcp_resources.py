@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
     (inside / "deep" / "odd.zzz").write_text("text all the same", "utf-8")
     (inside / ".hidden").write_text("hidden", "utf-8")
     (inside / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (inside / os.fsdecode(b"\xff.txt")).write_text("nameless", "utf-8")
     return inside
 
 

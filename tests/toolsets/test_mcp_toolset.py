@@ -240,6 +240,16 @@ async def test_with_a_store_nothing_is_started_and_no_tool_is_used_before_a_pers
     assert store.known(again.server.identity).tools["add"].by == "ada"
 
 
+async def test_approvals_that_can_only_be_read_are_enough_to_use_a_server(
+    shifty: Shifty, opened: Open, tmp_path: Path
+) -> None:
+    pins = PinStore(tmp_path / "pins.json")
+    pins.approve(shifty.server().identity, [ADD])
+    (tmp_path / "pins.json.lock").unlink()
+    (tmp_path / "pins.json.lock").mkdir()
+    assert await names(opened(pins=pins)) == ["shifty_add"]
+
+
 async def test_what_another_process_approves_is_used_at_once(shifty: Shifty, opened: Open, tmp_path: Path) -> None:
     store = PinStore(tmp_path / "pins.json")
     toolset = opened(pins=store)
@@ -386,6 +396,13 @@ async def test_a_call_that_waits_for_its_user_goes_on_where_it_was(shifty: Shift
     }
     sent = [params for message in shifty.heard("tools/call") if isinstance(params := message["params"], dict)]
     assert [params.get("requestState") for params in sent] == [None, "1", "2"]
+
+
+async def test_a_server_that_asks_back_for_nothing_is_not_called_again(shifty: Shifty, opened: Open) -> None:
+    shifty.tell(answers={"look": {"resultType": "input_required"}}, tools=[READS])
+    result = await call(opened(trusted=True), "shifty_look")
+    assert result.error is not None
+    assert (result.error.code, shifty.called()) == ("invalid_result", ["look"])
 
 
 async def test_what_nobody_can_answer_now_is_put_aside_for_a_server_that_waits_on_the_line(

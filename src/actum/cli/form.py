@@ -212,7 +212,7 @@ def _kind(field: JsonObject) -> str:
 def _shown(value: Json) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return ", ".join(map(str, value)) if isinstance(value, list) else clean(str(value))
+    return clean(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def _fields(schema: JsonObject) -> dict[str, JsonObject]:

@@ -8,7 +8,9 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -20,6 +22,8 @@ from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_document import entries_of, entry_of, server_of
 from ..protocols.mcp_places import CLIENTS, Place, places_of
 from ..protocols.plain_text import shown
+from ..storage.tokens import TokenStore
+from ..storage.whole_file import alone_with, replace
 from . import mcp_serve
 from .options import JsonFlag
 from .run import DONE, FAILED
@@ -27,7 +31,7 @@ from .terminal import Terminal, duration, said, styled, who
 from .tools import effects
 
 app = typer.Typer(
-    help="MCP servers: add, list, test, import, approve, remove. And serve: be one.",
+    help="MCP servers: add, list, test, import, approve, login, remove. And serve: be one.",
     no_args_is_help=False,
     invoke_without_command=True,
 )
@@ -89,7 +93,7 @@ def add(
         "trusted": trusted,
     }
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
-    _write({name: entry_of(server)})
+    _change({name: entry_of(server)})
     _show_line(terminal, server)
     terminal.note(f"Added. Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
     return DONE
@@ -105,8 +109,7 @@ def remove(name: NameArgument) -> int:
         compose.mcp_pins(os.environ).withdraw(server_of(name, known[name], os.environ).identity)
     except UsageError as error:  # a variable that it names is not set any more
         Terminal().note(str(error))
-    del known[name]
-    _write(known, whole=True)
+    _change({name: None})
     return DONE
 
 
@@ -124,37 +127,38 @@ def import_servers(
     if as_json:
         terminal.json([{"file": str(path), "client": title, "servers": entries} for path, title, entries in found])
         return DONE
-    known, taken = _written(), 0
+    known, taken = _written(), dict[str, Json]()
     for path, title, entries in found:
         terminal.line("from", f"{title}  {path}".strip(), "bold cyan", console=terminal.err)
         for name, entry in entries.items():
-            taken += _take_over(terminal, known, name, entry, yes=yes)
+            _take_over(terminal, known, taken, name, entry, yes=yes)
     if not found:
         terminal.note("No client that is known here has servers in its usual place. Name a file.")
     elif taken:
-        _write(known, whole=True)
-        terminal.note(f"{taken} taken over. Approve each with `actum mcp approve NAME`.")
+        _change(taken)
+        terminal.note(f"{len(taken)} taken over. Approve each with `actum mcp approve NAME`.")
     return DONE
 
 
-def _take_over(terminal: Terminal, known: JsonObject, name: str, entry: Json, *, yes: bool) -> int:
-    """Show one server, and take it over if the person wants that: 1 then, else 0."""
+def _take_over(
+    terminal: Terminal, known: JsonObject, taken: dict[str, Json], name: str, entry: Json, *, yes: bool
+) -> None:
+    """Show one server, and take it over if the person wants that."""
     try:
         server = server_of(name, entry, _Any(), note=terminal.note)
     except UsageError as error:
         terminal.error(str(error))
-        return 0
+        return
     _show_line(terminal, server)
-    if name in known:
+    if name in known or name in taken:
         terminal.note(f"{name} is there already: it is left as it is")
-        return 0
+        return
     if not yes:
         typed = terminal.ask("take it over?  [y]es  [n]o: ") if terminal.person else None
         if (typed or "").strip().lower() not in ("y", "yes"):
-            return 0
+            return
     written = dict(entry) if isinstance(entry, dict) else entry_of(server)
-    known[name] = {key: value for key, value in written.items() if key not in ("trusted", "trust")}
-    return 1
+    taken[name] = {key: value for key, value in written.items() if key not in ("trusted", "trust")}
 
 
 def _found(source: str) -> list[tuple[Path, str, JsonObject]]:
@@ -384,6 +388,40 @@ def _may_start(terminal: Terminal, server: McpServer, *, yes: bool) -> bool:
     return False
 
 
+# Logging in -----------------------------------------------------------------------------------------------------------
+
+
+@app.command("login")
+def login(
+    which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")],
+    paste: Annotated[bool, typer.Option("--paste", help="The browser runs on another machine.")] = False,
+    scope: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Ask for this too; may be repeated.")] = None,
+) -> int:
+    """Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes."""
+    server, store, secrets = _to_log_in(which)
+    asyncio.run(_logins().log_in(server, store, secrets, scopes=scope or (), paste=paste))
+    return DONE
+
+
+@app.command("logout")
+def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")]) -> int:
+    """Forget the login at a server, and tell whoever granted it."""
+    asyncio.run(_logins().log_out(*_to_log_in(which)))
+    return DONE
+
+
+def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
+    servers = compose.find_servers([which], os.environ).servers
+    if len(servers) != 1:
+        raise UsageError(f"{which}: name one server that is not disabled")
+    return servers[0], compose.mcp_tokens(os.environ), compose.secrets_of(os.environ)
+
+
+def _logins() -> ModuleType:
+    """Loaded by name, since it loads the protocol's SDK."""
+    return import_module(".mcp_login", __package__)
+
+
 # Shared ---------------------------------------------------------------------------------------------------------------
 
 
@@ -409,14 +447,16 @@ def _written() -> JsonObject:
     return dict(entries_of(compose.read_document(path))) if path.is_file() else {}
 
 
-def _write(entries: JsonObject, *, whole: bool = False) -> None:
+def _change(entries: Mapping[str, Json]) -> None:
+    """Write down servers, or that there is none of a name any more."""
     path = compose.mcp_file(os.environ)
-    servers = entries if whole else {**_written(), **entries}
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.touch(mode=0o600)  # headers and variables may hold secrets
-    fresh.write_text(_indented({"mcpServers": servers}), "utf-8")
-    fresh.replace(path)
+    with alone_with(path):
+        servers: JsonObject = {**_written(), **entries}
+        left: JsonObject = {name: entry for name, entry in servers.items() if entry is not None}
+        try:
+            replace(path, _indented({"mcpServers": left}).encode())  # headers and variables may hold secrets
+        except OSError as error:
+            raise UsageError(f"{path} can not be written: {error.strerror}") from None
 
 
 def _indented(value: JsonObject) -> str:

@@ -22,7 +22,7 @@ from ..call.recording import Place, Recording
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import ToolError, UsageError
 from ..core.interfaces import Context, Journal
-from ..core.json import Json, JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps, whole_text
 from ..core.record import Started
 from ..core.tool import Tool
 from ..kinds import Unclear, open_under
@@ -117,7 +117,8 @@ class Resource:
 
 
 class Folder:
-    """The files below a folder, each at `<name>://path`. Links are not followed out of it, nor hidden files shown.
+    """The files below a folder, each at `<name>://path`. Links are not followed out of it, nor are hidden files
+    shown, or those whose names are no text.
 
     Args:
         name: the scheme of their addresses: small letters, digits, `+`, `-` and `.`.
@@ -151,8 +152,9 @@ class Folder:
             folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             for file in sorted(file for file in files if not file.startswith(".")):
                 path = Path(top) / file
-                if not path.is_symlink() or path.resolve().is_relative_to(self.path):
-                    yield path.relative_to(self.path).as_posix()
+                name = path.relative_to(self.path).as_posix()
+                if whole_text(name) == name and (not path.is_symlink() or path.resolve().is_relative_to(self.path)):
+                    yield name
 
     def matches(self, uri: str) -> str | None:
         """The path below the folder that an address names; None where it is another's."""

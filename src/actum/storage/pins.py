@@ -10,9 +10,6 @@ its owner.
 
 from __future__ import annotations
 
-import os
-import tempfile
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,12 +19,9 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import Busy, UsageError
+from ..core.errors import UsageError
 from ..core.json import JsonObject
-from .claim_file import ClaimFile
-
-LOCK_S_MAX = 10.0
-_LOCK_PAUSE_S = 0.01
+from .whole_file import alone_with, replace
 
 
 class Approved(Struct, frozen=True, omit_defaults=True):
@@ -130,25 +124,11 @@ class PinStore:
     @contextmanager
     def _changing(self, identity: str) -> Iterator[list[Known]]:
         """Hand out what is known as a list, and write down what was put at its end."""
-        with self._locked():
+        with alone_with(self.path):
             file = self._read()
             known = [file.servers.get(identity, Known())]
             yield known
             self._write(_File(servers={**file.servers, identity: known[-1]}))
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = ClaimFile(self.path.with_name(f"{self.path.name}.lock"))
-        late = time.monotonic() + LOCK_S_MAX
-        try:
-            while not lock.take("pins"):
-                if time.monotonic() > late:
-                    raise Busy(f"{self.path}: another process is writing it")
-                time.sleep(_LOCK_PAUSE_S)
-            yield
-        finally:
-            lock.close()
 
     def _read(self) -> _File:
         try:
@@ -163,15 +143,6 @@ class PinStore:
     def _write(self, file: _File) -> None:
         text = msgspec.json.format(msgspec.json.encode(file, order="deterministic"))
         try:
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-            try:
-                with os.fdopen(handle, "wb") as out:
-                    out.write(text + b"\n")
-                    out.flush()
-                    os.fsync(out.fileno())
-                Path(name).replace(self.path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
+            replace(self.path, text + b"\n")
         except OSError as error:
             raise UsageError(f"{self.path} can not be written: {error.strerror}") from None

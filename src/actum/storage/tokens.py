@@ -11,8 +11,6 @@ the system, and two processes do not exclude each other (see `claim_file`).
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -24,6 +22,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
 from .claim_file import ClaimFile
+from .whole_file import replace
 
 TURN_S_MAX = 30.0
 _POLL_S = 0.02
@@ -196,17 +195,7 @@ class TokenStore:
         return UsageError(f"tokens can not be kept in {self.path}: {error.strerror}")
 
     def _write(self, document: _Document) -> None:
-        """Replace the file. `mkstemp` makes its files for the owner alone."""
-        file, name = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
-        try:
-            with os.fdopen(file, "wb") as stream:
-                stream.write(msgspec.json.format(msgspec.json.encode(document), indent=1))
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).replace(self.path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        replace(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1))
 
 
 def _without(document: _Document, one: Granted | Registration, *, adding: bool) -> _Document:

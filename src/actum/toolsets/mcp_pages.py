@@ -9,6 +9,7 @@ from .mcp_error import INVALID_REQUEST, McpError
 
 PAGES_MAX = 200
 ITEMS_MAX = 10_000
+TTL_MS_MAX = 1e12
 
 
 async def all_pages(
@@ -33,7 +34,7 @@ async def all_pages(
         found, ttl_ms, cursor = page.get(field), page.get("ttlMs"), page.get("nextCursor")
         items += [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
         if isinstance(ttl_ms, int | float) and not isinstance(ttl_ms, bool):
-            ttls.append(ttl_ms / 1000)
+            ttls.append(max(0.0, min(TTL_MS_MAX, ttl_ms)) / 1000)
         if not isinstance(cursor, str):
             return items, min(ttls, default=None)
         if cursor in seen or len(items) > ITEMS_MAX:

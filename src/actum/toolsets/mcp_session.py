@@ -345,6 +345,8 @@ class McpSession:
                 answers[key] = await ask(caller, str(asked.get("method")), params if isinstance(params, dict) else {})
         if answers:
             state["inputResponses"] = answers
+        if not state:  # the same request again would be the same call again
+            raise InvalidResult("The server asks back, and does not say what.", effect="unknown")
         return state
 
     async def _settled(self, handle: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:

@@ -49,7 +49,7 @@ async def settle(handle: JsonObject, send: Send, answer: Send, clock: Clock, tol
     message = ""
     task = handle
     try:
-        while (status := task.get("status")) not in OVER:
+        while (status := str(task.get("status"))) not in OVER:
             if task.get("statusMessage") not in ("", None, message):
                 message = str(task["statusMessage"])
                 told(message)
@@ -95,4 +95,4 @@ def _pause(milliseconds: Json) -> float:
     least, most = POLL_S
     if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float):
         return 1.0
-    return min(max(milliseconds / 1000, least), most)
+    return min(max(least * 1000, milliseconds), most * 1000) / 1000  # in this order, that no number passes

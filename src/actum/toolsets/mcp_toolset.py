@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 from ..core.call import ToolCall, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import (
+    ActumError,
     CallError,
     PermissionDenied,
     ToolError,
@@ -55,6 +57,8 @@ except ModuleNotFoundError as missing:
 
 if TYPE_CHECKING:
     import httpx2
+
+log = logging.getLogger("actum.mcp")
 
 Approve = Literal["first", "all", "pinned"]
 LISTED_S = (1.0, 3600.0)
@@ -171,6 +175,18 @@ class McpToolset:
             CallError: the server can not be reached, refuses, or says that it failed.
             Waiting: it asks what nobody can answer now.
         """
+        context.conceal(*self._hidden())
+        try:
+            return await self._execute(call, context)
+        finally:
+            context.conceal(*self._hidden())  # a login may have been renewed meanwhile
+
+    def _hidden(self) -> Sequence[str]:
+        """What a server may echo, and nobody else is to read: tokens, and what its configuration fills in."""
+        granted: Sequence[str] = getattr(self._auth, "secrets", ())
+        return [*granted, *(self._secrets or {}).values()]
+
+    async def _execute(self, call: ToolCall, context: Context) -> ToolResult:
         caller = self._caller(context)
         await self._look()
         paused = await caller.resume()
@@ -497,7 +513,10 @@ class McpToolset:
     async def _remember(self, facts: ServerFacts) -> None:
         if self._pins is not None and self.server.era == "auto":
             fresh = self._pins.stamp == self._stamp
-            await asyncio.to_thread(self._pins.remember_era, self.server.identity, facts.era)
+            try:
+                await asyncio.to_thread(self._pins.remember_era, self.server.identity, facts.era)
+            except ActumError as error:  # it is found out anew the next time
+                log.info("%s: the era can not be kept: %s", self.server.name, error)
             self._stamp = self._pins.stamp if fresh else self._stamp
 
     def _heard(self, method: str, params: JsonObject) -> None:
