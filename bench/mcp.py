@@ -23,10 +23,10 @@ from msgspec import Struct
 
 from .loop import Row
 
-CALLS = 256
+CALLS, CALLS_OF_PEER = 256, 64
 AT_ONCE = (1, 64)
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
-PEER = "fastmcp-slim[client,server]>=4.1"
+PEER, PEER_PACKAGE = "fastmcp", "fastmcp-slim[client,server]>=4.1"
 PEER_PLACE = Path(__file__).parents[1] / ".cache" / "bench" / "fastmcp"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 EXPECTED = {"a": 2, "b": 3}, "5"
@@ -71,7 +71,7 @@ def peer_python() -> str:
         environment = {**os.environ, "UV_SYSTEM_CERTS": "1"}
         for step in (
             ["venv", "--quiet", "--python", sys.executable, str(PEER_PLACE)],
-            ["pip", "install", "--quiet", "--python", str(python), PEER],
+            ["pip", "install", "--quiet", "--python", str(python), PEER_PACKAGE],
         ):
             if not uv.exists() or subprocess.run([uv, *step], env=environment, check=False).returncode:
                 return ""
@@ -139,10 +139,11 @@ async def spent(servers: dict[str, Running], era: str, at_once: int, rounds: int
             await asyncio.gather(*(call() for _ in range(at_once)))  # what is compiled and connected only once
         for _ in range(rounds):
             for name, call in calls.items():
+                count = CALLS_OF_PEER if name == PEER else CALLS
                 before = servers[name].cpu_s()
-                for _ in range(CALLS // at_once):
+                for _ in range(count // at_once):
                     await asyncio.gather(*(call() for _ in range(at_once)))
-                cost = (servers[name].cpu_s() - before) / CALLS * 1e6
+                cost = (servers[name].cpu_s() - before) / count * 1e6
                 best[name] = min(best.get(name, cost), cost)
     return best
 
@@ -178,11 +179,9 @@ def gateway_table(rounds: int) -> list[Row]:
         return with_peer(gateways, "fastmcp proxy", behind, stack, "sdk hop", rounds)
 
 
-def with_peer(
-    servers: dict[str, Running], peer: str, url: str, stack: ExitStack, floor: str, rounds: int
-) -> list[Row]:
+def with_peer(servers: dict[str, Running], peer: str, url: str, stack: ExitStack, floor: str, rounds: int) -> list[Row]:
     python = peer_python()
     if python:
-        servers["fastmcp"] = stack.enter_context(running(python, peer, url))
+        servers[PEER] = stack.enter_context(running(python, peer, url))
     rows = table(servers, floor, rounds)
-    return rows if python else [{**row, "fastmcp ×": "not installed"} for row in rows]
+    return rows if python else [{**row, f"{PEER} ×": "not installed"} for row in rows]

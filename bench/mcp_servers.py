@@ -1,4 +1,4 @@
-"""MCP servers and gateways for the benchmark of MCP, each a process of its own: `python -m bench.mcp_servers WHAT [URL]`.
+"""MCP servers and gateways for the benchmark, each a process of its own: `python -m bench.mcp_servers WHAT [URL]`.
 
 All serve one tool that adds two numbers, over Streamable HTTP in both eras of the protocol, or stand in front of the
 server at URL that does. The process prints its port and serves until its input ends.
@@ -58,6 +58,21 @@ def sdk_hop(url: str) -> Any:
     return server.streamable_http_app()
 
 
+def actum_server(_: str) -> Any:
+    from actum import tool
+    from actum.server.mcp import McpService
+
+    return McpService([tool(add)]).app()
+
+
+def actum_gateway(url: str) -> Any:
+    from actum.call.authorize import Rules
+    from actum.protocols.mcp_config import McpServer
+    from actum.server.mcp_gateway import McpGateway
+
+    return McpGateway([McpServer(name="behind", url=url)], policy=Rules(default="allow")).app()
+
+
 def fastmcp_server(_: str) -> Any:
     from fastmcp import FastMCP
 
@@ -75,6 +90,8 @@ def fastmcp_proxy(url: str) -> Any:
 WHAT: dict[str, Callable[[str], Any]] = {
     "sdk server": sdk_server,
     "sdk hop": sdk_hop,
+    "actum server": actum_server,
+    "actum gateway": actum_gateway,
     "fastmcp server": fastmcp_server,
     "fastmcp proxy": fastmcp_proxy,
 }

@@ -46,19 +46,25 @@ from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
 from .protocols.mcp_config import McpServer
 from .protocols.mcp_document import Read, read_servers, server_of
 from .storage.pins import PinStore
-from .storage.place import SCHEMES, state_folder
+from .storage.place import SCHEMES, state_folder, tokens_path
 from .storage.place import open_journal as open_at
 from .storage.postgres import address
+from .storage.tokens import TokenStore
 from .toolsets.everyday import everyday_tools
 from .toolsets.function import FunctionTool
 
 if TYPE_CHECKING:
+    from httpx2 import Auth
+
     from .toolsets.mcp import McpFinder, McpHost, McpToolset
 
     class _McpModule(Protocol):
         McpFinder: type[McpFinder]
         McpHost: type[McpHost]
         McpToolset: type[McpToolset]
+
+        @staticmethod
+        def oauth_of(server: McpServer, store: TokenStore, *, secrets: Mapping[str, str]) -> Auth | None: ...
 
 
 EMBEDDED = "embedded"
@@ -77,6 +83,7 @@ ENVIRONMENT = {
 }
 """Which variable is which setting."""
 KEY_BYTES_MIN = 16
+SECRET = "ACTUM_SECRET_"
 
 
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -307,6 +314,17 @@ def mcp_pins(environment: Mapping[str, str]) -> PinStore:
     return PinStore(state_folder(environment) / "mcp-approved.json")
 
 
+def mcp_tokens(environment: Mapping[str, str]) -> TokenStore:
+    """Where the person's logins at MCP servers are kept."""
+    return TokenStore(tokens_path(environment))
+
+
+def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """The secrets that a configuration names as `${secret:NAME}`: `ACTUM_SECRET_NAME` holds the one called `name`."""
+    found = {name.removeprefix(SECRET): value for name, value in environment.items() if name.startswith(SECRET)}
+    return found | {name.lower(): value for name, value in found.items()}
+
+
 def read_document(path: Path) -> JsonObject:
     """A file of MCP servers: JSON, also with comments as some clients write it, or TOML.
 
@@ -365,9 +383,11 @@ def open_server(server: McpServer, environment: Mapping[str, str], *, unseen: bo
     Args:
         unseen: all of it can be used, for a look that calls nothing.
     """
+    secrets = secrets_of(environment)
+    auth = _mcp().oauth_of(server, mcp_tokens(environment), secrets=secrets)
     if unseen:
-        return _mcp().McpToolset(server, approve="all")
-    return _mcp().McpToolset(server, pins=mcp_pins(environment))
+        return _mcp().McpToolset(server, approve="all", auth=auth, secrets=secrets)
+    return _mcp().McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets)
 
 
 def open_mcp(servers: Sequence[McpServer], environment: Mapping[str, str]) -> McpHost | None:

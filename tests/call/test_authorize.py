@@ -276,3 +276,22 @@ def test_the_first_rule_that_fits_decides_and_one_of_which_nobody_knows_denies(
             break
     assert decision.verdict == expected[0]
     assert decision.rule.startswith(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("rules", "barred"),
+    [
+        ([Rule("deny", tools="pay_*")], True),
+        ([Rule("deny", users="eve")], True),
+        ([Rule("deny", users="ada")], False),
+        ([Rule("deny", effects={"spend"})], True),
+        ([Rule("deny", when="args.amount > 5")], False),
+        ([Rule("allow", when="args.amount < 5"), Rule("deny")], False),
+        ([Rule("ask"), Rule("deny")], False),
+        ([Rule("deny", when="args.amount > 5"), Rule("deny", tools="pay_*")], True),
+    ],
+)
+def test_a_tool_is_barred_where_every_call_of_it_would_be_denied(rules: list[Rule], barred: bool) -> None:
+    pay = Tool(name="pay_bill", effects=frozenset({"spend"}))
+    assert Rules(*rules).bars(pay, Facts(principal="eve")) is barred
+    assert Rules(default="deny").bars(pay, Facts(principal="eve"))

@@ -90,3 +90,41 @@ def test_what_can_not_be_meant_is_told_in_a_line(flags: list[str], told: str) ->
     assert done.returncode == 2
     assert told in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def approved(tmp_path: Path) -> dict[str, str]:
+    """Variables for a person who has approved the server `desk`."""
+    env = {**PATHS, "XDG_CONFIG_HOME": str(tmp_path)}
+    actum = [sys.executable, "-m", "actum", "mcp"]
+    for words in (
+        ["add", "desk", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
+        ["approve", "desk", "--yes"],
+    ):
+        subprocess.run([*actum, *words], env={**os.environ, **env}, check=True, capture_output=True, timeout=60)
+    return env
+
+
+async def test_it_stands_in_front_of_a_server_and_passes_on_what_was_approved(approved: dict[str, str]) -> None:
+    arguments = (*SERVE, "--upstream", "desk", "--journal", "memory")
+    server = McpServer(name="x", command=sys.executable, args=arguments, env=approved)
+    async with McpConnection(server) as way:
+        tools = [tool["name"] for tool in await way.list_all("tools/list")]
+        refused = await way.request("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
+        stderr = "\n".join(way.health.stderr)
+
+    assert "add" in tools
+    assert refused["isError"] is True, "it declares no effects, so a person has to agree"
+    assert "serves what desk serves" in stderr
+
+
+def test_a_gateway_serves_nothing_of_its_own() -> None:
+    done = subprocess.run(
+        [sys.executable, *SERVE, "--upstream", "desk", "--runs"],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert "leave out --tools" in done.stderr

@@ -1,6 +1,7 @@
 """A gateway in front of one server or several, for the conformance suite and the tests of the gateway.
 
-`python -m tests.conformance.gateway PORT URL [ERA]`, or with `NAME=URL` for each of several servers.
+`python -m tests.conformance.gateway PORT URL [ERA]`, or `NAME=URL,NAME=URL` for several servers. With `keys` as a
+fourth word a client shows who it is: `Bearer ` and the name of a user, three times.
 """
 
 from __future__ import annotations
@@ -10,23 +11,34 @@ import sys
 from typing import cast
 
 import uvicorn
+from mcp.server.auth.provider import AccessToken
 
-from actum.call.authorize import Rules
+from actum.call.authorize import Rule, Rules
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp_gateway import McpGateway
+from actum.server.mcp_http import LOCAL, Access
 
 
-async def main(port: str, url: str, era: str = "auto") -> None:
+class Names:
+    """Takes whoever says a name three times for that user."""
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        name = token[: len(token) // 3]
+        claims = {"roles": [], "key_id": name}
+        return (
+            AccessToken(token="", client_id="c", scopes=[], subject=name, claims=claims) if name * 3 == token else None
+        )
+
+
+async def main(port: str, url: str, era: str = "auto", keys: str = "") -> None:
     servers = []
     for part in url.split(","):
         name, _, address = part.rpartition("=")
         servers.append(McpServer(name=name or "behind", url=address, era=cast(McpEra, era)))
-    gateway = McpGateway(servers, name="gateway", policy=Rules(default="allow"))
-    config = uvicorn.Config(gateway.app(), host="127.0.0.1", port=int(port), log_level="error")
-    try:
-        await uvicorn.Server(config).serve()
-    finally:
-        await gateway.close()
+    policy = Rules(Rule("deny", tools="*forbidden"), Rule("ask", tools="*sign"), default="allow")
+    gateway = McpGateway(servers, name="gateway", policy=policy)
+    application = gateway.app(access=Access(verifier=Names()) if keys else LOCAL)
+    await uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=int(port), log_level="error")).serve()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from actum.call.approve import put
 from actum.call.authorize import CAREFUL
 from actum.call.journal import MemoryJournal
 from actum.call.recording import Recording
+from actum.core.errors import UsageError
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
@@ -339,6 +340,11 @@ async def test_the_state_of_a_waiting_call_belongs_to_its_request() -> None:
                 await way.request_once("tools/call", params, caller=capable)
 
 
+def test_a_key_that_seals_nothing_is_none() -> None:
+    with pytest.raises(UsageError, match="32 bytes"):
+        McpService([greet], keys=[b"short"])
+
+
 async def test_a_call_that_waited_outlives_the_process_where_key_and_journal_do() -> None:
     journal, key = MemoryJournal(), b"k" * 32
     capable = Client({"elicitation": {"form": {}}})
@@ -372,19 +378,40 @@ async def test_progress_grows_and_is_told_before_the_result(era: McpEra) -> None
     assert told == [(1, None), (3, None), (4, "there")]
 
 
-async def test_a_tool_may_log_from_a_thread_of_its_own() -> None:
+async def test_what_a_tool_logs_is_told_from_the_level_on_that_the_client_set() -> None:
     @tool
     def walk(ctx: Context) -> str:
-        """Walk."""
+        """Walk, in a thread of its own."""
         ctx.log("debug", "a step")
         ctx.log("warning", {"stone": 1})
         return "done"
 
+    @tool
+    async def run(ctx: Context) -> str:
+        """Run, and log at the very end."""
+        ctx.log("error", "a wall")
+        return "done"
+
     client = Client({})
-    async with connected(McpService([walk]), "legacy") as way:
+    async with connected(McpService([walk, run]), "legacy") as way:
         await way.request("logging/setLevel", {"level": "warning"})
         await call(way, "walk", client=client)
-    assert [params["data"] for method, params in client.heard if method == "notifications/message"] == [{"stone": 1}]
+        await call(way, "run", client=client)
+    told = [params["data"] for method, params in client.heard if method == "notifications/message"]
+    assert told == [{"stone": 1}, "a wall"]
+
+
+async def test_without_being_asked_for_nothing_is_logged_to_a_client_without_a_handshake() -> None:
+    @tool
+    async def run(ctx: Context) -> str:
+        """Log."""
+        ctx.log("emergency", "fire")
+        return "done"
+
+    client = Client({})
+    async with connected(McpService([run])) as way:
+        await call(way, "run", client=client)
+    assert client.heard == []
 
 
 # Prompts and resources ------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from actum import Context, Tool, ToolCall, ToolResult
 from actum.core.json import JsonObject
 from actum.protocols.mcp_config import McpEra, McpServer
-from actum.server import Folder, McpService
+from actum.server import Folder, McpService, Resource
 from actum.server.mcp_changes import FOLDERS_EVERY, LOOK_S
 from actum.testing import FakeClock
 from actum.toolsets.mcp_connection import McpConnection
@@ -87,6 +87,22 @@ async def test_a_file_that_changes_is_told_and_so_is_one_that_comes(era: McpEra,
             await until(clock, lambda: ("notifications/resources/list_changed", None) in heard.methods)
             assert clock.slept[0] == LOOK_S
             assert FOLDERS_EVERY > 1
+
+
+@both
+async def test_a_program_tells_of_what_its_functions_make(era: McpEra) -> None:
+    heard = Heard()
+    service = McpService(resources=[Resource("memo://today", lambda: "Rain.")])
+    async with (
+        served(service) as url,
+        McpConnection(McpServer(name="x", url=url, transport="http"), era=era, changed=heard) as way,
+    ):
+        way.listen(["memo://today"])
+        await come(lambda: service.changes.addresses == {"memo://today"})
+        told = ("notifications/resources/updated", "memo://today")
+        while told not in heard.methods:
+            await service.resource_updated("memo://today")
+            await asyncio.sleep(0.005)
 
 
 async def test_a_client_that_is_gone_is_told_nothing_more() -> None:

@@ -8,7 +8,9 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import typer
@@ -20,6 +22,7 @@ from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_document import entries_of, entry_of, server_of
 from ..protocols.mcp_places import CLIENTS, Place, places_of
 from ..protocols.plain_text import shown
+from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
 from . import mcp_serve
 from .options import JsonFlag
@@ -28,7 +31,7 @@ from .terminal import Terminal, duration, said, styled, who
 from .tools import effects
 
 app = typer.Typer(
-    help="MCP servers: add, list, test, import, approve, remove. And serve: be one.",
+    help="MCP servers: add, list, test, import, approve, login, remove. And serve: be one.",
     no_args_is_help=False,
     invoke_without_command=True,
 )
@@ -383,6 +386,40 @@ def _may_start(terminal: Terminal, server: McpServer, *, yes: bool) -> bool:
         return True
     terminal.note("It was not started. With --yes it is, without being asked about.")
     return False
+
+
+# Logging in -----------------------------------------------------------------------------------------------------------
+
+
+@app.command("login")
+def login(
+    which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")],
+    paste: Annotated[bool, typer.Option("--paste", help="The browser runs on another machine.")] = False,
+    scope: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Ask for this too; may be repeated.")] = None,
+) -> int:
+    """Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes."""
+    server, store, secrets = _to_log_in(which)
+    asyncio.run(_logins().log_in(server, store, secrets, scopes=scope or (), paste=paste))
+    return DONE
+
+
+@app.command("logout")
+def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")]) -> int:
+    """Forget the login at a server, and tell whoever granted it."""
+    asyncio.run(_logins().log_out(*_to_log_in(which)))
+    return DONE
+
+
+def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
+    servers = compose.find_servers([which], os.environ).servers
+    if len(servers) != 1:
+        raise UsageError(f"{which}: name one server that is not disabled")
+    return servers[0], compose.mcp_tokens(os.environ), compose.secrets_of(os.environ)
+
+
+def _logins() -> ModuleType:
+    """Loaded by name, since it loads the protocol's SDK."""
+    return import_module(".mcp_login", __package__)
 
 
 # Shared ---------------------------------------------------------------------------------------------------------------

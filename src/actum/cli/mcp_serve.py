@@ -26,7 +26,7 @@ from .run import DONE
 from .terminal import Terminal, said, who
 
 if TYPE_CHECKING:
-    from ..server import Access, Doorkeeper, McpService, SharedKey, SignedTokens
+    from ..server import Access, Doorkeeper, McpGateway, McpService, SharedKey, SignedTokens
 
 HttpFlag = Annotated[
     str, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP there, instead of by stdin and stdout.")
@@ -37,6 +37,15 @@ FolderFlag = Annotated[
     typer.Option("--folder", metavar="NAME=PATH", help="Serve the files below PATH as NAME:///...; may be repeated."),
 ]
 RunsFlag = Annotated[bool, typer.Option("--runs", help="Serve the runs of whoever asks, as actum://runs/ID.")]
+UpstreamFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--upstream",
+        metavar="SERVER",
+        help="Stand in front of this server instead: a name of `actum mcp`, an address, a file of them; may be "
+        "repeated. Only what was approved is passed on.",
+    ),
+]
 KeyFlag = Annotated[
     str, typer.Option("--key-env", metavar="NAME", help="Every request must show the key in this variable.")
 ]
@@ -68,6 +77,7 @@ def serve(
     sse: SseFlag = False,
     folder: FolderFlag = None,
     runs: RunsFlag = False,
+    upstream: UpstreamFlag = None,
     name: Annotated[str, typer.Option(help="What clients are told it is called.")] = "actum",
     instructions: options.InstructionsFlag = "",
     key_env: KeyFlag = "",
@@ -88,6 +98,8 @@ def serve(
     settings = options.read(tools=tools, instructions=instructions, limits=limit, journal=journal, policy=policy)
     if not http and (sse or key_env or issuer or insecure):
         raise UsageError("--sse, --key-env, --issuer and --insecure are about HTTP: say where, as in --http :8000")
+    if upstream and (tools or folder or runs or instructions):
+        raise UsageError("--upstream serves what other servers do: leave out --tools, --folder, --runs, --instructions")
     folders = [_folder(word) for word in folder or []]
     access = doors.Access(
         verifier=_verifier(key_env, issuer, resource),
@@ -100,10 +112,15 @@ def serve(
     )
 
     async def command() -> int:
-        loaded = compose.load_tools(settings.tools, Path.cwd())
         async with options.journal(settings) as opened:
-            service = _service(settings, loaded, opened, folders, runs=runs, name=name)
-            shown = _counted(len(await service.agent.list_tools()), "tool")
+            service: McpService
+            if upstream:
+                service = _gateway(settings, upstream, opened, name=name)
+                shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
+            else:
+                loaded = compose.load_tools(settings.tools, Path.cwd())
+                service = _service(settings, loaded, opened, folders, runs=runs, name=name)
+                shown = _counted(len(await service.agent.list_tools()), "tool")
             if folders:
                 shown += f" and the files of {_counted(len(folders), 'folder')}"
             if not http:
@@ -132,6 +149,22 @@ def _service(
         name=name,
         version=version_of("actum"),
         instructions=settings.instructions,
+        policy=compose.open_policy(settings),
+        limits=settings.limits,
+        journal=journal,
+        who=doors.Who(principal=who()),
+    )
+
+
+def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: str) -> McpGateway:
+    read = compose.find_servers(words, os.environ)
+    for note in read.notes:
+        Terminal().note(note)
+    return doors.McpGateway(
+        read.servers,
+        pins=compose.mcp_pins(os.environ),
+        name=name,
+        version=version_of("actum"),
         policy=compose.open_policy(settings),
         limits=settings.limits,
         journal=journal,

@@ -21,7 +21,7 @@ from typing import TextIO
 
 import msgspec
 from rich.console import Console, RenderableType
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -183,12 +183,29 @@ class Waiting:
         self._console = console
         self._timer: asyncio.TimerHandle | None = None
         self._shown: Progress | None = None
+        self._what = ""
+        self._share: float | None = None
 
     def begin(self, what: str) -> None:
         """Wait for something, in a running event loop."""
         self.end()
+        self._what, self._share = what, None
         if self._console is not None and not self._console.is_dumb_terminal:
-            self._timer = asyncio.get_running_loop().call_later(SPINNER_DELAY_S, self._show, what)
+            self._timer = asyncio.get_running_loop().call_later(SPINNER_DELAY_S, self._show)
+
+    def tell(self, what: str, share: float | None = None) -> None:
+        """How far that is which is waited for.
+
+        Args:
+            share: from 0 to 1, for a bar; None where it is not known.
+        """
+        had_bar = self._share is not None
+        self._what, self._share = what, share
+        if self._shown is not None and had_bar == (share is not None):
+            self._shown.update(self._shown.task_ids[0], description=clean(what), completed=share or 0)
+        elif self._shown is not None:
+            self._shown.stop()
+            self._show()
 
     def end(self) -> None:
         """It is there, or something else is to be shown."""
@@ -199,17 +216,21 @@ class Waiting:
             self._shown.stop()
             self._shown = None
 
-    def _show(self, what: str) -> None:
+    def _show(self) -> None:
         assert self._console is not None
         unicode = "utf" in self._console.encoding.lower()
+        bar = [BarColumn(20)] if self._share is not None else []
         self._shown = Progress(
             SpinnerColumn("dots" if unicode else "line"),
             TextColumn("{task.description}", style="dim", markup=False),
+            *bar,
             TimeElapsedColumn(),
             console=self._console,
             transient=True,
         )
-        self._shown.add_task(clean(what), total=None)
+        share = self._share
+        task = self._shown.add_task(clean(self._what), total=None if share is None else 1.0)
+        self._shown.update(task, completed=share or 0)
         self._shown.start()
 
 

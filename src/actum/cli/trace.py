@@ -93,6 +93,9 @@ class Trace:
             case TextDelta():
                 self._stream(event.text)
                 return
+            case CallProgress() if not self.verbose:
+                self._progress(event)
+                return
             case _:
                 self._terminal.waiting.end()
         match event:
@@ -155,9 +158,12 @@ class Trace:
             self._terminal.line("model", f"{len(reply.calls)} calls at once", "dim")
 
     def _progress(self, event: CallProgress) -> None:
+        words, share = _how_far(event.value)
         if self.verbose:
-            told = event.value if isinstance(event.value, str) else dumps(event.value)
-            self._terminal.line("progress", shorten(told, VALUE_MAX), "dim")
+            self._terminal.line("progress", shorten(words, VALUE_MAX), "dim")
+        else:
+            name = self._running.get(event.call_id, "")
+            self._terminal.waiting.tell(f"{name}  {shorten(words, VALUE_MAX)}".strip(), share)
 
     def _called(self, event: CallFinished) -> None:
         started = self._started.pop(event.call.id, None)
@@ -304,3 +310,24 @@ def pending_as_json(pending: Pending) -> JsonObject:
     if pending.call is not None:
         told |= {"name": pending.call.name, "arguments": pending.call.arguments}
     return told
+
+
+def _how_far(value: Json) -> tuple[str, float | None]:
+    """What a tool tells of its progress: in words, and as a share of the whole where that is known.
+
+    >>> _how_far({"progress": 3, "total": 4, "message": "pages"})
+    ('pages 3/4', 0.75)
+    """
+    match value:
+        case {"progress": int() | float() as progress, **rest}:
+            total, message = rest.get("total"), rest.get("message")
+            known = isinstance(total, int | float) and total > 0
+            count = f"{progress:g}/{total:g}" if isinstance(total, int | float) and known else f"{progress:g}"
+            share = min(1.0, max(0.0, progress / total)) if isinstance(total, int | float) and known else None
+            return f"{message if isinstance(message, str) else ''} {count}".strip(), share
+        case float() as share if 0 <= share <= 1:
+            return f"{share:.0%}", share
+        case str():
+            return value, None
+        case _:
+            return dumps(value), None

@@ -338,6 +338,10 @@ class Context:
         self._told.add(value)
         return value
 
+    def conceal(self, *secrets: str) -> None:
+        """Keep these out of what this run writes down and tells: keys that a tool has from elsewhere."""
+        self._told.update(secret for secret in secrets if secret)
+
     def progress(self, value: Json) -> None:
         """Tell whoever watches how far this call is: a share, a sentence, anything JSON. Any thread may."""
         if self._progress is not None:

@@ -43,11 +43,12 @@ def contained(declared: JsonObject) -> JsonObject:
     return kept
 
 
-def passed_on(params: JsonObject, log_level: str = "") -> JsonObject:
+def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "") -> JsonObject:
     """The parameters of a request as they go to the server behind: all but what concerns this hop alone.
 
     Args:
         log_level: from which on the client wants to hear what the server logs; empty for not at all.
+        traceparent: of the call here, in the client's trace; empty to leave the client's own.
 
     >>> passed_on({"name": "a", "_meta": {"progressToken": 1, "traceparent": "00-1-2-00"}})
     {'name': 'a', '_meta': {'traceparent': '00-1-2-00'}}
@@ -61,6 +62,8 @@ def passed_on(params: JsonObject, log_level: str = "") -> JsonObject:
     }
     if log_level:
         meta[LOG_LEVEL] = log_level
+    if traceparent:
+        meta["traceparent"] = traceparent
     if meta:
         kept["_meta"] = meta
     return kept

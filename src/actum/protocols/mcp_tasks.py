@@ -76,16 +76,6 @@ class Task(Struct, frozen=True, kw_only=True):
         return told
 
 
-def are_declared(capabilities: JsonObject | None) -> bool:
-    """Whether a client says in its capabilities that it can be answered with a task.
-
-    >>> are_declared({"extensions": {"io.modelcontextprotocol/tasks": {}}})
-    True
-    """
-    extensions = (capabilities or {}).get("extensions")
-    return isinstance(extensions, dict) and isinstance(extensions.get(EXTENSION), dict)
-
-
 def _iso(seconds: float) -> str:
     when = datetime.fromtimestamp(seconds, UTC)
     return when.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .mcp import McpService
     from .mcp_auth import Doorkeeper, Issuer, SignedTokens
     from .mcp_calls import Who
+    from .mcp_gateway import McpGateway
     from .mcp_http import Access, SharedKey
     from .mcp_prompts import Prompt, prompt
     from .mcp_resources import Folder, Resource, own_runs
@@ -31,6 +32,7 @@ __all__ = [
     "Doorkeeper",
     "Folder",
     "Issuer",
+    "McpGateway",
     "McpService",
     "Prompt",
     "Resource",
@@ -46,6 +48,7 @@ _PLACES = {
     "Doorkeeper": "mcp_auth",
     "Folder": "mcp_resources",
     "Issuer": "mcp_auth",
+    "McpGateway": "mcp_gateway",
     "McpService": "mcp",
     "Prompt": "mcp_prompts",
     "Resource": "mcp_resources",

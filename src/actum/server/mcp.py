@@ -1,6 +1,6 @@
 """What is built here, served by the Model Context Protocol: tools, agents, prompts and resources, in both of its eras.
 
-    from actum.server.mcp import McpService
+    from actum.server import McpService
 
     service = McpService([add, weather])
     await service.run_stdio()            # or: service.app(), for any ASGI server
@@ -14,7 +14,6 @@ Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
@@ -37,6 +36,7 @@ from ..call.journal import MemoryJournal
 from ..call.limit import Limits
 from ..core.call import MediaPart, ToolResult
 from ..core.clock import SystemClock
+from ..core.errors import UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
@@ -53,8 +53,6 @@ from .mcp_prompts import Prompt, Prompts, messages_of
 from .mcp_resources import READ, Folder, Resource, Resources
 from .mcp_tasks import Answering, TaskMode, Tasks
 from .mcp_wire import call_result, definition_of, served_name
-
-log = logging.getLogger("actum.mcp")
 
 INTERNAL_ERROR = -32603
 NOT_FOUND = -32002
@@ -108,7 +106,7 @@ class McpService:
         clock: time.
 
     Raises:
-        UsageError: two things of one name.
+        UsageError: two things of one name, or a key that is none.
     """
 
     def __init__(
@@ -145,7 +143,7 @@ class McpService:
             name=name,
         )
         self.agent = agent(tools)
-        self._sources = agent([self._prompts, self._resources])
+        self._sources = agent(self._source_tools())
         self.tasks = Tasks(self.agent, tasks or {}, lambda _, result: call_result(result, any_value=True))
         self._parked = Parked()
         self._policy = policy
@@ -158,9 +156,12 @@ class McpService:
         self.server = _Server(self, name, version=version, instructions=instructions or None)
         self._stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
         self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._join)
-        security = RequestStateSecurity(keys=list(keys)) if keys else RequestStateSecurity.ephemeral()
-        self.server.middleware.append(RequestStateBoundary(security, default_audience=name))
+        self.server.middleware.append(RequestStateBoundary(_security(keys), default_audience=name))
         self.server.middleware.append(self._serve)
+
+    def _source_tools(self) -> Sequence[Toolish]:
+        """What is read and filled in, as tools of the call path."""
+        return [self._prompts, self._resources]
 
     def _table(self) -> dict[str, Handler]:
         table: dict[str, Handler] = {
@@ -389,6 +390,10 @@ class McpService:
         self.changes.unsubscribe(ctx, _address(params))
         return {}
 
+    async def resource_updated(self, uri: str) -> None:
+        """Tell whoever listens that a resource has changed: for one that a function makes, which nobody can look at."""
+        await self.changes.publish(ResourceUpdated(uri))
+
     # The rest ---------------------------------------------------------------------------------------------------------
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -466,6 +471,20 @@ class _Server(Server[dict[str, Any]]):
         protocol_version: str | None = None,
     ) -> types.ServerCapabilities:
         return self._service.capabilities(modern=protocol_version in MODERN_PROTOCOL_VERSIONS)
+
+
+def _security(keys: Sequence[bytes]) -> RequestStateSecurity:
+    """What seals the state of calls that wait.
+
+    Raises:
+        UsageError: a key is too short, or stands twice.
+    """
+    if not keys:
+        return RequestStateSecurity.ephemeral()
+    try:
+        return RequestStateSecurity(keys=list(keys))
+    except ValueError:
+        raise UsageError("keys: each has 32 bytes or more, and stands there once; os.urandom(32) makes one") from None
 
 
 def _address(params: JsonObject) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -80,7 +81,7 @@ class McpClient:
         self._principal = principal
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
-        self._loop = asyncio.get_running_loop()  # a tool may log from a thread of its own
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         meta = (context.params or {}).get("_meta")
         self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
         self._token = (context.meta or {}).get("progress_token")
@@ -94,6 +95,12 @@ class McpClient:
         """What it declared that it can be asked."""
         declared = self._context.session.client_capabilities
         return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
+
+    @property
+    def extensions(self) -> Mapping[str, object]:
+        """The extensions of the protocol that it knows."""
+        declared = self._context.session.client_capabilities
+        return (declared.extensions or {}) if declared is not None else {}
 
     def can_be_asked(self, pending: Pending) -> bool:
         """Whether the client can be asked this, and its user may answer."""
@@ -154,7 +161,11 @@ class McpClient:
         """Tell the client what a tool says of itself, if it wants to hear that."""
         if level in LEVELS and LEVELS.index(level) >= self._least():
             params = types.LoggingMessageNotificationParams(level=cast(Any, level), data=message)
-            self._loop.call_soon_threadsafe(self._tell, types.LoggingMessageNotification(params=params))
+            told = types.LoggingMessageNotification(params=params)
+            if threading.get_ident() == self._thread:
+                self._tell(told)
+            else:  # a tool may log from a thread of its own
+                self._loop.call_soon_threadsafe(self._tell, told)
 
     @property
     def hears(self) -> Callable[[Event], None] | None:
@@ -171,11 +182,8 @@ class McpClient:
             case int() | float() as progress:
                 total, message = None, None
             case value:
-                progress, total, message = (
-                    (self._reached or 0) + 1,
-                    None,
-                    value if isinstance(value, str) else dumps(value),
-                )
+                progress, total = (self._reached or 0) + 1, None
+                message = value if isinstance(value, str) else dumps(value)
         if self._reached is not None and progress <= self._reached:
             return  # it has to grow
         self._reached = float(progress)

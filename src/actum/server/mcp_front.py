@@ -1,14 +1,14 @@
 """The client in front of a gateway: what is asked of it and told it are the raw messages of the server behind.
 
-It stands where `McpClient` does: the run of its call asks it, and tells it how far it is. What the server behind answered
-waits here in its own words until the run is over.
+It stands where `McpClient` does: the run of its call asks it, and tells it how far it is. What the server behind
+answered waits here in its own words until the run is over.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, cast
 
 from mcp.server.context import ServerRequestContext
@@ -18,18 +18,17 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.call import ToolResult
+from ..core.errors import UsageError
 from ..core.event import Pending
 from ..core.interfaces import Answer
 from ..core.json import JsonObject
-from ..core.record import Verdict, new_id
+from ..core.record import new_id
 from ..core.redaction import DEFAULT_REDACTION
 from ..protocols.mcp_era import LOG_LEVEL as WANTED_LEVEL
 from ..protocols.mcp_era import contained
-from ..toolsets.mcp_error import INVALID_REQUEST, McpError
-from .mcp_client import LEVELS, LOG_LEVEL, McpClient, state_of
-from .mcp_wire import answer_of
-
-log = logging.getLogger("actum.mcp")
+from ..toolsets.mcp_error import INVALID_PARAMS, INVALID_REQUEST, McpError
+from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
+from .mcp_wire import told_by_client
 
 USUAL_LEVEL = "info"
 """What a client with a handshake is told that has set no level."""
@@ -61,6 +60,12 @@ class Question(Struct, frozen=True):
     answer: asyncio.Future[JsonObject]
 
 
+def rests(pending: Pending) -> JsonObject:
+    """What a server asked by its result, by its own keys, where it is that what waits; else nothing."""
+    requests = (pending.request or {}).get("inputRequests")
+    return requests if isinstance(requests, dict) else {}
+
+
 class Front(McpClient):
     """The client that made a request.
 
@@ -70,7 +75,7 @@ class Front(McpClient):
         params: of the request, raw.
 
     Attributes:
-        params: likewise.
+        method, params: of the request.
         raw: what the server behind answered.
         result: what that is to the record.
         error: with what the server behind refused.
@@ -81,7 +86,7 @@ class Front(McpClient):
 
     def __init__(self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject) -> None:
         super().__init__(context, principal)
-        self.capabilities = contained(self._declared(context))
+        self.method = context.method
         self.params = params
         self.raw: JsonObject | None = None
         self.result: ToolResult | None = None
@@ -90,11 +95,12 @@ class Front(McpClient):
         self.answered: JsonObject | None = None
         self.questions: asyncio.Queue[Question] = asyncio.Queue()
 
-    def _declared(self, context: ServerRequestContext[Any, Any]) -> JsonObject:
-        """The capabilities that it declared, unknown ones as well where each request declares them."""
-        meta = (context.params or {}).get("_meta")
-        declared = cast(Mapping[str, object], meta).get(_DECLARED) if isinstance(meta, Mapping) else None
-        return cast(JsonObject, declared) if self.is_modern and isinstance(declared, dict) else self.capabilities
+    @cached_property
+    def capabilities(self) -> JsonObject:
+        """What it declared that it can be asked; unknown ones as well, where each request declares them."""
+        meta = self.params.get("_meta")
+        declared = meta.get(_DECLARED) if self.is_modern and isinstance(meta, dict) else None
+        return contained(declared if isinstance(declared, dict) else super().capabilities)
 
     @property
     def log_level(self) -> str:
@@ -102,26 +108,28 @@ class Front(McpClient):
         if self.is_modern:
             wanted = cast(Mapping[str, object], self._context.meta or {}).get(WANTED_LEVEL)
             return wanted if isinstance(wanted, str) and wanted in LEVELS else ""
-        return str(state_of(self._context).get(LOG_LEVEL, USUAL_LEVEL))
+        return str(connection_of(self._context).state.get(LOG_LEVEL, USUAL_LEVEL))
 
     def come_back(self, other: Front) -> None:
         """It has sent its request again: what is told and asked from here on goes that way."""
         self._context, self._token, self.params = other._context, other._token, other.params
-        self._reached = -1.0
+        self._reached, self._is_detached = None, False
 
     # Asked ------------------------------------------------------------------------------------------------------------
 
     async def ask(self, pending: Pending) -> Answer | None:
         """Ask what a server behind asks, in its own words; anything else as it is asked without a gateway."""
         if self.asking is None:
-            return await super().ask(pending)
+            return None if rests(pending) else await super().ask(pending)
         method, params = self.asking
         self.answered = await (self._put(method, params) if self.is_modern else self._push(method, params))
-        verdict, given = answer_of(pending, self.answered)
-        return Answer(cast(Verdict, verdict), by=self._principal, arguments=given)
+        try:
+            return told_by_client(pending, self.answered, self._principal)
+        except UsageError as error:
+            raise McpError(INVALID_PARAMS, f"what the client answered is not what it was asked for: {error}") from None
 
     async def _put(self, method: str, params: JsonObject) -> JsonObject:
-        """Have the request that is under way answered with a question, and wait for the next one to bring the answer."""
+        """Have the request that is under way answered with a question; the next one brings the answer."""
         question = Question(new_id("in"), method, params, asyncio.get_running_loop().create_future())
         self.questions.put_nowait(question)
         return await question.answer
@@ -147,13 +155,9 @@ class Front(McpClient):
     def hear(self, params: JsonObject) -> None:
         """Pass on what the server behind logs, if the client wants to hear it."""
         level, least = params.get("level"), self.log_level
-        if least and level in LEVELS and LEVELS.index(cast(str, level)) >= LEVELS.index(least):
+        if least and level in LEVELS and LEVELS.index(level) >= LEVELS.index(least):
             clean = cast(dict[str, Any], DEFAULT_REDACTION.value(params))
             self._tell(cast(Any, Message(method="notifications/message", params=clean)))
-
-    async def flush(self) -> None:
-        await super().flush()
-        self._teller = None  # it may have more to hear, when it has come back
 
 
 _DECLARED = "io.modelcontextprotocol/clientCapabilities"

@@ -5,8 +5,8 @@
     gateway = McpGateway([McpServer(name="files", command="npx", args=("server-files",)), McpServer(name="x", url=...)])
     await gateway.run_stdio()            # or: gateway.app()
 
-Every call is a run on the call path, as with `McpService`: judged, limited, on record. What the path allowed goes to the
-server as its client said it, and the answer goes to the client as the server said it, schemas and unknown fields
+Every call is a run on the call path, as with `McpService`: judged, limited, on record. What the path allowed goes to
+the server as its client said it, and the answer goes to the client as the server said it, schemas and unknown fields
 included; one request in front is one request behind. A client is asked only what it declared that it can be asked.
 
 The two eras of the protocol meet here. A server of either may stand behind a client of either:
@@ -24,23 +24,26 @@ done. Of several servers the resources keep their addresses, and the first that 
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from mcp.server.context import CallNext, HandlerResult
+from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import SubscriptionsListenRequestParams
+from mcp_types import NotificationParams, SubscriptionsListenRequestParams
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..agents.agent import Agent, Toolish
+from ..call.approve import pending_of
 from ..call.authorize import DEFAULT
 from ..call.limit import Limits
 from ..call.recording import Recording
 from ..core.call import ToolResult
 from ..core.errors import CallError, UsageError
 from ..core.event import RunResult
-from ..core.interfaces import Answer, Clock, Journal, Policy
+from ..core.interfaces import Answer, Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.redaction import DEFAULT_REDACTION
 from ..protocols.mcp_config import McpServer
@@ -48,13 +51,14 @@ from ..protocols.mcp_content import blocks_of
 from ..protocols.mcp_era import definition_for, error_code_for, offered, passed_on, result_for
 from ..storage.pins import PinStore
 from ..toolsets.mcp_error import McpError
-from .mcp import INTERNAL_ERROR, Context, Handler, McpService, Visible, everybody
+from .mcp import INTERNAL_ERROR, Context, Handler, McpService, Visible
 from .mcp_calls import INVALID_PARAMS, NotYet, Who, answers_of, begin, new_call, outcome_of
-from .mcp_client import LEVELS, LOG_LEVEL, state_of
-from .mcp_front import Front
+from .mcp_client import LEVELS, LOG_LEVEL, connection_of
+from .mcp_front import Front, rests
 from .mcp_line import Line, Lines
 from .mcp_passage import Passage
-from .mcp_seat import PROMPT, READ, Seat, Seats, Session, Sources
+from .mcp_seat import PROMPT, READ, Seat, Seats, Sources
+from .mcp_wire import call_result
 
 if TYPE_CHECKING:
     import httpx2
@@ -73,7 +77,7 @@ class McpGateway(McpService):
     """Stands in front of other MCP servers.
 
     Args:
-        servers: as they are configured. The tools of one keep their names, those of several have its name before theirs.
+        servers: as they are configured. The tools of one keep their names, those of several get its name before.
         pins: what was approved; without it, what a server offers first is taken, and what changes after that held back.
         secrets: what the configuration of servers names, for a user.
         auth: logs a user in at a server. What a client shows here is never shown to a server.
@@ -95,7 +99,7 @@ class McpGateway(McpService):
         policy: Policy = DEFAULT,
         limits: Limits | None = None,
         journal: Journal | None = None,
-        visible: Visible = everybody,
+        visible: Visible | None = None,
         who: Who | None = None,
         keys: Sequence[bytes] = (),
         clock: Clock | None = None,
@@ -105,7 +109,6 @@ class McpGateway(McpService):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
         self.seats = Seats(self._seat_for, USERS_MAX)
-        self._lines = Lines()
         super().__init__(
             [self.seats],
             name=name,
@@ -118,7 +121,22 @@ class McpGateway(McpService):
             keys=keys,
             clock=clock,
         )
-        self.server.get_tool_input_schema = self.seats.parameters_of
+        self._lines = Lines(self.clock)
+
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        return self.seats.parameters_of(name)
+
+    @asynccontextmanager
+    async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        async with super()._alive(server) as state:
+            yield state
+        if not self._served:
+            await self.close()
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The names of the servers."""
+        return tuple(server.name for server in self._servers)
 
     def _seat_for(self, principal: str) -> Seat:
         def passages(heard: Callable[[str, str, JsonObject], None]) -> dict[str, Passage]:
@@ -169,8 +187,7 @@ class McpGateway(McpService):
             result = await super()._serve(ctx, call_next)
         except McpError as error:
             modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-            code = error_code_for(error.rpc_code, ctx.method, modern=modern)
-            raise MCPError(code, error.words, error.data) from None
+            raise self._refused(error, ctx.method, modern=modern) from None
         except CallError as error:
             raise MCPError(INTERNAL_ERROR, error.message) from None
         return result
@@ -193,36 +210,36 @@ class McpGateway(McpService):
         """What is kept for whoever makes this request."""
         seat = await self.seats.take(self.who(ctx).principal)
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            self._session(ctx, seat)
+            await seat.changes.join(ctx)
         return seat
 
-    def _session(self, ctx: Context, seat: Seat) -> Session:
-        """The client of this request, which has a handshake, among those that are told of changes."""
-        connection = ctx.session._connection  # the SDK has no public way to it
-        found = seat.sessions.get(id(connection))
-        if found is None:
-            found = seat.sessions[id(connection)] = Session(ctx.session)
-            connection.exit_stack.callback(seat.sessions.pop, id(connection), None)
-        return found
+    async def _join(self, ctx: Context, params: NotificationParams) -> None:
+        await self._seat(ctx)
 
     # Tools ------------------------------------------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, who, modern = await self._seat(ctx), self.who(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         await self.agent.list_tools()
+        facts = self._facts(who)
         return {
             "tools": [
                 definition_for(shown.usable.definition, name, modern=modern)
                 for name, shown in seat.shown.items()
-                if self._visible(shown.tool, who)
+                if self._may_see(shown.tool, who, facts)
             ]
         }
+
+    def _facts(self, who: Who) -> Facts:
+        return Facts(
+            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
+        )
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
         seat = await self._seat(ctx)
         shown = seat.shown.get(name) if isinstance(name, str) else None
-        if shown is None or not self._visible(shown.tool, who):
+        if shown is None or (self._visible is not None and not self._visible(shown.tool, who)):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
@@ -255,11 +272,13 @@ class McpGateway(McpService):
 
     async def _run(self, agent: Agent, tool: str, arguments: JsonObject, front: Front, who: Who) -> JsonObject:
         state = front.params.get("requestState")
+        known = state if isinstance(state, str) else self._parked.take(tool, arguments, who)
         try:
-            if isinstance(state, str):
-                result = await self._resume(agent, state, front, who)
+            if known:
+                result = await self._resume(agent, known, front, who)
             else:
-                result = await begin(agent, tool, arguments, front, who, new_call())
+                result = await begin(agent, tool, arguments, front, who, new_call(), front.emit)
+            self._parked.note(tool, arguments, who, result, front)
             return self._answer(result, front)
         finally:
             await front.flush()
@@ -277,8 +296,8 @@ class McpGateway(McpService):
         given = front.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}
         answers = answers_of(recording, responses, who)
-        for asked in recording.waiting():
-            if asked.request is not None and "inputRequests" in asked.request and responses:
+        for asked in map(pending_of, recording.waiting()):
+            if rests(asked) and responses:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
         return await agent.resume(run_id, answers, accept=True, approver=front, peer=front, emit=front.emit)
 
@@ -289,17 +308,21 @@ class McpGateway(McpService):
             MCPError: the server refused, or the call was stopped here and is no tool's.
         """
         for pending in run.pending:
-            requests = (pending.request or {}).get("inputRequests")
-            if front.is_modern and isinstance(requests, dict):
-                return NotYet(run.run_id, requests).told()
+            if rests(pending):
+                return NotYet(run.run_id, rests(pending)).told()
         outcome = outcome_of(run, front)
         if isinstance(outcome, NotYet):
             return outcome.told()
-        method = "tools/call" if "arguments" in front.params or "uri" not in front.params else "resources/read"
         if outcome.error is not None and front.error is not None:
-            code = error_code_for(front.error.rpc_code, method, modern=front.is_modern)
-            raise MCPError(code, front.error.words, front.error.data)
+            raise self._refused(front.error, front.method, modern=front.is_modern)
+        if front.method != "tools/call" and (outcome.error is not None or front.raw is None):
+            bad = outcome.error is not None and outcome.error.code == "invalid_arguments"
+            raise MCPError(INVALID_PARAMS if bad else INTERNAL_ERROR, outcome.text)
         return _told(outcome, front)
+
+    def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
+        """A server's error, as the client hears it."""
+        return MCPError(error_code_for(error.rpc_code, method, modern=modern), error.words, error.data)
 
     # Prompts, resources, completion -----------------------------------------------------------------------------------
 
@@ -365,13 +388,14 @@ class McpGateway(McpService):
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
         await (await seat.holder(uri)).watch(uri)
-        self._session(ctx, seat).uris.add(uri)
+        if not await seat.changes.subscribe(ctx, uri):
+            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        self._session(ctx, seat).uris.discard(uri)
-        if not seat.is_wanted(uri):
+        seat.changes.unsubscribe(ctx, uri)
+        if not seat.changes.is_listened_to(uri):
             await (await seat.holder(uri)).unwatch(uri)
         return {}
 
@@ -382,7 +406,7 @@ class McpGateway(McpService):
             await (await seat.holder(uri)).watch(uri)
         seat.used += 1
         try:
-            ended = await seat.listen(ctx, wanted)
+            ended = await seat.changes.listen(ctx, wanted)
         finally:
             seat.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
@@ -391,7 +415,7 @@ class McpGateway(McpService):
         level = params.get("level")
         if level not in LEVELS:
             raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
-        state_of(ctx)[LOG_LEVEL] = level
+        connection_of(ctx).state[LOG_LEVEL] = level
         seat = await self._seat(ctx)
         for passage in seat.offering("logging"):
             if not passage.is_modern:
@@ -402,17 +426,15 @@ class McpGateway(McpService):
 def _told(outcome: ToolResult, front: Front) -> JsonObject:
     """The server's own words, where they are what is on record; what was changed on the way is changed in them, too."""
     raw, known = front.raw, front.result
-    method = "tools/call"
-    if outcome.error is not None or raw is None:
-        words = outcome.error.message if outcome.error is not None else outcome.text
-        if raw is not None and raw.get("isError") is True:
-            return result_for(method, cast(JsonObject, DEFAULT_REDACTION.value(raw)), modern=front.is_modern)
-        return {"content": [{"type": "text", "text": words}], "isError": True}
-    told = result_for(method, raw, modern=front.is_modern)
-    if known is not None and (outcome.content, outcome.structured) != (known.content, known.structured):
-        told = cast(JsonObject, DEFAULT_REDACTION.value(told))
-        notes = outcome.content[: len(outcome.content) - len(known.content)]
-        content = told.get("content")
+    if raw is None or (outcome.error is not None and raw.get("isError") is not True):
+        return call_result(outcome, any_value=front.is_modern)  # the call path's own, or out of the record
+    told = result_for(front.method, raw, modern=front.is_modern)
+    if known is not None and (outcome.content, outcome.structured) == (known.content, known.structured):
+        return told
+    told = cast(JsonObject, DEFAULT_REDACTION.value(told))
+    notes = outcome.content[: len(outcome.content) - len(known.content)] if known is not None else ()
+    content = told.get("content")
+    if notes:
         told["content"] = [*blocks_of(notes), *(content if isinstance(content, list) else [])]
     return told
 

@@ -1,5 +1,5 @@
-"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client, which
-has none, answers by its next request.
+"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client,
+which has none, answers by its next request.
 
 The call goes on in a task of its own while its client is away. It is found again by a handle that is random and, on its
 way through the client, sealed for its user; who it belongs to is checked again here. A client that does not come back
@@ -14,18 +14,21 @@ from collections.abc import Coroutine
 
 from mcp.shared.exceptions import MCPError
 
+from ..core.interfaces import Clock
 from ..core.json import JsonObject
+from ..toolsets.mcp_connection import LINKS_MAX
 from .mcp_calls import INVALID_PARAMS, NotYet, Who
 from .mcp_front import Front, Question
 
 KEPT_S = 600.0
 """So long a client may take to answer; no longer than what it holds is sealed for."""
 KEPT_MAX = 1_000
-KEPT_EACH_MAX = 32
-"""So many calls are kept at a time, in all and for one user."""
+KEPT_EACH_MAX = LINKS_MAX - 2
+"""So many calls are kept at a time, in all and for one user: each holds a connection to its server, and some have to be
+left for calls that ask nothing."""
 
 _MARK = "line:"
-_LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
+LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
 
 
 class Line:
@@ -64,11 +67,15 @@ class Line:
 
 
 class Lines:
-    """The calls whose clients are away."""
+    """The calls whose clients are away.
 
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[Line, asyncio.TimerHandle]] = {}
-        self._ending: set[asyncio.Task[None]] = set()
+    Args:
+        clock: for how long they may be.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: dict[str, tuple[Line, asyncio.Task[None]]] = {}
 
     @staticmethod
     def is_of(state: str) -> bool:
@@ -88,7 +95,7 @@ class Lines:
         """
         kept = self._kept.get(handle)
         if kept is None or kept[0].principal != principal:
-            raise MCPError(INVALID_PARAMS, _LOST)
+            raise MCPError(INVALID_PARAMS, LOST)
         line, timer = kept
         assert line.question is not None
         responses = front.params.get("inputResponses")
@@ -111,23 +118,21 @@ class Lines:
             raise MCPError(INVALID_PARAMS, "Too many calls are waiting for answers here; this one was broken off.")
         await line.front.flush()
         handle = _MARK + secrets.token_urlsafe(24)
-        timer = asyncio.get_running_loop().call_later(KEPT_S, self._give_up, handle)
-        self._kept[handle] = (line, timer)
+        self._kept[handle] = (line, asyncio.create_task(self._give_up(handle)))
         return self._asking(handle, question)
 
     def _asking(self, handle: str, question: Question) -> JsonObject:
         asked: JsonObject = {"method": question.method, "params": question.params}
         return NotYet(handle, {question.id: asked}).told()
 
-    def _give_up(self, handle: str) -> None:
+    async def _give_up(self, handle: str) -> None:
+        await self._clock.sleep(KEPT_S)
         line, _ = self._kept.pop(handle)
-        ending = asyncio.create_task(line.end())
-        self._ending.add(ending)
-        ending.add_done_callback(self._ending.discard)
+        await line.end()
 
     async def close(self) -> None:
         """Break off all."""
         kept, self._kept = list(self._kept.values()), {}
         for _, timer in kept:
             timer.cancel()
-        await asyncio.gather(*(line.end() for line, _ in kept), *self._ending)
+        await asyncio.gather(*(line.end() for line, _ in kept))

@@ -192,8 +192,13 @@ class Passage(McpToolset):
         return self.known is not None and self.known.era == "modern"
 
     @property
-    def usable(self) -> tuple[Usable, ...]:
-        """The tools that may be used, with their definitions as the server told them."""
+    def is_fresh(self) -> bool:
+        """What is known of its tools holds still."""
+        return self._is_met and not self._is_due()
+
+    @property
+    def own_tools(self) -> tuple[Usable, ...]:
+        """The tools that may be used, with their definitions as the server told them last."""
         return tuple(self._listing.usable.values()) if self._listing is not None else ()
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
@@ -211,15 +216,15 @@ class Passage(McpToolset):
         method: str,
         params: JsonObject,
         caller: ContextCaller,
+        paused: JsonObject | None,
         schema: JsonObject | None = None,
-        ready: Callable[[], None] = lambda: None,
+        ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
         assert isinstance(caller, Carrier)
         front = caller.front
         front.error = None
-        sent = {**passed_on(front.params, front.log_level), **params}
-        paused = await caller.resume()
+        sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
         try:
             front.raw = await self._connected().request(
                 method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready
@@ -235,13 +240,15 @@ class Passage(McpToolset):
 
     async def read_raw(self, uri: str, call_id: str, context: Context) -> ToolResult:
         """A resource, for the record; its client gets the server's own words."""
-        raw = await self._asked("resources/read", {"uri": uri}, self._caller(context))
+        caller = self._caller(context)
+        raw = await self._asked("resources/read", {"uri": uri}, caller, await caller.resume())
         return self._noted(context, ToolResult(call_id, contents_of(raw)))
 
     async def prompt_raw(self, name: str, arguments: JsonObject, call_id: str, context: Context) -> ToolResult:
         """A prompt, likewise."""
         given: JsonObject = {"arguments": arguments} if arguments else {}
-        raw = await self._asked("prompts/get", {"name": name, **given}, self._caller(context))
+        caller = self._caller(context)
+        raw = await self._asked("prompts/get", {"name": name, **given}, caller, await caller.resume())
         return self._noted(context, ToolResult(call_id, structured=plain_json(raw.get("messages"))))
 
     def _noted(self, context: Context, result: ToolResult) -> ToolResult:

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, cast
 
 import msgspec
-from mcp.server.session import ServerSession
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
-from mcp.shared.subscriptions import event_from_wire
+from mcp.shared.subscriptions import ServerEvent, event_from_wire
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from msgspec import Struct
 
@@ -30,7 +27,7 @@ from ..core.tool import Tool
 from ..protocols.mcp_name import public_name
 from ..toolsets.mcp_error import INVALID_PARAMS, McpError
 from ..toolsets.mcp_listing import Usable
-from .mcp_front import Message
+from .mcp_changes import Changes
 from .mcp_passage import Passage
 
 log = logging.getLogger("actum.mcp")
@@ -38,7 +35,6 @@ log = logging.getLogger("actum.mcp")
 RETRY_S = 30.0
 """Seconds until a server that could not be reached is tried again, where there are others."""
 PAGES_MAX = 100
-CHANGED = {"notifications/resources/list_changed": "resources", "notifications/prompts/list_changed": "prompts"}
 
 
 class Shown(Struct, frozen=True):
@@ -55,18 +51,6 @@ class Shown(Struct, frozen=True):
     tool: Tool
 
 
-class Session(Struct, eq=False):
-    """A client with a handshake, which is told of changes without a request of its own.
-
-    Attributes:
-        session: the SDK's.
-        uris: resources it wants to hear of.
-    """
-
-    session: ServerSession
-    uris: set[str] = msgspec.field(default_factory=set)
-
-
 class Seat:
     """What is kept for one user.
 
@@ -78,17 +62,15 @@ class Seat:
         passages: by the server's name.
         shown: the tools by the names that clients know.
         problems: what is the matter with servers that can not be reached.
-        sessions: the clients with a handshake.
-        listen: serves the clients that listen by a request.
+        changes: tells clients of either era what has changed.
         used: how many requests are under way.
     """
 
     def __init__(
         self, passages: Callable[[Callable[[str, str, JsonObject], None]], Mapping[str, Passage]], clock: Clock
     ) -> None:
-        self._bus = InMemorySubscriptionBus()
         self._clock = clock
-        self._news: asyncio.Queue[tuple[str, JsonObject]] = asyncio.Queue()
+        self._news: deque[ServerEvent] = deque()
         self._teller: asyncio.Task[None] | None = None
         self._seen: tuple[int, ...] = ()
         self._retry_at: dict[str, float] = {}
@@ -97,8 +79,7 @@ class Seat:
         self.passages = passages(self._heard)
         self.shown: dict[str, Shown] = {}
         self.problems: dict[str, str] = {}
-        self.sessions: dict[int, Session] = {}
-        self.listen = ListenHandler(self._bus)
+        self.changes = Changes(clock, _told_by_servers)
         self.used = 0
 
     @property
@@ -115,7 +96,9 @@ class Seat:
         Raises:
             CallError: there is one server only, and it can not be reached.
         """
-        await asyncio.gather(*(self._look(name, passage) for name, passage in self.passages.items()))
+        due = [(name, passage) for name, passage in self.passages.items() if not passage.is_fresh]
+        if due:
+            await asyncio.gather(*(self._look(name, passage) for name, passage in due))
         seen = tuple(passage.generation for passage in self.passages.values())
         if seen == self._seen:
             return False
@@ -145,7 +128,7 @@ class Seat:
                 msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool,
             )
             for passage in self.passages.values()
-            for usable in passage.usable
+            for usable in passage.own_tools
         ]
 
     @property
@@ -230,34 +213,28 @@ class Seat:
             self._prompts = {}
         if method == "notifications/resources/list_changed":
             self._places = {}
-        self._news.put_nowait((method, params))
+        event = event_from_wire(method, params)
+        if event is None:
+            return
+        self._news.append(event)
         if self._teller is None or self._teller.done():
             self._teller = asyncio.create_task(self._tell())
 
     async def _tell(self) -> None:
         """Pass on what changed to all that listen, in order."""
-        while not self._news.empty():
-            method, params = self._news.get_nowait()
-            event = event_from_wire(method, params)
-            if event is None:
-                continue
-            await self._bus.publish(event)
-            for session in list(self.sessions.values()):
-                uri = str(params.get("uri", ""))
-                if method != "notifications/resources/updated" or any(uri.startswith(each) for each in session.uris):
-                    with suppress(Exception):
-                        await session.session.send_notification(cast(Any, Message(method=method, params=params)))
-
-    def is_wanted(self, uri: str) -> bool:
-        """Some client with a handshake wants to hear of this resource."""
-        return any(uri in session.uris for session in self.sessions.values())
+        while self._news:
+            await self.changes.publish(self._news.popleft())
 
     async def close(self) -> None:
         """Leave all servers."""
         if self._teller is not None:
             self._teller.cancel()
-        self.listen.close()
+        await self.changes.stop()
         await asyncio.gather(*(passage.close() for passage in self.passages.values()))
+
+
+async def _told_by_servers(_: ServerEvent) -> None:
+    """Nothing is looked after here: the servers tell what changes."""
 
 
 def _fits(template: str, uri: str) -> bool:
@@ -295,7 +272,7 @@ class Seats:
         return seat
 
     async def _make_room(self) -> None:
-        spare = [name for name, seat in self._seats.items() if not seat.used and not seat.sessions]
+        spare = [name for name, seat in self._seats.items() if not seat.used]
         for principal in spare[: max(0, len(self._seats) - self._most)]:
             self.generation += 1
             await self._seats.pop(principal).close()

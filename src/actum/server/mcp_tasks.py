@@ -27,7 +27,7 @@ from ..core.event import Event, Pending, RunResult, RunStarted
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import Ended, Entry
-from ..protocols.mcp_tasks import EXTENSION, Task, TaskStatus, are_declared
+from ..protocols.mcp_tasks import EXTENSION, Task, TaskStatus
 from .mcp_calls import INVALID_PARAMS, MISSING_CAPABILITY, Emit, NotYet, Who, answers_of, asked_of, go_on, outcome_of
 from .mcp_client import McpClient
 
@@ -86,7 +86,7 @@ class Tasks:
             MCPError: the client would have needed to declare that it knows tasks.
         """
         mode = self.mode(tool)
-        if not client.is_modern or not are_declared(client.capabilities):
+        if not client.is_modern or EXTENSION not in client.extensions:
             if mode == "required":
                 raise lacking_tasks()
             return outcome_of(await run(client.hears), client)
@@ -173,7 +173,7 @@ class Tasks:
         Raises:
             MCPError: it is about none, its headers say otherwise, or its client knows no tasks.
         """
-        if not are_declared(client.capabilities):
+        if EXTENSION not in client.extensions:
             raise lacking_tasks()
         task_id = params.get("taskId")
         if not isinstance(task_id, str):

@@ -175,13 +175,19 @@ class McpToolset:
             CallError: the server can not be reached, refuses, or says that it failed.
             Waiting: it asks what nobody can answer now.
         """
-        caller = ContextCaller(
-            context,
-            server=self.server.name,
-            capabilities=self._capabilities,
-            roots=self.server.roots,
-            local=not self.server.url or is_here(self.server.url),
-        )
+        context.conceal(*self._hidden())
+        try:
+            return await self._execute(call, context)
+        finally:
+            context.conceal(*self._hidden())  # a login may have been renewed meanwhile
+
+    def _hidden(self) -> Sequence[str]:
+        """What a server may echo, and nobody else is to read: tokens, and what its configuration fills in."""
+        granted: Sequence[str] = getattr(self._auth, "secrets", ())
+        return [*granted, *(self._secrets or {}).values()]
+
+    async def _execute(self, call: ToolCall, context: Context) -> ToolResult:
+        caller = self._caller(context)
         await self._look()
         paused = await caller.resume()
         if self._resources is not None and self._resources.has(call.name):
@@ -208,6 +214,16 @@ class McpToolset:
                 raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if usable.tool.reads_only else "unknown")
             return result_of(call.id, raw)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
+
+    def _caller(self, context: Context) -> ContextCaller:
+        """Whoever answers what the server asks during this call."""
+        return ContextCaller(
+            context,
+            server=self.server.name,
+            capabilities=self._capabilities,
+            roots=self.server.roots,
+            local=not self.server.url or is_here(self.server.url),
+        )
 
     async def _called(
         self, usable: Usable, call: ToolCall, caller: ContextCaller, paused: JsonObject | None
