@@ -12,6 +12,7 @@ from actum.call.journal import MemoryJournal
 from actum.compose import (
     Dictated,
     Settings,
+    find_servers,
     journal_path,
     journal_place,
     list_tools,
@@ -212,3 +213,24 @@ def test_a_key_that_is_missing_or_short_is_refused(tmp_path: Path) -> None:
     for file, told in (("none", "can not be read"), ("short", "has 3 bytes, and needs 16")):
         with pytest.raises(UsageError, match=told):
             open_journal(Settings(journal="memory", journal_key=str(tmp_path / file)), {})
+
+
+def test_a_local_server_is_started_in_the_folder_of_its_file_and_approved_for_that(tmp_path: Path) -> None:
+    folders = tmp_path / "mine", tmp_path / "hostile"
+    for folder in folders:
+        folder.mkdir()
+        (folder / "mcp.json").write_text('{"tools": {"command": "python", "args": ["server.py"]}}', "utf-8")
+    mine, hostile = (find_servers([str(folder / "mcp.json")], {}).servers[0] for folder in folders)
+    assert (mine.cwd, hostile.cwd) == (str(folders[0]), str(folders[1]))
+    assert mine.identity != hostile.identity
+
+
+def test_ones_own_server_is_started_at_home_wherever_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    (home / ".config" / "actum").mkdir(parents=True)
+    (home / ".config" / "actum" / "mcp.json").write_text(
+        '{"one": {"command": "x"}, "two": {"command": "x", "cwd": "~/in"}, "three": {"url": "http://h/"}}', "utf-8"
+    )
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(tmp_path)
+    assert [server.cwd for server in find_servers(["mine"], {}).servers] == [str(home), str(home / "in"), ""]

@@ -39,7 +39,7 @@ from .core.call import ToolCall
 from .core.errors import ActumError, JournalError, UnknownName, UsageError
 from .core.event import CallSaid, Delta, TextDelta
 from .core.interfaces import Approver, Journal, Model, Request, Toolset
-from .core.json import JsonObject, JsonProblem, parse_object
+from .core.json import Json, JsonObject, JsonProblem, parse_object
 from .core.message import Reply, ToolMessage
 from .core.tool import Tool
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
@@ -348,7 +348,7 @@ def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
         UsageError: there is none of a name, or one is not configured as it should be.
     """
     mine = mcp_file(environment)
-    own = read_servers(read_document(mine), environment, str(Path.cwd())) if mine.is_file() else Read(())
+    own = _servers_in(mine, Path.home(), environment) if mine.is_file() else Read(())
     servers: list[McpServer] = []
     notes: list[str] = []
     for word in words:
@@ -357,11 +357,35 @@ def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
         elif "://" in word:
             servers.append(server_of(_host(word), word, environment))
         elif word.endswith((".json", ".toml")):
-            read = read_servers(read_document(Path(word).expanduser()), environment, str(Path.cwd()))
+            file = Path(word).expanduser().absolute()
+            read = _servers_in(file, file.parent, environment)
             servers, notes = [*servers, *read.servers], [*notes, *read.notes]
         elif word != "none":
             servers.append(_own_server(word, own.servers, mine))
     return Read(tuple({server.name: server for server in servers if not server.disabled}.values()), tuple(notes))
+
+
+def own_server(name: str, entry: Json, environment: Mapping[str, str]) -> McpServer:
+    """One of the person's own servers, as it is written down in their file.
+
+    Raises:
+        UsageError: it is not configured as it should be.
+    """
+    return _placed(server_of(name, entry, environment, folder=str(Path.cwd())), Path.home())
+
+
+def _servers_in(file: Path, folder: Path, environment: Mapping[str, str]) -> Read:
+    read = read_servers(read_document(file), environment, str(Path.cwd()))
+    return msgspec.structs.replace(read, servers=tuple(_placed(server, folder) for server in read.servers))
+
+
+def _placed(server: McpServer, folder: Path) -> McpServer:
+    """A local server in the folder in which it is started, which is not whatever folder we are in: the same command
+    line may run something else there, and was not approved for that.
+    """
+    if not server.command:
+        return server
+    return msgspec.structs.replace(server, cwd=str(folder / Path(server.cwd).expanduser()))
 
 
 def _own_server(name: str, own: Sequence[McpServer], file: Path) -> McpServer:

@@ -152,11 +152,14 @@ async def test_a_client_without_one_is_asked_by_the_answer_and_asks_again() -> N
         assert refused["code"] == -32602
 
 
-@both_eras
-async def test_a_client_that_can_not_be_asked_is_told_so(era: Era) -> None:
-    async with begun(era) as wire:
+async def test_a_client_that_can_not_be_asked_is_told_so() -> None:
+    async with begun("modern") as wire:
         refused = await wire.refused("tools/call", call("confirm", question="?"))
         assert (refused["code"], refused["data"]) == (-32021, {"requiredCapabilities": {"elicitation": {}}})
+    async with begun("legacy") as wire:  # its protocol has no such error: the model hears of it
+        told = await wire.ask("tools/call", call("confirm", question="?"))
+        assert told["isError"] is True
+        assert "it offers no elicitation" in text_of(told)
 
 
 @both_eras

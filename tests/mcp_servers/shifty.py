@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(sys.argv[1])
+FOLDER = Path(*sys.argv[1:2])
 
 
 def send(message: dict[str, Any]) -> None:
@@ -95,7 +95,8 @@ def answer(message: dict[str, Any]) -> dict[str, Any]:
             return {"error": {"code": -32601, "message": f"no {message['method']}"}}
 
 
-while True:
-    asked = receive()
-    if "id" in asked and "method" in asked:
-        send({"id": asked["id"], **answer(asked)})
+if __name__ == "__main__":
+    while True:
+        asked = receive()
+        if "id" in asked and "method" in asked:
+            send({"id": asked["id"], **answer(asked)})

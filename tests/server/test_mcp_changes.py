@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from mcp.server.subscriptions import ResourceUpdated, ToolsListChanged
 
 from actum import Context, Tool, ToolCall, ToolResult
 from actum.core.json import JsonObject
@@ -63,7 +64,7 @@ async def test_other_tools_are_told_to_whoever_listens(era: McpEra) -> None:
         server = McpServer(name="x", url=url, transport="http")
         async with McpConnection(server, era=era, changed=heard) as way:
             way.listen()
-            await come(lambda: service.changes.listeners > 0)
+            await come(lambda: ToolsListChanged() in service.changes.watched)
             assert len(await way.list_all("tools/list")) == 1
             tools.generation += 1
             await until(clock, lambda: ("notifications/tools/list_changed", None) in heard.methods)
@@ -80,7 +81,7 @@ async def test_a_file_that_changes_is_told_and_so_is_one_that_comes(era: McpEra,
         server = McpServer(name="x", url=url, transport="http")
         async with McpConnection(server, era=era, changed=heard) as way:
             way.listen(["notes:///note.txt"])
-            await come(lambda: service.changes.addresses == {"notes:///note.txt"})
+            await come(lambda: ResourceUpdated("notes:///note.txt") in service.changes.watched)
             note.write_text("three", "utf-8")
             await until(clock, lambda: ("notifications/resources/updated", "notes:///note.txt") in heard.methods)
             (tmp_path / "other.txt").write_text("x", "utf-8")
@@ -98,7 +99,7 @@ async def test_a_program_tells_of_what_its_functions_make(era: McpEra) -> None:
         McpConnection(McpServer(name="x", url=url, transport="http"), era=era, changed=heard) as way,
     ):
         way.listen(["memo://today"])
-        await come(lambda: service.changes.addresses == {"memo://today"})
+        await come(lambda: ResourceUpdated("memo://today") in service.changes.watched)
         told = ("notifications/resources/updated", "memo://today")
         while told not in heard.methods:
             await service.resource_updated("memo://today")

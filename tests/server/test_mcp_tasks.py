@@ -11,6 +11,7 @@ import pytest
 from actum import Agent, Context, Rule, Rules, ToolCall, ToolError, tool
 from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
+from actum.core.record import Answered
 from actum.protocols.mcp_config import McpServer
 from actum.protocols.mcp_tasks import EXTENSION
 from actum.server.mcp import McpService
@@ -123,6 +124,19 @@ async def test_a_client_that_knows_no_tasks_waits_for_its_result() -> None:
         assert result["resultType"] == "complete"
         with pytest.raises(McpError, match="-32021"):
             await way.request("tasks/get", {"taskId": "mcp_1"})
+
+
+async def test_a_task_that_is_cancelled_is_not_gone_on_with_whatever_it_is_answered() -> None:
+    service = Desk().service()
+    async with connected(service) as way:
+        task_id = await begun(way, "greet")
+        asked = (await look(way, task_id, until="input_required"))["inputRequests"]
+        assert isinstance(asked, dict)
+        await way.request("tasks/cancel", {"taskId": task_id}, caller=Client(KNOWS))
+        given: JsonObject = {key: {"action": "accept", "content": {"name": "Ada"}} for key in asked}
+        await way.request("tasks/update", {"taskId": task_id, "inputResponses": given}, caller=Client(KNOWS))
+        assert (await look(way, task_id))["status"] == "cancelled"
+        assert not any(isinstance(entry.record, Answered) for entry in await service.journal.read(task_id))
 
 
 async def test_a_task_that_is_cancelled_stops() -> None:

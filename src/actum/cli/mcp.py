@@ -60,7 +60,7 @@ def add(
     ],
     header: Annotated[list[str] | None, typer.Option(metavar="NAME:VALUE", help="Sent to a remote one.")] = None,
     env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Given to a local one.")] = None,
-    cwd: Annotated[str, typer.Option(metavar="FOLDER", help="Where a local one is started.")] = "",
+    cwd: Annotated[str, typer.Option(metavar="FOLDER", help="Where a local one is started; else here.")] = "",
     transport: Annotated[str, typer.Option(metavar="stdio|http|sse", help="How to talk to it; else found out.")] = "",
     timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Without a word from it.")] = 60.0,
     era: Annotated[str, typer.Option(metavar="auto|legacy|modern", help="Which protocol; else found out.")] = "auto",
@@ -80,6 +80,7 @@ def add(
         entry["url"] = spoken[0]
     else:
         entry |= {"command": spoken[0], "args": list[Json](spoken[1:])}
+        cwd = str(Path(cwd).expanduser().absolute())
     given: Mapping[str, Json] = {
         "headers": {**_pairs(header, ":", "--header")},
         "env": {**_pairs(env, "=", "--env")},
@@ -106,7 +107,7 @@ def remove(name: NameArgument) -> int:
     if name not in known:
         raise UsageError(f"there is no MCP server {name!r}; there are: {', '.join(known) or 'none'}")
     try:
-        compose.mcp_pins(os.environ).withdraw(server_of(name, known[name], os.environ).identity)
+        compose.mcp_pins(os.environ).withdraw(compose.own_server(name, known[name], os.environ).identity)
     except UsageError as error:  # a variable that it names is not set any more
         Terminal().note(str(error))
     _change({name: None})
@@ -161,18 +162,28 @@ def _take_over(
     taken[name] = {key: value for key, value in written.items() if key not in ("trusted", "trust")}
 
 
+def _located(entries: JsonObject, folder: Path) -> JsonObject:
+    """The servers of a project, which are started in its folder where they do not say another."""
+    return {
+        name: {"cwd": str(folder.absolute()), **entry} if isinstance(entry, dict) and "command" in entry else entry
+        for name, entry in entries.items()
+    }
+
+
 def _found(source: str) -> list[tuple[Path, str, JsonObject]]:
     """The files that hold servers: with whose they are, and the servers as they are written."""
     if source and source not in CLIENTS:
         path = Path(source).expanduser()
-        return [(path, "", entries_of(compose.read_document(path)))]
+        return [(path, "", _located(entries_of(compose.read_document(path)), path.parent))]
     found: list[tuple[Path, str, JsonObject]] = []
     for place in places_of(source):
         path = _path_of(place)
         if not path.is_file():
             continue
         try:
-            found.append((path, place.title, entries_of(compose.read_document(path))))
+            entries = entries_of(compose.read_document(path))
+            folder = Path.home() if place.path.startswith("~") else Path.cwd()
+            found.append((path, place.title, _located(entries, folder)))
         except UsageError as error:
             if source:
                 Terminal().note(str(error))
@@ -197,7 +208,7 @@ def list_servers(
     told: list[JsonObject] = []
     for name, entry in known.items():
         try:
-            server = server_of(name, entry, os.environ)
+            server = compose.own_server(name, entry, os.environ)
             told.append(asyncio.run(looked_at(terminal, server, start=not no_start)))
         except ActumError as error:
             told.append({"name": name, "state": "bad", "problem": str(error)})

@@ -9,6 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ..core.json import dumps
+
 McpTransport = Literal["", "stdio", "http", "sse"]
 McpEra = Literal["auto", "legacy", "modern"]
 
@@ -90,4 +92,4 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """What it is, whatever it is called: what runs, or where it is. Approvals hold for this."""
         if self.url:
             return self.url
-        return "\x00".join([self.command, *self.args, *sorted(self.env), self.cwd])
+        return dumps([self.command, [*self.args], [*sorted(self.env)], self.cwd])

@@ -68,9 +68,9 @@ class Changes:
         return len(self._connections) + len(self._streams)
 
     @property
-    def addresses(self) -> set[str]:
-        """The resources that somebody listens to."""
-        return {uri for several in (*self._connections.values(), *self._streams.values()) for uri in several}
+    def watched(self) -> set[ServerEvent]:
+        """What somebody listens to and of which it is known how it is: a change from here on is told."""
+        return set(self._known)
 
     def start(self) -> None:
         """Look now and then from here on."""
@@ -146,7 +146,7 @@ class Changes:
         if not self._connections and not self._streams:
             self._known.clear()
             return []
-        addresses = self.addresses
+        addresses = {uri for several in (*self._connections.values(), *self._streams.values()) for uri in several}
         wanted: list[ServerEvent] = [ToolsListChanged(), *(ResourceUpdated(uri) for uri in sorted(addresses))]
         self._known = {
             event: stamp

@@ -133,13 +133,15 @@ class Tasks:
         return (await self._look(task_id, client)).detailed()
 
     async def update(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
-        """`tasks/update`: what it asked for. It goes on when it has all of it."""
+        """`tasks/update`: what it asked for. It goes on when it has all of it; one that is over does not."""
         task_id = self._known(client, params)
         await self._entries(task_id, who)
         await self._quiet(task_id)
         given = params.get("inputResponses")
         async with self._journal.claim(task_id):
             recording = Recording(await self._journal.read(task_id))
+            if _is_over(recording):
+                return {}
             answers = answers_of(recording, given if isinstance(given, dict) else {}, who)
             for record in records_of(recording, answers):
                 self._journal.append(task_id, record)
@@ -160,7 +162,7 @@ class Tasks:
             return {}
         async with self._journal.claim(task_id):
             recording = Recording(await self._journal.read(task_id))
-            if recording.ended is None or recording.ended.status == "paused":
+            if not _is_over(recording):
                 self._journal.append(task_id, Ended("stopped", "", "cancelled"))
                 await self._journal.sync(task_id)
         return {}
@@ -201,8 +203,12 @@ class Tasks:
     async def _revive(self, task_id: str, entries: list[Entry]) -> None:
         """Go on with a task that was interrupted: by an end of this process, say."""
         recording = Recording(entries)
-        was_ended = recording.ended is not None and recording.ended.status != "paused"
-        if task_id in self._running or was_ended or recording.waiting() or self._outcome(recording) is not None:
+        if (
+            task_id in self._running
+            or _is_over(recording)
+            or recording.waiting()
+            or self._outcome(recording) is not None
+        ):
             return
         if not await self._journal.driven([task_id]):
             self._start(task_id, self._agent.resume(task_id))
@@ -262,6 +268,11 @@ class Tasks:
             task.cancel()
         if self._running:
             await asyncio.wait(list(self._running.values()))
+
+
+def _is_over(recording: Recording) -> bool:
+    """Its run has ended, also by being cancelled: it is not gone on with."""
+    return recording.ended is not None and recording.ended.status != "paused"
 
 
 async def _wait(task: asyncio.Task[RunResult], seconds: float) -> None:
