@@ -228,7 +228,14 @@ async def test_a_bare_status_is_the_error_it_means(odd: str, status: int, kind: 
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("list", InvalidResult), ("huge", InvalidResult), ("page", InvalidResult), ("cut", CallTimeout)]
+    ("name", "kind"),
+    [
+        ("list", InvalidResult),
+        ("huge", InvalidResult),
+        ("page", InvalidResult),
+        ("packed", InvalidResult),
+        ("cut", CallTimeout),
+    ],
 )
 async def test_an_answer_that_is_none_is_told_at_once(odd: str, name: str, kind: type[CallError]) -> None:
     async with McpConnection(at(f"{odd}/modern")) as connection:
