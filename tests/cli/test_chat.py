@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from actum import ToolCall
-from actum.core.message import Reply
+from actum.core.message import Reply, UserMessage
 from actum.core.record import Intended, Replied, Started
 from actum.storage.sqlite import SQLiteJournal
 
@@ -154,3 +155,69 @@ async def send() -> str:
     await asyncio.Event().wait()
     return "sent"
 '''
+
+
+PROMPT_SERVER = '''
+from mcp.server import MCPServer
+
+desk = MCPServer("desk")
+
+@desk.prompt()
+def review(code: str, style: str = "kind") -> str:
+    """Review code."""
+    return f"Review this in a {style} way: {code}"
+
+@desk.prompt()
+def cheer(who: str) -> str:
+    """Cheer somebody up."""
+    return f"Cheer up {who}"
+
+desk.run()
+'''
+
+
+@pytest.fixture
+def prompts(run: Run, home: Path) -> Run:
+    """The chat, with a server that offers prompts."""
+    (home / "desk.py").write_text(PROMPT_SERVER)
+    run("mcp", "add", "desk", "--", sys.executable, "desk.py")
+    run("mcp", "approve", "desk", "--yes")
+    return lambda said: run("chat", "-c", "talk", "--journal", "runs.db", *MINE, "models.py:nothing", input=f"{said}\n")
+
+
+@pytest.mark.row("T4")
+def test_a_prompt_of_a_server_is_a_command(prompts: Run) -> None:
+    result = prompts('/desk:review code="x = 1" style=stern')
+    assert result.stdout == "You said: Review this in a stern way: x = 1\n"
+    assert prompts("/desk:cheer Ann and Bob").stdout == "You said: Cheer up Ann and Bob\n"
+    assert "/desk:review" in (told := prompts("/help").stdout)
+    assert "Review code. code=… [style=…]" in told
+
+
+@pytest.mark.row("T4")
+def test_what_is_missing_for_a_prompt_or_too_much_is_said_and_nothing_is_sent(prompts: Run) -> None:
+    for said, wrong in (("", "code is missing"), ("tone=x", "there is no argument 'tone'"), ('code="x', "No closing")):
+        result = prompts(f"/desk:review {said}")
+        assert (result.stdout, wrong in result.stderr) == ("", True)
+    assert prompts("/desk:other thing").stdout == "You said: /desk:other thing\n"
+
+
+@pytest.mark.row("T4")
+def test_the_words_of_a_prompt_are_on_record_as_not_the_persons(prompts: Run, home: Path) -> None:
+    prompts("/desk:cheer Ann")
+
+    async def sources() -> list[str]:
+        journal = SQLiteJournal(home / "runs.db")
+        try:
+            (run,) = await journal.runs(conversation="talk")
+            return [
+                said.source
+                for entry in await journal.read(run.run_id)
+                if isinstance(entry.record, Started)
+                for said in entry.record.said
+                if isinstance(said, UserMessage)
+            ]
+        finally:
+            await journal.close()
+
+    assert asyncio.run(sources()) == ["tool"]

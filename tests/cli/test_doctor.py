@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,3 +62,23 @@ def test_a_model_is_asked_to_use_a_tool(run: Run, home: Path) -> None:
     assert findings(run("doctor", "--json", "--model", "door.py:model"))["calls"]["verdict"] == "ok"
     assert findings(run("doctor", "--json", "--model", "models.py:nothing"))["calls"]["verdict"] == "warn"
     assert findings(run("doctor", "--json", "--model", "models.py:away"))["model"]["verdict"] == "bad"
+
+
+@pytest.mark.row("T4")
+def test_mcp_servers_are_looked_at_and_none_is_started_that_was_not_approved(run: Run, home: Path) -> None:
+    (home / "desk.py").write_text(
+        "import pathlib\nfrom mcp.server import MCPServer\n"
+        "pathlib.Path('started').touch()\ndesk = MCPServer('desk')\n"
+        "@desk.tool()\ndef add(a: int) -> int:\n    return a\ndesk.run()\n"
+    )
+    run("mcp", "add", "desk", "--", sys.executable, "desk.py")
+    waits = findings(run("doctor", "--json"))["mcp"]
+    assert (waits["verdict"], waits["advice"]) == ("warn", "actum mcp approve desk")
+    assert not (home / "started").exists()
+    run("mcp", "approve", "desk", "--yes")
+    looked = findings(run("doctor", "--json"))["mcp"]
+    assert (looked["verdict"], looked["found"]) == ("ok", "desk: 3 tools, modern")  # with those that read its resources
+    (home / "desk.py").write_text("raise SystemExit('no')")
+    failed = run("doctor", "--json")
+    assert (failed.exit_code, findings(failed)["mcp"]["verdict"]) == (1, "bad")
+    assert findings(run("doctor", "--json", "--mcp", "gone"))["mcp"]["verdict"] == "bad"

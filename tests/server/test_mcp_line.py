@@ -65,9 +65,15 @@ async def test_an_answer_to_something_else_is_asked_for_again() -> None:
     assert again.input_requests == asked.input_requests
 
 
-async def test_one_user_keeps_only_so_many_calls_waiting() -> None:
+async def test_of_too_many_calls_of_one_user_the_one_that_waits_longest_is_given_up() -> None:
     async with asking() as client:
-        for _ in range(KEPT_EACH_MAX):
-            assert isinstance(await ask(client), types.InputRequiredResult)
-        with pytest.raises(MCPError, match="Too many calls are waiting"):
-            await ask(client)
+        kept = [await ask(client) for _ in range(KEPT_EACH_MAX + 1)]
+        first, second = kept[:2]
+        assert isinstance(first, types.InputRequiredResult)
+        assert isinstance(second, types.InputRequiredResult)
+        with pytest.raises(MCPError) as lost:
+            await ask(client, request_state=first.request_state)
+        still = await ask(client, request_state=second.request_state)
+
+    assert lost.value.message == LOST
+    assert isinstance(still, types.InputRequiredResult)

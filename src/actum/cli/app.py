@@ -37,7 +37,7 @@ from . import (
     tools,
     transcode,
 )
-from .terminal import Terminal, plain_characters
+from .terminal import Terminal, plain_characters, version_of
 
 CANCELLED = 130
 
@@ -106,7 +106,7 @@ app.command()(demo.demo)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"actum {doctor.version_of('actum')}")
+        print(f"actum {version_of('actum')}")
         raise typer.Exit
 
 

@@ -45,12 +45,12 @@ def call(
 
     async def command() -> int:
         async with options.tools(settings, terminal) as loaded, options.journal(settings) as opened:
-            tool = find_tool(await compose.list_tools(loaded), name)
+            tool = find_tool(await compose.list_tools(loaded.tools), name)
             arguments = read_arguments(tool, words, said(args))
             agent = compose.make_agent(
                 settings,
                 Dictated(ToolCall(id="call_1", name=tool.name, arguments=arguments)),
-                loaded,
+                loaded.tools,
                 journal=opened,
                 approver=AtTerminal(terminal, yes=yes),
                 name="call",

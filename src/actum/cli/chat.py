@@ -7,6 +7,7 @@ import contextlib
 import sys
 from collections.abc import Callable
 
+from .. import compose
 from ..agents.agent import Agent
 from ..call.overview import as_they_stand
 from ..call.timeline import Timeline
@@ -14,6 +15,7 @@ from ..compose import Settings
 from ..core.errors import ActumError, Busy
 from ..core.event import RunResult
 from ..core.interfaces import Journal
+from ..core.message import UserMessage
 from ..core.record import new_id
 from . import options
 from .approve import AtTerminal
@@ -32,6 +34,7 @@ from .options import (
     VerboseFlag,
     YesFlag,
 )
+from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
 from .runs import show_recorded
 from .terminal import Terminal, interruptible, said, who
@@ -72,13 +75,18 @@ def chat(
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
         try:
-            hired = options.agent(settings, opened, AtTerminal(terminal, yes=yes), terminal)
-            agent = runner.run(hired.__aenter__())
+            approver = AtTerminal(terminal, yes=yes)
+            opening = options.tools(settings, terminal)
+            loaded = runner.run(opening.__aenter__())
             try:
-                talk = Chat(terminal, runner, agent, opened, settings, verbose=verbose, as_json=as_json)
+                agent = compose.make_agent(
+                    settings, compose.make_model(settings), loaded.tools, journal=opened, approver=approver
+                )
+                prompts = Prompts(loaded.servers)
+                talk = Chat(terminal, runner, agent, opened, settings, prompts, verbose=verbose, as_json=as_json)
                 return talk.go_on(conversation or new_id("conv"), after)
             finally:
-                runner.run(hired.__aexit__(None, None, None))
+                runner.run(opening.__aexit__(None, None, None))
         finally:
             runner.run(opened.close())
 
@@ -97,6 +105,7 @@ class Chat:
         agent: Agent,
         journal: Journal,
         settings: Settings,
+        prompts: Prompts,
         *,
         verbose: bool,
         as_json: bool,
@@ -106,6 +115,7 @@ class Chat:
         self._agent = agent
         self._journal = journal
         self._settings = settings
+        self._prompts = prompts
         self._conversation = self._after = ""
         self._as_json = as_json
         self._trace = Trace(
@@ -168,6 +178,8 @@ class Chat:
         word, _, rest = line.partition(" ")
         if word in self._commands:
             self._commands[word][0](rest.strip())
+        elif word.startswith("/") and ":" in word:
+            self._tried(lambda: self._prompt(word, rest.strip(), line))
         elif word.startswith("/") and word[1:].isalpha():
             self._terminal.error(f"there is no command {word}; /help lists them")
         else:
@@ -189,8 +201,15 @@ class Chat:
             self._terminal.error(str(error))
             self._code = FAILED
 
-    def _turn(self, text: str) -> int:
-        result = self._runner.run(self._answer(text))
+    def _prompt(self, word: str, typed: str, line: str) -> int:
+        """A turn that a server's prompt begins; where there is none of this word, it is what the person says."""
+        message = self._runner.run(self._prompts.fill(word, typed))
+        if message is not None and not self._as_json:
+            self._terminal.note(message.text)
+        return self._turn(line if message is None else message)
+
+    def _turn(self, turn: str | UserMessage) -> int:
+        result = self._runner.run(self._answer(UserMessage.of(turn)))
         self._trace.close()
         questions = [pending.id for pending in result.pending if pending.kind == "answer"]
         self._question_id = questions[0] if questions else ""
@@ -202,13 +221,13 @@ class Chat:
             return DONE
         return report(self._terminal, result, self._settings, quiet=self._as_json)
 
-    async def _answer(self, text: str) -> RunResult:
+    async def _answer(self, message: UserMessage) -> RunResult:
         """The next turn; or, when the last one ended in a question, the answer to it."""
         question_id, self._question_id = self._question_id, ""
         if question_id:
-            return await self._agent.resume(self._trace.run_id, {question_id: text}, emit=self._trace.show)
+            return await self._agent.resume(self._trace.run_id, {question_id: message.text}, emit=self._trace.show)
         result = await self._agent.run(
-            text, conversation=self._conversation, after=self._after, principal=who(), emit=self._trace.show
+            message, conversation=self._conversation, after=self._after, principal=who(), emit=self._trace.show
         )
         self._after = ""
         return result
@@ -265,6 +284,8 @@ class Chat:
 
     def _help(self, _: str) -> None:
         rows = [(word, line) for word, (_, line) in self._commands.items()]
+        offered = self._runner.run(self._prompts.list())
+        rows += [(word, f"{usage(prompt)}  (a prompt of a server)") for word, (_, prompt) in offered.items()]
         keys = [("/quit", "leave; so does Ctrl-D"), ("Ctrl-C", "end this turn and keep the chat")]
         self._terminal.table("", "", rows=[*rows, *keys])
 

@@ -8,7 +8,6 @@ import platform
 import sys
 import time
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
@@ -18,13 +17,15 @@ from .. import compose
 from ..compose import EMBEDDED, SETTINGS_FILE, Settings
 from ..core.errors import ActumError, ModelError
 from ..core.interfaces import Model, Request
+from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.tool import Tool
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from . import options
-from .options import DialectFlag, JournalFlag, JsonFlag, ModelFlag, ToolsFlag
+from .mcp import looked_at
+from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, ToolsFlag
 from .run import DONE, FAILED
-from .terminal import Terminal, duration, styled
+from .terminal import Terminal, duration, styled, version_of
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 ENDPOINT_S_MAX = 60.0
@@ -56,6 +57,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 def doctor(
     model: ModelFlag = "",
     tools: ToolsFlag = None,
+    mcp: McpFlag = None,
     dialect: DialectFlag = "",
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
@@ -71,23 +73,19 @@ def doctor(
 
     for look in (_python, _parts, _text, lambda: _screen(terminal), _keys):
         take(look())
-    settings = _settings(take, lambda: options.read(model=model, tools=tools, dialect=dialect, journal=journal))
+    settings = _settings(
+        take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
+    )
     if settings is not None:
         take(asyncio.run(_journal(settings)))
         take(asyncio.run(_tools(settings)))
+        for finding in asyncio.run(_servers(settings, terminal)):
+            take(finding)
         for finding in asyncio.run(_model(settings, terminal)):
             take(finding)
     if as_json:
         terminal.json(findings)
     return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
-
-
-def version_of(package: str) -> str:
-    """The installed version of a package."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "(not installed)"
 
 
 def _python() -> Finding:
@@ -146,6 +144,29 @@ async def _tools(settings: Settings) -> Finding:
     except ActumError as error:
         return Finding("bad", "tools", str(error), "see `actum tools --help`")
     return Finding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
+
+
+async def _servers(settings: Settings, terminal: Terminal) -> list[Finding]:
+    """How each MCP server does. None is started that was not approved."""
+    try:
+        read = compose.find_servers(settings.mcp, os.environ)
+        return [_server(await looked_at(terminal, server)) for server in read.servers]
+    except ActumError as error:
+        return [Finding("bad", "mcp", str(error), "see `actum mcp --help`")]
+
+
+def _server(told: JsonObject) -> Finding:
+    name, state, tools, waiting = told["name"], told["state"], told["tools"], told.get("waiting")
+    if state == "up":
+        found = f"{name}: {tools} tools, {told['era']}"
+        return (
+            Finding("warn", "mcp", f"{found}; {waiting} more wait", f"actum mcp approve {name}")
+            if waiting
+            else Finding("ok", "mcp", found)
+        )
+    if state == "not approved":
+        return Finding("warn", "mcp", f"{name}: not approved, so it is not used", f"actum mcp approve {name}")
+    return Finding("bad", "mcp", f"{name}: {told['problem']}", f"actum mcp test {name}")
 
 
 async def _model(settings: Settings, terminal: Terminal) -> list[Finding]:

@@ -209,7 +209,7 @@ def list_servers(
     for name, entry in known.items():
         try:
             server = compose.own_server(name, entry, os.environ)
-            told.append(asyncio.run(_looked_at(terminal, server, start=not no_start)))
+            told.append(asyncio.run(looked_at(terminal, server, start=not no_start)))
         except ActumError as error:
             told.append({"name": name, "state": "bad", "problem": str(error)})
     if as_json:
@@ -226,7 +226,8 @@ def list_servers(
     return DONE
 
 
-async def _looked_at(terminal: Terminal, server: McpServer, *, start: bool) -> JsonObject:
+async def looked_at(terminal: Terminal, server: McpServer, *, start: bool = True) -> JsonObject:
+    """How a server does, by `state` and `problem`. It is started only where it was approved, and left again."""
     known = compose.mcp_pins(os.environ).known(server.identity)
     told: JsonObject = {"name": server.name, "line": line_of(server), "tools": len(known.tools), "problem": ""}
     if server.disabled or not known.approved or not start:

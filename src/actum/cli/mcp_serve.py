@@ -20,10 +20,9 @@ from ..compose import Settings
 from ..core.errors import UsageError
 from ..core.interfaces import Journal
 from . import options
-from .doctor import version_of
 from .options import JournalFlag, LimitFlag, PolicyFlag, ToolsFlag
 from .run import DONE
-from .terminal import Terminal, said, who
+from .terminal import Terminal, said, version_of, who
 
 if TYPE_CHECKING:
     from ..server import Access, Doorkeeper, McpGateway, McpService, SharedKey, SignedTokens

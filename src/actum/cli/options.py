@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
@@ -18,6 +18,9 @@ from ..core.interfaces import Approver, Journal
 from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
 from .terminal import Terminal
+
+if TYPE_CHECKING:
+    from ..toolsets.mcp_toolset import McpToolset
 
 T = TypeVar("T")
 
@@ -150,8 +153,15 @@ async def journal(settings: Settings) -> AsyncIterator[Journal]:
         await opened.close()
 
 
+class Loaded(NamedTuple):
+    """The tools of a command, and the MCP servers that some of them are of, by name."""
+
+    tools: list[Toolish]
+    servers: Mapping[str, McpToolset] = {}
+
+
 @contextlib.asynccontextmanager
-async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[list[Toolish]]:
+async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[Loaded]:
     """The tools that were named, those of MCP servers among them; what is the matter with a server is told."""
     loaded = compose.load_tools(settings.tools, Path.cwd())
     read = compose.find_servers(settings.mcp, os.environ)
@@ -160,7 +170,7 @@ async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[list[To
     host = compose.open_mcp(read.servers, os.environ)
     finds = compose.FINDER in settings.tools
     if host is None:
-        yield [*loaded, compose.open_finder(None)] if finds else loaded
+        yield Loaded([*loaded, compose.open_finder(None)] if finds else loaded)
         return
     try:
         terminal.waiting.begin("starting MCP servers")
@@ -172,7 +182,7 @@ async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[list[To
             held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
             if held:
                 terminal.note(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")
-        yield [*loaded, compose.open_finder(host) if finds else host]
+        yield Loaded([*loaded, compose.open_finder(host) if finds else host], host.servers)
     finally:
         terminal.waiting.end()
         await host.close()
@@ -185,7 +195,7 @@ async def agent(
     """The agent of this command, with the model and the tools that were named."""
     model = compose.make_model(settings)
     async with tools(settings, terminal) as loaded:
-        yield compose.make_agent(settings, model, loaded, journal=journal, approver=approver)
+        yield compose.make_agent(settings, model, loaded.tools, journal=journal, approver=approver)
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:

@@ -17,6 +17,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
 import msgspec
@@ -251,6 +252,14 @@ def who() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "user"
+
+
+def version_of(package: str) -> str:
+    """The installed version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "(not installed)"
 
 
 def said(text: str) -> str:

@@ -143,7 +143,7 @@ def _listed(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) 
 
     async def command() -> Sequence[Tool]:
         async with options.tools(options.read(tools=tools, mcp=mcp), terminal) as loaded:
-            return await compose.list_tools(loaded)
+            return await compose.list_tools(loaded.tools)
 
     return asyncio.run(command())
 

@@ -77,11 +77,11 @@ class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
 
     Attributes:
         source: whose words these are, where they are not the user's: another agent's that hands a task on, a summary of
-            what was said before, the program's.
+            what was said before, the program's, a server's whose prompt was picked.
     """
 
     content: tuple[TextPart | MediaPart, ...]
-    source: Literal["user", "agent", "memory", "developer"] = "user"
+    source: Literal["user", "agent", "memory", "developer", "tool"] = "user"
 
     @classmethod
     def of(cls, said: str | UserMessage) -> UserMessage:

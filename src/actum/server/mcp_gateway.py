@@ -24,6 +24,7 @@ done. Of several servers the resources keep their addresses, and the first that 
 from __future__ import annotations
 
 import base64
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -63,9 +64,12 @@ from .mcp_wire import call_result
 if TYPE_CHECKING:
     import httpx2
 
+log = logging.getLogger("actum.mcp")
+
 USERS_MAX = 256
 """So many users have connections of their own at a time."""
 
+_NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."
 _KINDS = {
     "prompts/list": "prompts",
     "resources/list": "resources",
@@ -124,6 +128,7 @@ class McpGateway(McpService):
         self._lines = Lines(self.clock)
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool's arguments, whichever user has it: some may have to come in headers too."""
         return self.seats.parameters_of(name)
 
     @asynccontextmanager
@@ -244,7 +249,7 @@ class McpGateway(McpService):
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         front = Front(ctx, who.principal, params)
-        return await self._through(self.agent, shown.tool.name, arguments or {}, front, who, seat, [shown.passage])
+        return await self._through(self.agent, shown.tool.name, arguments or {}, front, who, seat, shown.passage)
 
     async def _through(
         self,
@@ -254,33 +259,33 @@ class McpGateway(McpService):
         front: Front,
         who: Who,
         seat: Seat,
-        passages: Sequence[Passage],
+        passage: Passage,
     ) -> JsonObject:
         """Have a call made, and answer with what the server said."""
-        seat.used += 1
-        try:
-            state = front.params.get("requestState")
-            if isinstance(state, str) and Lines.is_of(state):
-                outcome = await self._lines.go_on(state, front, who.principal)
-            elif front.is_modern and front.capabilities and not all(each.is_modern for each in passages):
-                outcome = await self._lines.begin(Line(front, self._run(agent, tool, arguments, front, who)), who)
-            else:
-                outcome = await self._run(agent, tool, arguments, front, who)
-        finally:
-            seat.used -= 1
-        return outcome
+        state = front.params.get("requestState")
+        if isinstance(state, str) and Lines.is_of(state):
+            return await self._lines.go_on(state, front, who.principal)
+        work = self._run(agent, tool, arguments, front, who, seat)
+        if front.is_modern and front.capabilities and not passage.is_modern:
+            return await self._lines.begin(Line(front, work), who)
+        return await work
 
-    async def _run(self, agent: Agent, tool: str, arguments: JsonObject, front: Front, who: Who) -> JsonObject:
+    async def _run(
+        self, agent: Agent, tool: str, arguments: JsonObject, front: Front, who: Who, seat: Seat
+    ) -> JsonObject:
         state = front.params.get("requestState")
         known = state if isinstance(state, str) else self._parked.take(tool, arguments, who)
+        seat.used += 1
         try:
             if known:
                 result = await self._resume(agent, known, front, who)
             else:
                 result = await begin(agent, tool, arguments, front, who, new_call(), front.emit)
-            self._parked.note(tool, arguments, who, result, front)
+            if not any(map(rests, result.pending)):
+                self._parked.note(tool, arguments, who, result, front)
             return self._answer(result, front)
         finally:
+            seat.used -= 1
             await front.flush()
 
     async def _resume(self, agent: Agent, run_id: str, front: Front, who: Who) -> RunResult:
@@ -292,14 +297,18 @@ class McpGateway(McpService):
         entries = await agent.journal.read(run_id)
         recording = Recording(entries)
         if not entries or recording.beginning().principal != who.principal:
-            raise MCPError(INVALID_PARAMS, "This call is not known any more: make it anew.")
+            raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         given = front.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}
         answers = answers_of(recording, responses, who)
         for asked in map(pending_of, recording.waiting()):
             if rests(asked) and responses:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
-        return await agent.resume(run_id, answers, accept=True, approver=front, peer=front, emit=front.emit)
+        try:
+            return await agent.resume(run_id, answers, accept=True, approver=front, peer=front, emit=front.emit)
+        except UsageError as error:  # somebody else goes on with it right now
+            log.info("run %s can not be gone on with: %s", run_id, error)
+            raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
 
     def _answer(self, run: RunResult, front: Front) -> JsonObject:
         """What a run came to, in the server's own words where they are its outcome.
@@ -359,7 +368,7 @@ class McpGateway(McpService):
         passage, _ = await seat.prompt(str(name))
         given: JsonObject = {"name": str(name), **({"arguments": arguments} if isinstance(arguments, dict) else {})}
         front = Front(ctx, who.principal, params)
-        return await self._through(self._sources, PROMPT, given, front, who, seat, [passage])
+        return await self._through(self._sources, PROMPT, given, front, who, seat, passage)
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
         uri, who = params.get("uri"), self.who(ctx)
@@ -368,7 +377,7 @@ class McpGateway(McpService):
         seat = await self._seat(ctx)
         passage = await seat.holder(uri)
         front = Front(ctx, who.principal, params)
-        return await self._through(self._sources, READ, {"uri": uri}, front, who, seat, [passage])
+        return await self._through(self._sources, READ, {"uri": uri}, front, who, seat, passage)
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, reference = await self._seat(ctx), params.get("ref")

@@ -3,7 +3,7 @@ which has none, answers by its next request.
 
 The call goes on in a task of its own while its client is away. It is found again by a handle that is random and, on its
 way through the client, sealed for its user; who it belongs to is checked again here. A client that does not come back
-loses it after a while. Limits: it is lost with the process, and only so many are kept.
+loses it after a while, or to others that come. Limits: it is lost with the process.
 """
 
 from __future__ import annotations
@@ -112,14 +112,20 @@ class Lines:
         question = await line.next()
         if question is None:
             return await line.task
-        of_user = sum(kept.principal == line.principal for kept, _ in self._kept.values())
-        if len(self._kept) >= KEPT_MAX or of_user >= KEPT_EACH_MAX:
-            await line.end()
-            raise MCPError(INVALID_PARAMS, "Too many calls are waiting for answers here; this one was broken off.")
+        await self._make_room(line.principal)
         await line.front.flush()
         handle = _MARK + secrets.token_urlsafe(24)
         self._kept[handle] = (line, asyncio.create_task(self._give_up(handle)))
         return self._asking(handle, question)
+
+    async def _make_room(self, principal: str) -> None:
+        """Give up the calls that wait longest, for one more."""
+        of_user = [handle for handle, (line, _) in self._kept.items() if line.principal == principal]
+        spare = of_user[: len(of_user) + 1 - KEPT_EACH_MAX] if len(of_user) >= KEPT_EACH_MAX else []
+        for handle in spare or list(self._kept)[: max(0, len(self._kept) + 1 - KEPT_MAX)]:
+            line, timer = self._kept.pop(handle)
+            timer.cancel()
+            await line.end()
 
     def _asking(self, handle: str, question: Question) -> JsonObject:
         asked: JsonObject = {"method": question.method, "params": question.params}

@@ -61,7 +61,6 @@ class Seat:
     Attributes:
         passages: by the server's name.
         shown: the tools by the names that clients know.
-        problems: what is the matter with servers that can not be reached.
         changes: tells clients of either era what has changed.
         used: how many requests are under way.
     """
@@ -78,7 +77,6 @@ class Seat:
         self._prompts: dict[str, tuple[Passage, str]] = {}
         self.passages = passages(self._heard)
         self.shown: dict[str, Shown] = {}
-        self.problems: dict[str, str] = {}
         self.changes = Changes(clock, _told_by_servers)
         self.used = 0
 
@@ -114,11 +112,8 @@ class Seat:
         except CallError as error:
             if self.is_single:
                 raise
-            self.problems[name] = str(error)
             self._retry_at[name] = self._clock.now() + RETRY_S
             log.warning("mcp gateway: %s", error)
-        else:
-            self.problems.pop(name, None)
 
     def _all_shown(self) -> list[Shown]:
         return [
@@ -272,8 +267,10 @@ class Seats:
         return seat
 
     async def _make_room(self) -> None:
+        if len(self._seats) <= self._most:
+            return
         spare = [name for name, seat in self._seats.items() if not seat.used]
-        for principal in spare[: max(0, len(self._seats) - self._most)]:
+        for principal in spare[: len(self._seats) - self._most]:
             self.generation += 1
             await self._seats.pop(principal).close()
 
