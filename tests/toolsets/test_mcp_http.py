@@ -187,6 +187,14 @@ async def test_what_goes_wrong_is_no_error_of_the_log(odd: str, name: str, caplo
     assert [record for record in caplog.records if record.levelname not in ("INFO", "DEBUG")] == []
 
 
+async def test_no_query_of_an_address_stands_in_the_log(odd: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    async with McpConnection(at(f"{odd}/modern?key=hunter2")) as connection:
+        await called(connection, "headers")
+    assert "HTTP Request: POST" in caplog.text
+    assert "hunter2" not in caplog.text
+
+
 async def test_no_secret_stands_in_what_is_told(odd: str) -> None:
     url = f"{odd.replace('://', '://user:passw0rd@')}/status/401"
     server = at(url, headers={"X-Key": "${secret:key}"})
@@ -228,7 +236,14 @@ async def test_a_bare_status_is_the_error_it_means(odd: str, status: int, kind: 
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("list", InvalidResult), ("huge", InvalidResult), ("page", InvalidResult), ("cut", CallTimeout)]
+    ("name", "kind"),
+    [
+        ("list", InvalidResult),
+        ("huge", InvalidResult),
+        ("page", InvalidResult),
+        ("packed", InvalidResult),
+        ("cut", CallTimeout),
+    ],
 )
 async def test_an_answer_that_is_none_is_told_at_once(odd: str, name: str, kind: type[CallError]) -> None:
     async with McpConnection(at(f"{odd}/modern")) as connection:

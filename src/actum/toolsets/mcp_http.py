@@ -16,7 +16,7 @@ import msgspec
 from ..core.errors import ActumError, CallError
 from ..core.json import Json, JsonObject
 from ..transport.http import HttpFailure
-from .mcp_error import BROKEN, HTTP_STATUS, REFUSED_HERE, UNREACHED, LoginFailed, keep
+from .mcp_error import BROKEN, HTTP_STATUS, PARSE_ERROR, REFUSED_HERE, UNREACHED, LoginFailed, keep
 
 BODY_BYTES_MAX = 32 * 1024 * 1024
 _UNSENT: dict[type[httpx2.TransportError], str] = {
@@ -43,8 +43,9 @@ class McpHttpClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:  # noqa: ANN401 - handed on
         """As of any client; what fails for a POST is an answer of ours."""
+        request.headers["Accept-Encoding"] = "identity"
         try:
-            response = await super().send(request, **how)
+            response = await super().send(request, **{**how, "stream": True})
         except HttpFailure as failure:
             if request.method != "POST":
                 raise httpx2.ConnectError(str(failure)) from None
@@ -60,6 +61,22 @@ class McpHttpClient(httpx2.AsyncClient):
             self._heard(0)
             unsent = _UNSENT.get(type(error))
             return _answer(request, UNREACHED, unsent) if unsent else _answer(request, BROKEN, type(error).__name__)
+        checked = await self._checked(request, response)
+        if not how.get("stream"):
+            await checked.aread()
+        return checked
+
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """An answer of which no more is read than may be: what is packed may be a thousand times as long as it looks.
+
+        Raises:
+            httpx2.ConnectError: it is packed, and no answer to a message.
+        """
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            if request.method != "POST":
+                raise httpx2.ConnectError("what it sends is packed")
+            return _answer(request, PARSE_ERROR, "malformed: it is packed, which was not asked for")
         refused = request.method == "POST" and response.status_code >= 400
         if refused or response.headers.get("content-type", "").startswith("application/json"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)

@@ -79,6 +79,7 @@ async def opened(
         return
     for logger in _TALKATIVE:
         logging.getLogger(logger).addFilter(_hushed)  # no more than once
+    logging.getLogger("httpx2").addFilter(_discreet)
     url, headers = _bare(httpx2.URL(server.url))
     headers |= {name: filled(value, secrets) for name, value in server.headers.items()}
 
@@ -161,6 +162,15 @@ def _hushed(record: logging.LogRecord) -> bool:
     if record.levelno > logging.DEBUG:
         record.levelno, record.levelname = logging.DEBUG, "DEBUG"
         record.exc_info = record.exc_text = None
+    return True
+
+
+def _discreet(record: logging.LogRecord) -> bool:
+    """The HTTP client logs each address in full, and some have a key in their query."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(
+            each.copy_with(query=None, userinfo=b"") if isinstance(each, httpx2.URL) else each for each in record.args
+        )
     return True
 
 
