@@ -50,6 +50,7 @@ from .storage.place import SCHEMES, state_folder, tokens_path
 from .storage.place import open_journal as open_at
 from .storage.postgres import address
 from .storage.tokens import TokenStore
+from .storage.whole_file import alone_with, replace
 from .toolsets.everyday import everyday_tools
 from .toolsets.function import FunctionTool
 
@@ -312,6 +313,26 @@ def mcp_file(environment: Mapping[str, str]) -> Path:
 def mcp_pins(environment: Mapping[str, str]) -> PinStore:
     """What the person approved of MCP servers."""
     return PinStore(state_folder(environment) / "mcp-approved.json")
+
+
+def mcp_keys(settings: Settings, environment: Mapping[str, str]) -> tuple[bytes, ...]:
+    """The key with which a server that this user starts seals calls that wait; made when it is first needed.
+
+    With a journal that outlives the process it does, too: a client may come back to another process of the same server.
+
+    Raises:
+        UsageError: it can not be kept.
+    """
+    if settings.journal == MEMORY:
+        return ()
+    path = state_folder(environment) / "mcp-seal.key"
+    with alone_with(path):
+        try:
+            if not path.exists():
+                replace(path, os.urandom(32))
+            return (path.read_bytes(),)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
 
 
 def mcp_tokens(environment: Mapping[str, str]) -> TokenStore:

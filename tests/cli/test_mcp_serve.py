@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.toolsets.mcp_connection import McpConnection
+
+from .conftest import Run
 
 PATHS = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
 SERVE = ("-m", "actum", "mcp", "serve")
@@ -128,3 +131,17 @@ def test_a_gateway_serves_nothing_of_its_own() -> None:
     )
     assert done.returncode == 2
     assert "leave out --tools" in done.stderr
+
+
+@pytest.mark.row("T9")
+def test_a_call_that_waits_is_gone_on_with_by_another_process_of_the_server(run: Run, home: Path) -> None:
+    paths = [word for name, value in PATHS.items() for word in ("--env", f"{name}={value}")]
+    run("mcp", "add", "mine", *paths, "--", sys.executable, *SERVE, "--tools", "tools.py")
+    assert run("mcp", "approve", "mine", "--yes").exit_code == 0
+    waits = run("call", "mine_keep", "text=milk", "--yes", "--tools", "none")
+    assert (waits.exit_code, (home / "kept.txt").exists()) == (3, False)
+    waiting = json.loads(run("approvals", "list", "--json").stdout)
+    (mine,) = [each for each in waiting if each["asked"]["kind"] == "elicitation"]
+    assert run("approvals", "answer", mine["asked"]["id"], "approve=yes").exit_code == 0
+    done = run("resume", mine["run"]["run_id"], "--tools", "none")
+    assert (done.exit_code, done.stdout, (home / "kept.txt").read_text()) == (0, "kept\n", "milk")

@@ -152,6 +152,7 @@ def _service(
         limits=settings.limits,
         journal=journal,
         who=doors.Who(principal=who()),
+        keys=compose.mcp_keys(settings, os.environ),
     )
 
 
@@ -168,6 +169,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
         limits=settings.limits,
         journal=journal,
         who=doors.Who(principal=who()),
+        keys=compose.mcp_keys(settings, os.environ),
     )
 
 
