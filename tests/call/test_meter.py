@@ -96,7 +96,7 @@ async def test_a_place_that_was_handed_to_somebody_cancelled_goes_to_the_next() 
     await asyncio.sleep(0)
     gate.leave()  # to the first, who is cancelled before it hears of it
     first.cancel()
-    await asyncio.wait_for(second, 5)
+    await asyncio.wait_for(second, 30)
     gate.leave()
     assert first.cancelled()
     assert gate.idle
@@ -125,7 +125,7 @@ async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() ->
             await asyncio.sleep(0)
             done.append(tool)
 
-    await asyncio.wait_for(asyncio.gather(*[call(tool) for tool in ("a1", "b1", "a2", "b2")]), 5)
+    await asyncio.wait_for(asyncio.gather(*[call(tool) for tool in ("a1", "b1", "a2", "b2")]), 30)
     assert sorted(done) == ["a1", "a2", "b1", "b2"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,14 +27,12 @@ def test_every_scene_comes_out_as_it_should(run: Callable[..., Result]) -> None:
 
 
 @pytest.mark.row("L5")
-def test_it_needs_no_key_no_network_no_home_and_little_time(process: Process, home: Path) -> None:
+def test_it_needs_no_key_no_network_and_no_home(process: Process, home: Path) -> None:
     before = sorted(home.iterdir())
     # A proxy that is not there: whatever went out to the network would fail.
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
-    began = time.monotonic()
     done = process("demo", **nowhere)
     assert (done.returncode, done.stderr) == (0, "")
-    assert time.monotonic() - began < 10
     assert sorted(home.iterdir()) == before
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,6 +17,7 @@ from actum.core.call import Problem
 from actum.core.errors import BadTool
 from actum.core.json import Json, JsonObject, dumps
 from actum.core.schema import Checked, Schema, compile_schema
+from tests.effort import effort
 
 pytestmark = pytest.mark.row("C1")
 
@@ -48,17 +48,11 @@ def test_a_check_that_finds_nothing_costs_little_more_than_the_validator() -> No
     schema, bare = compile_schema(document, where="tool 'x'"), jsonschema_rs.validator_for(document)
     arguments: JsonObject = {"a": 1, "b": "x"}
 
-    def best_of_five(check: object) -> float:
-        assert callable(check)
-        times = []
-        for _ in range(5):
-            start = time.process_time()
-            for _ in range(5_000):
-                check(arguments)
-            times.append((time.process_time() - start) / 5_000)
-        return min(times)
-
-    assert best_of_five(schema.check) - best_of_five(bare.is_valid) < 2e-6  # 0.15 µs on a quiet machine
+    with effort() as floor:
+        bare.is_valid(arguments)
+    with effort() as spent:
+        schema.check(arguments)
+    assert spent.calls - floor.calls <= 3
 
 
 def test_huge_nested_and_unicode_arguments_are_checked() -> None:
@@ -304,9 +298,7 @@ def test_a_reference_inside_the_document_works() -> None:
 )
 def test_a_pattern_that_backtracks_without_end_does_not_hang(pattern: str) -> None:
     schema = schema_of({"a": {"type": "string", "pattern": pattern}})
-    start = time.process_time()
-    schema.check({"a": "x" * 2_000 + "!"})
-    assert time.process_time() - start < 2
+    assert schema.check({"a": "x" * 2_000 + "!"}).problems
 
 
 def test_a_pattern_that_took_too_long_counts_as_not_matching_and_says_so() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, Context, Rule, Rules, ToolCall, ToolError, tool
+from actum.core.clock import SystemClock
 from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
 from actum.core.record import Answered
@@ -61,6 +62,17 @@ class Desk:
 
         modes = {"dig": "always", "greet": "always", "fail": "always", "slip": "always"}
         return McpService([dig, greet, fail, slip], tasks=modes, **options)  # type: ignore[arg-type]
+
+
+class Pausing(SystemClock):
+    """Time that tells when somebody pauses in it."""
+
+    def __init__(self) -> None:
+        self.paused = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.paused.set()
+        await super().sleep(seconds)
 
 
 async def begun(way: McpConnection, name: str, arguments: JsonObject | None = None) -> str:
@@ -156,11 +168,14 @@ async def test_a_task_that_is_cancelled_stops() -> None:
 async def test_whoever_stops_waiting_cancels_the_task() -> None:
     desk = Desk()
     service = desk.service()
-    async with connected(service) as way:
+    clock = Pausing()
+    async with (
+        served(service) as url,
+        McpConnection(McpServer(name="ours", url=url, transport="http"), era="modern", clock=clock) as way,
+    ):
         call = {"name": "dig", "arguments": {"name": "x"}}
         waiting = asyncio.create_task(way.request("tools/call", call, caller=Client(KNOWS)))  # type: ignore[arg-type]
-        await desk.working.wait()
-        await asyncio.wait([waiting], timeout=0.1)  # until it has its handle
+        await clock.paused.wait()  # so it has its handle
         waiting.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await waiting

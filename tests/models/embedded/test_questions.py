@@ -7,16 +7,12 @@ them and is only counted, so that the number says something about questions that
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
-import time
 
 import pytest
 
-from actum.core.interfaces import Request
-from actum.core.message import Transcript, UserMessage
-from tests.models.embedded.harness import Question, Talk, calls_of, is_right, model, questions, tools
+from tests.models.embedded.harness import Question, Talk, calls_of, is_right, questions, tools
 
 pytestmark = pytest.mark.row("L5")
 
@@ -86,14 +82,3 @@ async def test_the_same_question_gets_the_same_reply_and_leaves_no_trace() -> No
     await Talk(tools("desk")).say("北京和上海的天气")
     again = await Talk(tools("all")).say("What's the weather in Beijing and what is 17 times 23?")
     assert first == again
-
-
-async def test_a_question_with_nineteen_tools_takes_milliseconds() -> None:
-    embedded, took = model(), []
-    for question in [*SEEN, *HELD_OUT]:
-        request = Request(messages=Transcript([UserMessage.of(question.ask)]), tools=tools("all"))
-        began = time.process_time()
-        await embedded.reply(request)
-        took.append(time.process_time() - began)
-    assert statistics.median(took) < 0.020
-    assert sorted(took)[int(0.99 * len(took)) - 1] < 0.060

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from actum.core.errors import ToolError
@@ -129,10 +127,8 @@ FOUR_TIMES = "FROM countries a, countries b, countries c, countries d"
     ids=["count", "sort", "join"],
 )
 def test_a_query_that_runs_away_is_stopped(sql: str) -> None:
-    began = time.monotonic()
     with pytest.raises(ToolError, match="stopped"):
         query_data(sql)
-    assert time.monotonic() - began < 10
 
 
 def test_rows_and_values_are_limited() -> None:
