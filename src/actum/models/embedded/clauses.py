@@ -76,12 +76,21 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
         today: the present day.
         attachments: what came with it, as spans.
     """
-    text = text[:LENGTH_MAX]
+    text = _unwrapped(text[:LENGTH_MAX])
     plain = plain_spans(text, today)
     tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
     return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), today)
+
+
+_WRAPPED = re.compile(r"(\s*)(?:\"([^\"]*)\"|“([^“”]*)”)(\s*)", re.DOTALL)
+
+
+def _unwrapped(text: str) -> str:
+    """A question that stands in quotes as a whole without them, each place where it was; no piece of it is quoted."""
+    whole = _WRAPPED.fullmatch(text)
+    return f"{whole[1]} {whole[2] or whole[3]} {whole[4]}" if whole and " " in text.strip() else text
 
 
 def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
