@@ -100,15 +100,15 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
         question: all of it.
         asks: tells whether a piece by itself names something to do.
     """
-    pieces = _pieces(question)
-    heads = [not _subordinate(piece) and asks(piece) for piece in pieces]
+    found = pieces(question)
+    heads = [not _subordinate(piece) and asks(piece) for piece in found]
     if not any(heads):
         return [question]
     clauses: list[Clause] = []
     start: int | None = None
-    for piece, head in zip(pieces, heads, strict=True):
+    for piece, head in zip(found, heads, strict=True):
         if start is None or (
-            head and any(known for known, each in zip(heads, pieces, strict=True) if start <= each.start < piece.start)
+            head and any(known for known, each in zip(heads, found, strict=True) if start <= each.start < piece.start)
         ):
             if start is not None:
                 clauses.append(question.part(start, _end_before(question, piece.start)))
@@ -133,13 +133,13 @@ def _end_before(question: Clause, place: int) -> int:
     return before[-1].end if before else place
 
 
-def _pieces(question: Clause) -> list[Clause]:
+def pieces(question: Clause) -> list[Clause]:
     """The question cut wherever it may be; no piece of a quote, a date or a formula is cut."""
     kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
     sql = next((span for span in kept if span.kind == "sql"), None)
     if sql is not None:
         return [question]
-    pieces: list[Clause] = []
+    found: list[Clause] = []
     start = question.start
     for token in question.tokens:
         cuts = token.text in _CUT_SIGNS if token.kind == "sign" else bare(token.text) in wordset("between clauses")
@@ -149,10 +149,10 @@ def _pieces(question: Clause) -> list[Clause]:
             or _in_number(question.text, token)
         ):
             continue
-        pieces.append(question.part(start, token.start))
+        found.append(question.part(start, token.start))
         start = token.end
-    pieces.append(question.part(start, question.end))
-    return [piece for piece in pieces if any(token.kind != "sign" for token in piece.tokens)]
+    found.append(question.part(start, question.end))
+    return [piece for piece in found if any(token.kind != "sign" for token in piece.tokens)]
 
 
 def _in_number(text: str, token: Token) -> bool:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from .arguments import Argument, Filled, fill
 from .candidates import Candidate, View
 from .choices import chosen_values
-from .clauses import Clause
+from .clauses import Clause, pieces
 from .lexicon import is_han, wordset
 from .slots import Slot
 from .spans import Span
@@ -24,6 +24,9 @@ Said = Mapping[tuple[str, ...], list[Argument]]
 """The values that are said for each slot."""
 
 
+Call = tuple[Argument, ...]
+
+
 def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     """The arguments, once for each call that the clause asks for.
 
@@ -31,6 +34,81 @@ def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     slot with most of them leads, one with as many goes along with it in order, and of any other a call gets the value
     that stands nearest before it. Where they are not, each begins a part of the clause that is a call of its own.
     """
+    for counted in _counts(clause):
+        told = fill(filled.indexed, clause, avoid=[counted])
+        if told.missing:
+            continue
+        found = next((way for way in _ways(told, clause, [counted]) if len(way) == counted.value), None)
+        if found is not None:
+            yield from found
+            return
+    yield from next(_ways(filled, clause, ()))
+
+
+def _counts(clause: Clause) -> Iterator[Span]:
+    """Numbers in words before a plural: `two circles` may tell how many calls there are, and be no value."""
+    for span in clause.spans:
+        if span.kind == "number" and span.text.isalpha() and span.value in COUNTS:
+            _, after = clause.neighbours(span)
+            if any(token.text.endswith("s") for token in after[:3]):
+                yield span
+
+
+COUNTS = range(2, 9)
+
+
+def _ways(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator[list[Call]]:
+    """The calls that a clause may ask for: by values in rows, and by parts that each have values of their own."""
+    yield list(_by_value(filled, clause, avoid))
+    parts = _segments(filled, clause, avoid)
+    if len(parts) > 1:
+        yield list(_by_part(parts, filled, avoid))
+
+
+def _explained(calls: Sequence[Call], clause: Clause) -> int:
+    """How many words that look like values the calls take."""
+    taken = [each.span for call in calls for each in call]
+    return sum(any(span.start <= start < span.end for span in taken) for start in _values_at(clause))
+
+
+def _values_at(clause: Clause) -> set[int]:
+    """Where the words stand that look like values: numbers, names, quotes, days."""
+    return {token.start for token in clause.tokens if not token.functional and any(
+            span.kind in _VALUES and span.start <= token.start < span.end for span in clause.spans)}
+
+
+_VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "name", "formula"})
+
+
+def _segments(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> list[Clause]:
+    """The clause in parts that each have values for a call of their own."""
+    found: list[Clause] = []
+    for piece in pieces(clause):
+        whole = clause.part(found[-1].start, piece.end) if found else piece
+        if found and _gains(filled, found[-1], piece, whole, avoid):
+            found.append(piece)
+        else:
+            found[-1:] = [whole]
+    return found
+
+
+def _gains(filled: Filled, before: Clause, piece: Clause, whole: Clause, avoid: Sequence[Span]) -> bool:
+    """Two calls take more of the values that are said than one."""
+    one, first, second = (fill(filled.indexed, each, avoid=avoid) for each in (whole, before, piece))
+    told = {each.slot.path for each in first.arguments if each.slot.required}
+    again = {each.slot.path for each in second.arguments if each.slot.required}
+    if not told & again or first.missing or (second.missing and not _begins_anew(before, piece)):
+        return False
+    return _explained([first.arguments], before) + _explained([second.arguments], piece) > _explained([one.arguments], whole)
+
+
+def _begins_anew(before: Clause, piece: Clause) -> bool:
+    """A sentence ends between them, or `then` stands there."""
+    between = [token.text.lower() for token in piece.tokens[:1]] + re.findall(r"[.?!。？！]|\w+", before.text[max(before.start, before.end - 1) : piece.start].lower())
+    return any(word in {".", "?", "!", "。", "？", "！", "then", "also", "然后", "再"} for word in between)
+
+
+def _by_value(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator[Call]:
     said = mentions(filled, clause)
     most = max((len(each) for each in said.values()), default=1)
     if most == 1:
@@ -40,7 +118,7 @@ def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     if any(not _in_a_row(left.span, right.span, clause) for left, right in pairwise(leader)):
         parts = _parts(leader, said, clause)
         if len(parts) > 1:
-            yield from _by_part(parts, filled, clause)
+            yield from _by_part(parts, filled, avoid)
             return
     yield from _zipped(filled, said, leader)
 
@@ -55,11 +133,11 @@ def _zipped(filled: Filled, said: Said, leader: Sequence[Argument]) -> Iterator[
         yield tuple(made)
 
 
-def _by_part(parts: Sequence[Clause], filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
+def _by_part(parts: Sequence[Clause], filled: Filled, avoid: Sequence[Span]) -> Iterator[tuple[Argument, ...]]:
     """The calls of each part; what a part does not say is as in the part before, or as for the whole."""
     known = {each.slot.path: each for each in filled.arguments if each.slot.required}
     for part in parts:
-        own = fill(filled.indexed, part)
+        own = fill(filled.indexed, part, avoid=avoid)
         for made in _zipped_part(own, part):
             had = {each.slot.path for each in made}
             lent = [each for path, each in known.items() if path not in had]
