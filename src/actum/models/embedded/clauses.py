@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import pairwise
 from typing import NamedTuple
 
 from .lexicon import wordset
@@ -131,6 +132,17 @@ def _end_before(question: Clause, place: int) -> int:
     while before and (bare(before[-1].text) in wordset("between clauses") or before[-1].text in ",，、"):
         before.pop()
     return before[-1].end if before else place
+
+
+def sentences(question: Clause) -> list[Clause]:
+    """The question cut where a sentence ends."""
+    ends = [token.end for token in question.tokens if token.text in _ENDS and not _in_number(question.text, token)]
+    edges = [question.start, *ends, question.end]
+    parts = [question.part(start, end) for start, end in pairwise(edges)]
+    return [part for part in parts if any(token.kind != "sign" for token in part.tokens)]
+
+
+_ENDS = frozenset(".?!。？！\n")
 
 
 def pieces(question: Clause) -> list[Clause]:
