@@ -13,7 +13,7 @@ from .chain import feeds, refers_back
 from .choosing import Chooser
 from .clauses import Clause, split
 from .selection import Indexed, Shelf
-from .sharing import spread, with_loans, with_topics
+from .sharing import explained, spread, with_loans, with_topics
 from .slots import Slot
 from .step import Need, Step
 
@@ -52,7 +52,22 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
     first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
     if first is None or together is None or first.indexed is not together.indexed:
         return False
-    return second is None or second.indexed is first.indexed
+    if second is None:
+        return True
+    return second.indexed is first.indexed and not _says_more(((first, left), (second, right)), (together, whole))
+
+
+def _says_more(apart: Sequence[tuple[Filled, Clause]], joined: tuple[Filled, Clause]) -> bool:
+    """Calls of their own take more of the values that are said."""
+    if not all(_is_complete(filled) for filled, _ in apart):
+        return False
+    calls = [call for filled, clause in apart for call in spread(filled, clause)]
+    return explained(calls, joined[1]) > explained(list(spread(*joined)), joined[1])
+
+
+def _is_complete(filled: Filled) -> bool:
+    """It has values, and all that it must have: a call by itself."""
+    return not filled.missing and any(each.slot.required for each in filled.arguments)
 
 
 def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:

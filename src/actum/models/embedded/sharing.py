@@ -65,7 +65,7 @@ def _ways(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator[lis
         yield list(_by_part(parts, filled, avoid))
 
 
-def _explained(calls: Sequence[Call], clause: Clause) -> int:
+def explained(calls: Sequence[Call], clause: Clause) -> int:
     """How many words that look like values the calls take."""
     taken = [each.span for call in calls for each in call]
     return sum(any(span.start <= start < span.end for span in taken) for start in _values_at(clause))
@@ -99,7 +99,7 @@ def _gains(filled: Filled, before: Clause, piece: Clause, whole: Clause, avoid: 
     again = {each.slot.path for each in second.arguments if each.slot.required}
     if not told & again or first.missing or (second.missing and not _begins_anew(before, piece)):
         return False
-    return _explained([first.arguments], before) + _explained([second.arguments], piece) > _explained([one.arguments], whole)
+    return explained([first.arguments], before) + explained([second.arguments], piece) > explained([one.arguments], whole)
 
 
 def _begins_anew(before: Clause, piece: Clause) -> bool:
