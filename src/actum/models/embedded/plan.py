@@ -29,7 +29,7 @@ def plan(question: Clause, shelf: Shelf) -> list[Step]:
     steps: list[Step] = []
     for clause in _rejoined(clauses, question, chooser):
         steps += list(_steps_of(clause, chooser, tuple(steps)))
-    steps = with_loans(with_topics(steps))
+    steps = with_loans(with_topics(_without_titles(steps)))
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
 
 
@@ -161,6 +161,14 @@ def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]
     ][:2]
     sure = [term.key for term in left if term.weight == 1.0 and term.key[0] == "#"]
     return [each.indexed for each in named if any(each.indexed.weights.get(key, 0.0) >= 0.75 for key in sure)]
+
+
+def _without_titles(steps: list[Step]) -> list[Step]:
+    """`Help me with some sums`: what says nothing that a call needs, beside a call of the same tool, is its title."""
+    whole = {step.indexed.tool.name for step in steps if step.arguments and not step.missing}
+    return [
+        step for step in steps if step.arguments or not step.missing or step.indexed.tool.name not in whole
+    ]
 
 
 def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:

@@ -322,6 +322,8 @@ _ALIKE = {
 
 
 def _lends(argument: Argument, slot: Slot) -> bool:
+    if argument.slot.name == slot.name and argument.slot.type == slot.type and argument.slot.many == slot.many:
+        return True
     kinds = _ALIKE.get(slot.kind, {slot.kind} if slot.kind in ("country", "person", "date", "id", "email") else set())
     return (argument.slot.kind in kinds and argument.span.kind != "country") or (
         argument.slot.kind == slot.kind == "country"
