@@ -6,6 +6,7 @@ asked, and what was done in between is laid over it (`progress`); nothing is kep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from .arguments import Filled, fill
@@ -24,6 +25,7 @@ CHAIN_MIN = 0.5
 def plan(question: Clause, shelf: Shelf) -> list[Step]:
     """The steps that a question asks for; empty when no tool fits."""
     chooser = Chooser(shelf)
+    question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)
     clauses = [question] if whole else split(question, chooser.names_something)
     steps: list[Step] = []
@@ -161,6 +163,23 @@ def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]
     ][:2]
     sure = [term.key for term in left if term.weight == 1.0 and term.key[0] == "#"]
     return [each.indexed for each in named if any(each.indexed.weights.get(key, 0.0) >= 0.75 for key in sure)]
+
+
+_ANNOUNCES = re.compile(r"\W*(?:can|could|would) you (?:please )?(?:help|assist)\b[^.?!]*[.?!]", re.IGNORECASE)
+
+
+def _unannounced(question: Clause) -> Clause:
+    """The question without a first sentence that only says that there is one: `Can you help me with two things?`"""
+    opening = _ANNOUNCES.match(question.words)
+    if opening is None:
+        return question
+    end = question.start + opening.end()
+    rest = question.part(end, question.end)
+    said = any(span.end <= end and span.kind in _SAID and not span.text.isalpha() for span in question.spans)
+    return rest if len(rest.tokens) > len(question.part(question.start, end).tokens) and not said else question
+
+
+_SAID = frozenset({"number", "quoted", "date", "time", "code", "url", "email", "name", "formula"})
 
 
 def _without_titles(steps: list[Step]) -> list[Step]:

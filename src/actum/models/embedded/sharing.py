@@ -260,6 +260,8 @@ def _is_free(rival: Argument, known: Sequence[Argument], taken: Sequence[Span], 
         return False
     if any(each.value == rival.value and not isinstance(each.value, int | float) for each in known):
         return False
+    if re.fullmatch("[A-Z]{2}", rival.span.text) and clause.text[: rival.span.start].endswith(", "):
+        return False  # the `TX` of `Dallas, TX`
     near = min(known, key=lambda each: abs(each.span.start - rival.span.start))
     left, right = sorted((near.span, rival.span), key=lambda span: span.start)
     between = [token for token in clause.tokens if left.end <= token.start and token.end <= right.start]
