@@ -13,7 +13,7 @@ from itertools import pairwise
 from .arguments import Argument, Filled, fill
 from .candidates import Candidate, View
 from .choices import chosen_values
-from .clauses import Clause, pieces
+from .clauses import Clause
 from .lexicon import is_han, wordset
 from .slots import Slot
 from .spans import Span
@@ -38,11 +38,11 @@ def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
         told = fill(filled.indexed, clause, avoid=[counted])
         if told.missing:
             continue
-        found = next((way for way in _ways(told, clause, [counted]) if len(way) == counted.value), None)
-        if found is not None:
-            yield from found
+        calls = list(_by_value(told, clause, [counted]))
+        if len(calls) == counted.value:
+            yield from calls
             return
-    yield from next(_ways(filled, clause, ()))
+    yield from _by_value(filled, clause, ())
 
 
 def _counts(clause: Clause) -> Iterator[Span]:
@@ -55,14 +55,6 @@ def _counts(clause: Clause) -> Iterator[Span]:
 
 
 COUNTS = range(2, 9)
-
-
-def _ways(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator[list[Call]]:
-    """The calls that a clause may ask for: by values in rows, and by parts that each have values of their own."""
-    yield list(_by_value(filled, clause, avoid))
-    parts = _segments(filled, clause, avoid)
-    if len(parts) > 1:
-        yield list(_by_part(parts, filled, avoid))
 
 
 def explained(calls: Sequence[Call], clause: Clause) -> int:
@@ -78,34 +70,6 @@ def _values_at(clause: Clause) -> set[int]:
 
 
 _VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "name", "formula"})
-
-
-def _segments(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> list[Clause]:
-    """The clause in parts that each have values for a call of their own."""
-    found: list[Clause] = []
-    for piece in pieces(clause):
-        whole = clause.part(found[-1].start, piece.end) if found else piece
-        if found and _gains(filled, found[-1], piece, whole, avoid):
-            found.append(piece)
-        else:
-            found[-1:] = [whole]
-    return found
-
-
-def _gains(filled: Filled, before: Clause, piece: Clause, whole: Clause, avoid: Sequence[Span]) -> bool:
-    """Two calls take more of the values that are said than one."""
-    one, first, second = (fill(filled.indexed, each, avoid=avoid) for each in (whole, before, piece))
-    told = {each.slot.path for each in first.arguments if each.slot.required}
-    again = {each.slot.path for each in second.arguments if each.slot.required}
-    if not told & again or first.missing or (second.missing and not _begins_anew(before, piece)):
-        return False
-    return explained([first.arguments], before) + explained([second.arguments], piece) > explained([one.arguments], whole)
-
-
-def _begins_anew(before: Clause, piece: Clause) -> bool:
-    """A sentence ends between them, or `then` stands there."""
-    between = [token.text.lower() for token in piece.tokens[:1]] + re.findall(r"[.?!。？！]|\w+", before.text[max(before.start, before.end - 1) : piece.start].lower())
-    return any(word in {".", "?", "!", "。", "？", "！", "then", "also", "然后", "再"} for word in between)
 
 
 def _by_value(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator[Call]:
