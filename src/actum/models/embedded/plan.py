@@ -185,9 +185,7 @@ _SAID = frozenset({"number", "quoted", "date", "time", "code", "url", "email", "
 def _without_titles(steps: list[Step]) -> list[Step]:
     """`Help me with some sums`: what says nothing that a call needs, beside a call of the same tool, is its title."""
     whole = {step.indexed.tool.name for step in steps if step.arguments and not step.missing}
-    return [
-        step for step in steps if step.arguments or not step.missing or step.indexed.tool.name not in whole
-    ]
+    return [step for step in steps if step.arguments or not step.missing or step.indexed.tool.name not in whole]
 
 
 def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:

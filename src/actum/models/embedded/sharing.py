@@ -65,8 +65,12 @@ def explained(calls: Sequence[Call], clause: Clause) -> int:
 
 def _values_at(clause: Clause) -> set[int]:
     """Where the words stand that look like values: numbers, names, quotes, days."""
-    return {token.start for token in clause.tokens if not token.functional and any(
-            span.kind in _VALUES and span.start <= token.start < span.end for span in clause.spans)}
+    return {
+        token.start
+        for token in clause.tokens
+        if not token.functional
+        and any(span.kind in _VALUES and span.start <= token.start < span.end for span in clause.spans)
+    }
 
 
 _VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "name", "formula"})
@@ -82,7 +86,7 @@ def _by_value(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator
     if any(not _in_a_row(left.span, right.span, clause) for left, right in pairwise(leader)):
         parts = _parts(leader, said, clause)
         if len(parts) > 1:
-            yield from _by_part(parts, filled, avoid)
+            yield from _by_part(parts, filled, said, avoid)
             return
     yield from _zipped(filled, said, leader)
 
@@ -97,16 +101,27 @@ def _zipped(filled: Filled, said: Said, leader: Sequence[Argument]) -> Iterator[
         yield tuple(made)
 
 
-def _by_part(parts: Sequence[Clause], filled: Filled, avoid: Sequence[Span]) -> Iterator[tuple[Argument, ...]]:
+def _by_part(
+    parts: Sequence[Clause], filled: Filled, said: Said, avoid: Sequence[Span]
+) -> Iterator[tuple[Argument, ...]]:
     """The calls of each part; what a part does not say is as in the part before, or as for the whole."""
     known = {each.slot.path: each for each in filled.arguments if each.slot.required}
     for part in parts:
         own = fill(filled.indexed, part, avoid=avoid)
         for made in _zipped_part(own, part):
+            made = tuple(each for each in made if _is_own(each, said))
             had = {each.slot.path for each in made}
             lent = [each for path, each in known.items() if path not in had]
             known |= {each.slot.path: each for each in made if each.slot.required}
             yield (*made, *lent)
+
+
+def _is_own(argument: Argument, said: Said) -> bool:
+    """A part has its own value for a slot, unless all of the clause says one that is for every part."""
+    known = said.get(argument.slot.path, ())
+    alone = argument.slot.required and argument.slot.type == "string" and len(known) == 1
+    typed = argument.span.kind not in ("run", "word", "phrase", "chunk")
+    return not alone or typed or known[0].span.overlaps(argument.span)
 
 
 def _zipped_part(filled: Filled, part: Clause) -> Iterator[tuple[Argument, ...]]:
