@@ -16,8 +16,7 @@ from typing import Self
 START = "from actum.cli.app import main; main()"
 ON_A_TERMINAL = (
     "import fcntl, signal, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
-    "signal.signal(signal.SIGINT, signal.default_int_handler); "  # which a shell has its background jobs ignore
-    + START
+    "signal.signal(signal.SIGINT, signal.default_int_handler); " + START  # which a shell has its background jobs ignore
 )
 
 

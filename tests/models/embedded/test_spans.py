@@ -33,10 +33,17 @@ def spans(text: str, *kinds: str) -> list[tuple[str, object]]:
         ("let us meet, it is nice", []),
         ("2024-01-05 10-3", [("date", "2024-01-05"), ("expression", "10-3")]),
         ("Set the light", []),
+        ("T-101显示，给t_order加字段", [("code", "T-101"), ("code", "t_order")]),
+        ("call 415-555-0132 or +1-202-555-0173", [("code", "415-555-0132"), ("code", "+1-202-555-0173")]),
+        ("放行10.10.0.0/16到10.20.1.8", [("code", "10.10.0.0/16"), ("code", "10.20.1.8")]),
+        ("执行/opt/x.sh，每公斤5元/kg", [("file", "/opt/x.sh")]),
+        ("对https://example.com/page做压测", [("url", "https://example.com/page")]),
+        ("把api.test.io解析到", [("url", "api.test.io")]),
+        ("5x10, cos60, 2e30 kg, 图片调成295x413", []),
     ],
 )
 def test_pieces_are_found(text: str, found: list[tuple[str, object]]) -> None:
-    kinds = {kind for kind, _ in found} or {"city", "country", "name"}
+    kinds = {kind for kind, _ in found} or {"city", "country", "name", "code"}
     assert spans(text, *kinds) == found
 
 

@@ -96,8 +96,9 @@ def _view(clause: Clause) -> View:
         place = bisect_right(ends, span.start), bisect_left(starts, span.end)
         typed[place] = (*typed.get(place, ()), span)
         if span.kind in _WHOLE:
-            for at in range(*place):
-                inside[at].append(place)
+            solid = bisect_left(starts, _solid_start(span)), place[1]
+            for at in range(*solid):
+                inside[at].append(solid)
     return View(
         tokens,
         tuple(bare(token.text) for token in tokens),
@@ -106,6 +107,13 @@ def _view(clause: Clause) -> View:
         typed,
         tuple(map(tuple, inside)),
     )
+
+
+def _solid_start(span: Span) -> int:
+    """Where no part of it may begin any more: a file's name may have a Chinese word before it, 打印合同.pdf."""
+    if span.kind != "file":
+        return span.start
+    return span.start + max((at + 1 for at, sign in enumerate(span.text) if is_han(sign)), default=0)
 
 
 def _finer(tokens: Sequence[Token]) -> Iterator[Token]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .lexicon import is_han
+from .lexicon import HAN, is_han
+from .words import LETTER
 
 Number = int | float
 
@@ -45,11 +46,20 @@ _MEASURE = (
 )
 _OPERATOR = "加减乘除"
 
+_UNSIGNED = rf"(?<!{LETTER})(?<!\.)(?<!\d[{HAN}])"
+"""Before a sign that belongs to a number: 加速度-6, but not 5月-6月."""
+
 _ARABIC = re.compile(
-    r"(?<![\w.^])[-−]?\d+(?:\.\d+)?[eE][-+]?\d+(?!\w)"
-    r"|(?<![\w.])[-−]?\d+(?:,\d{3})+(?:\.\d+)?(?![\d,])|(?<![\w.])[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?(?![\d])"
+    rf"(?<!{LETTER})(?<![.^])[-−]?\d+(?:\.\d+)?[eE][-+]?\d+(?!{LETTER})"
+    rf"|{_UNSIGNED}[-−]?\d+(?:,\d{{3}})+(?:\.\d+)?(?!\d|,\d)"
+    rf"|(?<!{LETTER})(?<!\.)\d+(?:,\d{{3}})+(?:\.\d+)?(?!\d|,\d)"
+    rf"|{_UNSIGNED}[-−]\d+(?:\.\d+)?|\d+(?:\.\d+)?(?![\d])"
 )
-_MULTIPLE = re.compile(r"\s*(万亿|万|亿|千|百|million|billion|thousand|bn|[kKmM](?![A-Za-z/²³\d]))(?![A-Za-z])")
+_MULTIPLE = re.compile(
+    rf"\s*(万亿|万|亿|千|百|million|billion|thousand|bn)(?![A-Za-z])|(?<!\d{{4}})([kK])(?!{LETTER}|[/Ω℃°])"
+)
+"""`10 million`; of a letter only what touches the number, since `298 K` and `5 k` are measured."""
+
 _MULTIPLES = {
     "万": 10_000,
     "亿": 10**8,
@@ -94,8 +104,8 @@ def _arabic(text: str) -> list[Found]:
             continue  # an identifier, not a quantity
         value = _plain(digits)
         end = match.end()
-        if (multiple := _MULTIPLE.match(text, end)) and multiple[1] in _MULTIPLES:
-            value, end = tidy(round(value * _MULTIPLES[multiple[1]], 6)), multiple.end()
+        if multiple := _MULTIPLE.match(text, end):
+            value, end = tidy(round(value * _MULTIPLES[multiple[1] or multiple[2]], 6)), multiple.end()
         found.append(Found(match.start(), end, value, False))
     return found
 

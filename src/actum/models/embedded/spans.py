@@ -19,7 +19,7 @@ from .expressions import find_expressions
 from .lexicon import HAN, fold, is_han, lexicon, wordset
 from .numerals import Found, find_numbers
 from .times import FoundTime, find_times
-from .words import Term, Token
+from .words import LETTER, Term, Token
 
 
 class Span(NamedTuple):
@@ -53,7 +53,7 @@ class Span(NamedTuple):
 
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}")
 _URL = re.compile(
-    rf"(?:https?|ftp|file)://[^\s{HAN}，。；！？“”‘’《》「」]+|\bwww\.[^\s{HAN}，。]+|\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|cn|dev|edu|gov)\b(?:/[^\s{HAN}，。]*)?",
+    rf"(?:https?|ftp|file)://[^\s{HAN}，。；！？“”‘’《》「」]+|(?<!{LETTER})www\.[^\s{HAN}，。]+|(?<!{LETTER})[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|io|cn|dev|edu|gov)(?!{LETTER})(?:/[^\s{HAN}，。]*)?",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(
@@ -61,18 +61,38 @@ _QUOTED = re.compile(
 )
 _SQL = re.compile(r"\b(?:select\s.+?\sfrom\s|with\s+\w+\s+as\s*\(\s*select\b).*", re.IGNORECASE | re.DOTALL)
 _FILE = re.compile(
-    r"(?<![\w@/.])(?:[\w.*?\[\]-]+/)*(?:[\w*?\[\]-]+\.)+(?:[A-Za-z][A-Za-z0-9]{0,7}|\*)(?![\w/@])|(?<![\w@/])(?=[\d/]*[A-Za-z_.])(?:[\w.-]+/)+[\w.*-]*|(?<![\w)])\*[\w*-]*\.[\w.*-]+|(?<![\w.])\.[a-z]{2,5}\b"
+    rf"(?<!{LETTER})(?<![@/.])~?/(?=[A-Za-z_.])[A-Za-z0-9_.*-]+(?:/[A-Za-z0-9_.*-]+)+/?|~(?:/[A-Za-z0-9_.*-]+)+/?|(?<![^\s的到在从取])/[A-Za-z][A-Za-z0-9_.*-]*"
+    rf"|(?<![\w@/.])(?!{LETTER}*[{HAN}]+~?/[A-Za-z])(?:[\w.*?\[\]-]+/)*(?:[\w*?\[\]-]+\.)+(?:[A-Za-z][A-Za-z0-9]{{0,7}}|\*)(?!{LETTER}|[/@])"
+    r"|(?<![\w@/])(?=[\d/]*[A-Za-z_.])(?:[\w.-]+/)+[\w.*-]*|(?<![\w)])\*[\w*-]*\.[\w.*-]+|(?<![\w.])\.[a-z]{2,5}\b"
 )
+_DIALLED = (
+    rf"(?<!{LETTER})(?<![.-])(?:\+\d{{1,3}}(?:[ -]\d{{2,4}}){{2,4}}|\d{{3}}-\d{{3,4}}-\d{{4}}|0\d{{2,3}}-\d{{7,8}}"
+    r"|\d{1,3}-\d+-\d+-[\dX]|\d{5,}-\d\d-0\d+|(?!(?:19|20)\d\d-)\d{4,}-0\d+)"
+    rf"(?!{LETTER}|[-.]\d)"
+)
+"""Digits that count nothing: telephone numbers, ISBNs, references."""
+
+_NETWORK = re.compile(rf"(?<!{LETTER})(?<![.-])\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:/\d\d?)?(?!{LETTER}|\.\d)")
+
 _CODE = re.compile(
-    r"[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼][A-Z][A-Z0-9]{5,6}(?![A-Za-z0-9])|(?<![\w.@/-])#?(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w/@])|(?<![\w-])#\d+|(?<![\w.-])[A-Z]{2,6}(?![\w.-])"
+    r"[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼][A-Z][A-Z0-9]{5,6}(?![A-Za-z0-9])"
+    rf"|(?<!{LETTER})(?<![.@/-])#?(?!\d{{4}}-\d\d?-\d)(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[A-Za-z])"
+    rf"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?!{LETTER}|[/@年]|\.\d)"
+    rf"|(?<=[{HAN}])[A-Za-z]+(?:_[A-Za-z0-9]+)+(?!{LETTER}|[/@(])"
+    rf"|(?<!{LETTER})(?<![.@/-])[A-Za-z]+(?:_[A-Za-z0-9]+)+(?=[{HAN}])"
+    rf"|(?<![\w-])#\d+|(?<!{LETTER})(?<![.-])[A-Z]{{2,6}}(?!{LETTER}|[.-])"
+    rf"|{_DIALLED}"
 )
 _TERM = (
     r"(?:(?:\d+(?:\.\d+)?\s?\*?\s?)?(?:(?:sin|cos|tan|log|ln|exp|sqrt)\s?\([^()]*\)|\([^()]*[+*/^-][^()]*\)|[A-Za-z](?![A-Za-z'’]))"
     r"|\d+(?:\.\d+)?)(?:\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?"
 )
-_FORMULA = re.compile(rf"(?<![\w.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?![\w])")
-_MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+")
-"""`70kg`, `298K`, `4-day`: a number and what it counts, more likely than a code."""
+_FORMULA = re.compile(rf"(?<!{LETTER})(?<![.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?!{LETTER})")
+_MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+|\d+[eE]\d+|\d+[xX]\d+|(?:sin|cos|tan|log|ln)\d+")
+"""`70kg`, `298K`, `4-day`, `2e30`, `5x10`, `cos60`: a number with its neighbours, more likely than a code."""
+
+_NUMBERED = re.compile(r"\d*[A-Za-z]{2,}\d{3,}")
+"""`ISO3200`: beside Chinese a word and its number."""
 
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
@@ -140,16 +160,28 @@ def _part_of_word(number: Found, tokens: Sequence[Token]) -> bool:
 def _plain(text: str) -> Iterator[Span]:
     """What its signs alone give away."""
     taken: list[tuple[int, int]] = []
-    for kind, pattern in (("sql", _SQL), ("email", _EMAIL), ("url", _URL), ("file", _FILE), ("code", _CODE)):
+    for kind, pattern in (
+        ("sql", _SQL),
+        ("email", _EMAIL),
+        ("url", _URL),
+        ("code", _NETWORK),
+        ("file", _FILE),
+        ("code", _CODE),
+    ):
         for match in pattern.finditer(text):
             said = match[0].rstrip(".,;:!?。") if kind in ("url", "sql", "file") else match[0]
             counted = _ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said))
+            counted = counted or (kind == "code" and _NUMBERED.fullmatch(said) and _beside_han(text, *match.span()))
             if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
                 taken.append((match.start(), match.start() + len(said)))
                 yield Span(kind, match.start(), match.start() + len(said), said, said.lstrip("#"))
     for match in _QUOTED.finditer(text):
         inner = next(group for group in match.groups() if group is not None)
         yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
+
+
+def _beside_han(text: str, start: int, end: int) -> bool:
+    return is_han(text[max(start - 1, 0) : start]) or is_han(text[end : end + 1])
 
 
 def _formulas(text: str) -> Iterator[Span]:

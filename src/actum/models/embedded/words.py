@@ -14,6 +14,9 @@ from typing import NamedTuple
 from .lexicon import HAN, is_han, lexicon, stem, wordset
 
 _PIECE = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+(?:['’][^\W\d_{HAN}]+)?|\d+|[^\w\s]|_")
+LETTER = rf"[^\W{HAN}]"
+"""A letter, digit or `_` that is no Chinese character: where such a character touches a word, the word ends."""
+
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
