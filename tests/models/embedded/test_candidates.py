@@ -29,7 +29,26 @@ def offered(question: str, type_: str, name: str = "thing", description: str = "
         ("打印合同正本.pdf 5份", "合同正本.pdf"),
         ("预算表v1.xlsx重命名", "预算表v1.xlsx"),
         ("把IMG_2031.jpg亮度加十五", "IMG_2031.jpg"),
+        ("2024-05迟到的人", "2024-05"),
+        ("anything on Wednesday", "Wednesday"),
     ],
 )
 def test_a_text_may_be_this_piece(question: str, value: str) -> None:
     assert value in offered(question, "string")
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "description", "value"),
+    [
+        ("年利率百分之六", "rate", "年利率，小数", 0.06),
+        ("借两周", "days", "借期天数", 14),
+        ("试用期半年", "period", "试用期（月）", 6),
+        ("持续十分钟", "duration", "时长（秒）", 600),
+        ("for two weeks", "stay", "Length in days.", 14),
+        ("over one year", "term", "Term in months.", 12),
+    ],
+)
+def test_a_number_may_be_this_in_the_unit_that_the_slot_asks_for(
+    question: str, name: str, description: str, value: float
+) -> None:
+    assert value in offered(question, "number", name, description)

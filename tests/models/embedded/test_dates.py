@@ -28,6 +28,7 @@ from tests.models.embedded.harness import TODAY
         ("3天后，两周前", ["2026-11-23", "2026-11-06"]),
         ("Christmas and New Year", ["2026-12-25", "2027-01-01"]),
         ("国庆节，2027年元旦，圣诞节", ["2027-10-01", "2027-01-01", "2026-12-25"]),
+        ("the 4th of December. 2 nights, Dec. 5", ["2026-12-04", "2026-12-05"]),
         ("2024-02-30, 2026年13月1日", []),
         ("in 99999999999999999999 days, 百天后", []),
         ("Sun is a star, may I sit down, 45 days after", []),

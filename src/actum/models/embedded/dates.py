@@ -29,8 +29,8 @@ class FoundDate(NamedTuple):
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _MONTH = (
-    r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
-    r"|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+    r"(january|february|march|april|may|june?|july?|august|september|october|november|december"
+    r"|(?:jan|feb|mar|apr|aug|sept?|oct|nov|dec)(?:\.|\b))"
 )
 _DAY = r"(mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
 _DAY_LONG = r"(monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
@@ -168,7 +168,7 @@ _FORMS: list[tuple[str, Reader]] = [
     ),
     (_TODAY_WORDS, lambda m, t: t + timedelta(days=_RELATIVE[re.sub(r"^the\s+", "", m[0].lower())])),
     (rf"\b(next|this|last|coming)\s+{_DAY}\b", lambda m, t: _weekday(t, m[2], m[1].lower())),
-    (rf"\b(?:on\s+)?{_DAY_LONG}\b", lambda m, t: _weekday(t, m[1], "")),
+    (rf"\b{_DAY_LONG}\b", lambda m, t: _weekday(t, m[1], "")),
     (rf"(这|本|下下|下|上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])", lambda m, t: _han_weekday(t, m[1] or "", m[2])),
 ]
 

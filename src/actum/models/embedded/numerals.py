@@ -36,12 +36,13 @@ _ENGLISH = re.compile(
 )
 _PRONOUN = re.compile(r"\b(?:which|this|that|the|no|any|every|some|each|another)\s+$", re.IGNORECASE)
 
-_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
+_DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2, "仨": 3}
 _UNITS = {"十": 10, "百": 100, "千": 1_000}
 _MYRIADS = {"万": 10_000, "亿": 100_000_000}
-_CHINESE = re.compile(r"[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
+_CHINESE = re.compile(r"[俩仨]|[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
 _MEASURE = (
     "个只条件份张台本家次位名杯瓶袋块元天年月日号周点分秒里米克斤吨度公千英海小星倍折楼岁人座层种类页行晚夜部首集顿碗束双副支"
+    "篇句针格宿级室注遍亩寸茶汤盎字"
     "颗粒棵匹头期节步轮盒箱桶包串盘片道幅辆架艘床间套组班股趟场局盏把根章"
 )
 _OPERATOR = "加减乘除"
@@ -75,7 +76,7 @@ _MULTIPLES |= {"bn": 10**9, "k": 1_000, "K": 1_000}
 
 def find_numbers(text: str) -> list[Found]:
     """The numbers of a text in their order."""
-    found = [*_halves(text), *_arabic(text), *_english(text), *_chinese(text)]
+    found = [*_halves(text), *_spoken(text), *_arabic(text), *_english(text), *_chinese(text)]
     found.sort(key=lambda number: (number.start, -number.end))
     kept: list[Found] = []
     for number in found:
@@ -119,8 +120,11 @@ def _plain(digits: str) -> Number:
 
 
 _HALF = re.compile(
-    r"(\d+|[一两二三四五六七八九十]+)(?=个半(?:小时|钟头|月|星期)|年半|天半)(?:个?半|[年天]半)"
-    r"|半(?=个?(?:小时|钟头|天|年|月|斤|公斤|公里))|\bhalf\s+(?:an?|of\s+an?)(?=\s+(?:hour|day|year|mile|kilo))"
+    r"(\d+|[一两二三四五六七八九十]+)(?:(?=个半(?:小时|钟头|月|星期)|年半|天半)(?:个?半|[年天]半)"
+    r"|(?=(?:公里|公斤|千克|斤|米|块|度)半(?![径天夜年月价个])))"
+    r"|半(?=个?(?:小时|钟头|天|年|月|斤|公斤|公里|片|份|碗|杯|盒|瓶|粒|勺|升|吨|米))"
+    rf"|\b(?P<english>an?|\d+|{_WORD})(?:(?=\s+[a-z]+\s+and\s+a\s+half\b)|\s+and\s+a\s+half\b)"
+    r"|\bhalf\s+(?:an?|of\s+an?)(?=\s+(?:hour|day|month|year|mile|kilo|lit(?:re|er)|pound|cup|tea|table|tablet|pill))"
     r"|\b(?:an?)(?=\s+(?:hour|minute|day|week|month|year)\b(?!['’]s))",
     re.IGNORECASE,
 )
@@ -130,11 +134,44 @@ def _halves(text: str) -> Iterator[Found]:
     """`half an hour`, 半小时, 两个半小时; and the one of `an hour`."""
     for match in _HALF.finditer(text):
         said = match[0].lower()
-        if match[1]:
-            whole = int(match[1]) if match[1].isdigit() else _read_chinese(match[1])
-            yield Found(match.start(), match.end(), whole + 0.5, True)
+        if match[1] or match["english"]:
+            yield Found(match.start(), match.end(), _whole(match[1] or match["english"].lower()) + 0.5, True)
         else:
             yield Found(match.start(), match.end(), 0.5 if said[0] in "半h" else 1, True)
+
+
+def _whole(said: str) -> Number:
+    if said.isdigit() or not said.isascii():
+        return int(said) if said.isdigit() else _read_chinese(said)
+    return 1 if said in ("a", "an") else _read_english(said)
+
+
+_PHRASES = [
+    (re.compile(r"\bhalf\s+a\s+dozen\b", re.IGNORECASE), 6),
+    (re.compile(r"\ba\s+pair\b|\btwice\b", re.IGNORECASE), 2),
+    (re.compile("一刻钟"), 15),
+    (re.compile("三刻钟"), 45),
+]
+_TENTHS = re.compile(r"([一二两三四五六七八九])成(?![功为员本立绩交年熟长套份了])")
+_ORDINALS = {word: value for value, word in enumerate(("first", "second", "third", "fourth", "fifth", "sixth"), 1)}
+_ORDINALS |= {
+    word: value for value, word in enumerate(("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"), 7)
+}
+_ORDINAL = re.compile(
+    rf"\b({'|'.join(_ORDINALS)})(?=\s+(?:season|episode|chapter|verse|volume|part|quarter|quartile|order|harmonic|grade"
+    r"|floor|root|derivative|power|dose|shot|jab|act|scene|round|level|row|semester|term|edition|anniversary|birthday)\b)",
+    re.IGNORECASE,
+)
+
+
+def _spoken(text: str) -> Iterator[Found]:
+    """`half a dozen`, `twice`, 三成 (thirty percent), `the second season`."""
+    for pattern, value in _PHRASES:
+        yield from (Found(match.start(), match.end(), value, True) for match in pattern.finditer(text))
+    for match in _TENTHS.finditer(text):
+        yield Found(match.start(), match.end(), 10 * _DIGITS[match[1]], True)
+    for match in _ORDINAL.finditer(text):
+        yield Found(match.start(), match.end(), _ORDINALS[match[1].lower()], True)
 
 
 def _english(text: str) -> list[Found]:
@@ -170,7 +207,9 @@ def _chinese(text: str) -> list[Found]:
 def _stands_alone(text: str, start: int, end: int) -> bool:
     """Whether one numeral is a number and not part of a word or a name: 三斤, but not 张三."""
     before, after = text[max(start - 1, 0) : start], text[end : end + 1]
-    if (after and after in _MEASURE + _OPERATOR) or (before and before in _OPERATOR + "以上去"):
+    if text[start] in "俩仨" or text[:start].endswith("百分之"):
+        return True
+    if (after and after in _MEASURE + _OPERATOR) or (before and before in _OPERATOR + "以上去第"):
         return True
     return not is_han(before) and (not is_han(after) or after == "的")
 

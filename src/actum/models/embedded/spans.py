@@ -170,8 +170,8 @@ def _plain(text: str) -> Iterator[Span]:
     ):
         for match in pattern.finditer(text):
             said = match[0].rstrip(".,;:!?。") if kind in ("url", "sql", "file") else match[0]
-            counted = _ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said))
-            counted = counted or (kind == "code" and _NUMBERED.fullmatch(said) and _beside_han(text, *match.span()))
+            counted = bool(_ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said)))
+            counted |= kind == "code" and bool(_NUMBERED.fullmatch(said)) and _beside_han(text, *match.span())
             if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
                 taken.append((match.start(), match.start() + len(said)))
                 yield Span(kind, match.start(), match.start() + len(said), said, said.lstrip("#"))

@@ -30,7 +30,23 @@ def find_times(text: str) -> list[FoundTime]:
                 match.start() < other.end and other.start < match.end() for other in found
             ):
                 found.append(FoundTime(match.start(), match.end(), f"{minutes // 60:02d}:{minutes % 60:02d}"))
-    return sorted(found)
+    return _continued(text, sorted(found))
+
+
+_UNTIL = re.compile(r"\s*(?:到|至|[-—–~～]+)\s*")
+
+
+def _continued(text: str, found: list[FoundTime]) -> list[FoundTime]:
+    """The end of a span of time is in the half of the day where it began: 下午两点到四点半."""
+    kept: list[FoundTime] = []
+    for time in found:
+        hour = int(time.text[:2])
+        goes_on = bool(kept) and _UNTIL.fullmatch(text[kept[-1].end : time.start]) is not None
+        if goes_on and hour < 12 and kept[-1].text >= "12:00" and f"{hour + 12:02d}{time.text[2:]}" > kept[-1].text:
+            kept.append(time._replace(text=f"{hour + 12:02d}{time.text[2:]}"))
+        else:
+            kept.append(time)
+    return kept
 
 
 def _clock(hour: str, minute: str | None, half: str) -> int | None:
@@ -62,8 +78,25 @@ def _han_clock(match: re.Match[str]) -> int | None:
 
 
 _HAN_HOUR = r"(\d{1,2}|[零一二两三四五六七八九十]{1,3})"
-_HAN_MINUTE = r"(半|一刻|三刻|[0-5]\d|[零一二两三四五六七八九十]{1,3}(?=分))?"
+_HAN_MINUTE = (
+    r"(半|一刻|三刻|[0-5]\d|[零一二两三四五六七八九十]{1,3}(?=分)"
+    "|零[一二三四五六七八九]|[二三四五]?十[一二三四五六七八九]?)?"
+)
+_NO_FRACTION = r"(?:(?<=\d[点時时])|(?![零一二三四五六七八九](?![十分刻零一二三四五六七八九])))"
+"""六点五 is a number; 六点五分, 六点五十 and 六点一刻 are times."""
+
 _HAN_HALF = "(上午|早上|早晨|清晨|凌晨|下午|晚上|傍晚|中午|早|晚)?"
+_HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_PART_OF_DAY = r"(?:\s+in\s+the\s+(morning|afternoon|evening)\b)?"
+
+
+def _told(part: str, side: str, hour: str, half: str) -> int | None:
+    """`half past 11`, `quarter to nine in the evening`."""
+    minutes = _clock(str(find_numbers(hour)[0].value), None, {"": "", "morning": "am"}.get(half, "pm"))
+    away = 30 if part == "half" else 15
+    return None if minutes is None else (minutes + (away if side == "past" else -away)) % (24 * 60)
+
+
 _TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
     (
         re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?\s?m\b\.?", re.IGNORECASE),
@@ -74,12 +107,16 @@ _TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
         lambda m: _clock(m[2], m[3], _HALVES.get(m[1] or "", "")),
     ),
     (
-        re.compile(rf"{_HAN_HALF}{_HAN_HOUR}[点時时](?!间|候|钟?后){_HAN_MINUTE}[钟分整]?"),
+        re.compile(rf"{_HAN_HALF}{_HAN_HOUR}[点時时](?!间|候|钟?后){_NO_FRACTION}{_HAN_MINUTE}[钟分整]?"),
         _han_clock,
     ),
     (
         re.compile(r"\b(\d{1,2})\s*o['’]?clock\b(?:\s+in\s+the\s+(?:morning|(afternoon|evening)))?", re.IGNORECASE),
         lambda m: _clock(m[1], None, "pm" if m[2] else ""),
+    ),
+    (
+        re.compile(rf"\b(half|quarter)\s+(past|to)\s+(\d{{1,2}}|{_HOURS})\b{_PART_OF_DAY}", re.IGNORECASE),
+        lambda m: _told(m[1].lower(), m[2].lower(), m[3], (m[4] or "").lower()),
     ),
     (re.compile(r"\bnoon\b|正午", re.IGNORECASE), lambda m: 720),
     (re.compile(r"\bmidnight\b|午夜", re.IGNORECASE), lambda m: 0),

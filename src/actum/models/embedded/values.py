@@ -54,7 +54,7 @@ def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
         yield (int(converted) if float(converted).is_integer() else converted), "converted"
     if slot.type == "number":
         yield value, "plain"
-        if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之"):
+        if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之") or span.text.endswith("成"):
             yield round(value / 100, 12), "fraction"
     elif float(value).is_integer():
         yield int(value), "plain"
@@ -67,20 +67,27 @@ def _converted(slot: Slot, span: Span) -> float | None:
     if not isinstance(span.value, int | float) or wanted is None or said not in units or said == wanted:
         return None
     (quantity, factor), (other, scale) = units[said], units[wanted]
-    return round(span.value * factor / scale, 6) if quantity == other else None
+    factor = _CALENDAR.get((said, wanted), factor / scale)
+    return round(span.value * factor, 6) if quantity == other else None
+
+
+_CALENDAR = {("month", "d"): 30.0, ("year", "d"): 365.0, ("year", "month"): 12.0, ("month", "year"): 1 / 12}
+"""How many of one are said for another, which no exact length tells."""
 
 
 @lru_cache(maxsize=4096)
 def _unit_of(told: str) -> str | None:
     """The unit that a name or description ends by or puts in brackets: `duration_minutes`, `时长（分钟）`."""
     match = _TOLD_UNIT.search(told.lower())
-    names = lexicon().names.get(match[0], ()) if match else ()
+    said = match[0].removesuffix("数") if match else ""
+    names = lexicon().names.get(said) or lexicon().names.get("个" + said, ())
     return next((name.key for name in names if name.kind == "unit"), None)
 
 
 _TOLD_UNIT = re.compile(
     r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|miles|feet|kg|kilograms|grams|pounds"
-    r"|liters|litres|milliliters|ml|cm|centimeters|centimetres)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+    r"|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+    r"|天数|[周月年]数|秒|(?<=[（(位为以按])[天周月年](?![度均初末份内化])"
 )
 
 
@@ -103,6 +110,9 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.text, "verbatim"
     elif span.kind == "datetime" and isinstance(span.value, str):
         yield _momentous(slot, span.value), "iso"
+    elif span.kind == "expression" and span.value != span.text:
+        yield span.value, "plain"
+        yield span.text, "verbatim"
     elif span.kind == "time":
         yield span.value, "iso"
         yield span.text, "verbatim"
