@@ -31,6 +31,16 @@ def offered(question: str, type_: str, name: str = "thing", description: str = "
         ("把IMG_2031.jpg亮度加十五", "IMG_2031.jpg"),
         ("2024-05迟到的人", "2024-05"),
         ("anything on Wednesday", "Wednesday"),
+        ("Did Mrs. Kowalski write?", "Mrs. Kowalski"),
+        ("brief me on Texas v. Johnson now", "Texas v. Johnson"),
+        ("tickets for Mad Max: Fury Road today", "Mad Max: Fury Road"),
+        ("who rules the Philippines", "Philippines"),
+        ("put milk on my list for Trader Joe's now", "Trader Joe's"),
+        ("Disney+ for the kids", "Disney+"),
+        ("a song from the 80s", "80s"),
+        ("Solve v = u + a*t for t", "v = u + a*t"),
+        ("方程2a+9=31里a等于几", "2a+9=31"),
+        ("(3+4i)乘以(1-2i)", "3+4i"),
     ],
 )
 def test_a_text_may_be_this_piece(question: str, value: str) -> None:
@@ -52,3 +62,35 @@ def test_a_number_may_be_this_in_the_unit_that_the_slot_asks_for(
     question: str, name: str, description: str, value: float
 ) -> None:
     assert value in offered(question, "number", name, description)
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("water them on Tuesday and Thursday", ["Tuesday", "Thursday"]),
+        ("grades: B, A+, C", ["B", "A+", "C"]),
+        ("compare Etsy, Trader Joe's and Walgreens", ["Etsy", "Trader Joe's", "Walgreens"]),
+    ],
+)
+def test_a_list_of_texts_may_be_as_it_was_said(question: str, values: list[Json]) -> None:
+    assert values in offered(question, "string", many=True)
+
+
+def test_a_power_of_a_number_is_a_value_and_one_of_a_unit_is_none() -> None:
+    assert 217 in offered("Compute 18^217 mod 12", "integer")
+    assert 2 not in offered("at 9 m/s^2", "integer")
+
+
+@pytest.mark.parametrize(("question", "value"), [("17GB是多少MB", "GB"), ("麻烦要1.5kg牛腩", "kg")])
+def test_a_unit_ends_where_chinese_begins(question: str, value: str) -> None:
+    assert value in [span.text for span in read(question, TODAY).spans if span.kind == "unit"]
+
+
+def test_a_generation_and_a_dimension_are_no_units() -> None:
+    assert not [span for span in read("5G网络和3D电影", TODAY).spans if span.kind == "unit"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("收款单位", "string"), ("原单位", "unit"), ("时间范围", "string")])
+def test_a_unit_that_pays_is_no_unit_of_measure(name: str, kind: str) -> None:
+    tool = Tool(name="act", description="", parameters={"type": "object", "properties": {name: {"type": "string"}}})
+    assert slots_of(tool)[0].kind == kind

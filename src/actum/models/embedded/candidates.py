@@ -32,6 +32,9 @@ LISTED_MAX = 40
 
 _ENDS = frozenset(".?!;:。？！；：\n")
 _CLOSING = frozenset(")]）%％")
+_GRADED = frozenset("+#")
+"""What ends a name that it touches: A+, C#, Disney+."""
+
 _OPENING = frozenset("$€£¥#@[（(")
 
 
@@ -199,7 +202,10 @@ def _runs_of(clause: Clause) -> tuple[tuple[int, int], ...]:
 def _loose_runs(clause: Clause) -> tuple[Candidate, ...]:
     view = View.of(clause)
     spans = [(place, _run_span(clause, view, *place)) for place in _runs_of(clause) if place not in view.typed]
-    return tuple(Candidate(span, span.text, *place, ()) for place, span in spans)
+    plain = [Candidate(span, span.text, *place, ()) for place, span in spans]
+    whole = [(place, _run_span(clause, view, *place, owner=True)) for place in _runs_of(clause)]
+    named = [(place, span) for place, span in whole if span.text.endswith(("'s", "’s"))]
+    return (*plain, *(Candidate(span, span.text, *place, (), "verbatim") for place, span in named))
 
 
 def _find_runs(view: View) -> Iterator[tuple[int, int]]:
@@ -231,7 +237,9 @@ def _may_begin(view: View, at: int) -> bool:
 def _may_end(view: View, at: int) -> bool:
     token = view.tokens[at]
     if token.kind == "sign":
-        return token.text in _CLOSING
+        return token.text in _CLOSING or (token.text in _GRADED and at > 0 and view.tokens[at - 1].end == token.start)
+    if at > 0 and view.tokens[at - 1].end == token.start and view.tokens[at - 1].kind == "number":
+        return True
     han = is_han(token.text) and token.text not in _NEVER_LAST | wordset("question words zh")
     return not view.functional[at] or token.text[0].isupper() or han
 
@@ -271,9 +279,14 @@ def _held_together(view: View, at: int) -> bool:
     tokens = view.tokens
     if at + 1 >= len(tokens) or tokens[at].text not in ".:":
         return False
-    return tokens[at].end == tokens[at + 1].start or (
-        at > 0 and len(tokens[at - 1].text) <= 2 and tokens[at - 1].text[:1].isupper() and tokens[at].text == "."
-    )
+    if tokens[at].end == tokens[at + 1].start:
+        return True
+    if at == 0 or not tokens[at + 1].text[:1].isalnum():
+        return False
+    if tokens[at].text == ":":  # Mad Max: Fury Road
+        return tokens[at - 1].text[:1].isupper() and tokens[at + 1].text[:1].isupper()
+    short = len(tokens[at - 1].text) <= 2 and tokens[at - 1].text[:1].isupper()
+    return short or view.lower[at - 1] in wordset("abbreviations")
 
 
 def _cuts(view: View, first: int, last: int) -> bool:
@@ -282,9 +295,10 @@ def _cuts(view: View, first: int, last: int) -> bool:
     return left or any(end > last for _, end in view.inside[last - 1])
 
 
-def _run_span(clause: Clause, view: View, first: int, last: int) -> Span:
+def _run_span(clause: Clause, view: View, first: int, last: int, *, owner: bool = False) -> Span:
+    """The run; without the sign of an owner, unless that is a part of the name: Levi's."""
     start, end = view.tokens[first].start, view.tokens[last - 1].end
-    said = re.sub(r"['’]s$", "", clause.text[start:end])
+    said = clause.text[start:end] if owner else re.sub(r"['’]s$", "", clause.text[start:end])
     return Span("run", start, start + len(said), said, said)
 
 
@@ -295,17 +309,15 @@ def _lists(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
     """Values side by side: numbers, or pieces of text between commas and `and`."""
     numeric = slot.type in ("integer", "number")
     for first, last, elements in (_number_listings if numeric else _listings)(clause):
-        values: list[Json] = []
-        for begin, end in elements:
-            value = _element(slot, clause, view, begin, end)
-            if value is None:
-                break
-            values.append(value)
-        else:
-            start, stop = view.tokens[first].start, view.tokens[last - 1].end
-            span = Span("list", start, stop, clause.text[start:stop], "")
-            kinds = tuple(span.kind for span in view.typed.get(elements[0], ()))
+        values = [_element(slot, clause, view, *place) for place in elements]
+        said: list[Json] = [_run_span(clause, view, *place, owner=True).text for place in elements]
+        start, stop = view.tokens[first].start, view.tokens[last - 1].end
+        span = Span("list", start, stop, clause.text[start:stop], "")
+        kinds = tuple(span.kind for span in view.typed.get(elements[0], ()))
+        if None not in values:
             yield Candidate(span, values, first, last, kinds, "list", len(values))
+        if slot.type == "string" and said != values and "quoted" not in kinds:
+            yield Candidate(span, said, first, last, kinds, "list said", len(said))
 
 
 def _element(slot: Slot, clause: Clause, view: View, first: int, last: int) -> Json | None:
@@ -381,7 +393,8 @@ def _after_separator(view: View, at: int) -> int | None:
         begin += 1
     if begin == at or begin >= len(view.tokens):
         return None
-    return begin + (view.lower[begin] in wordset("articles") and begin + 1 < len(view.tokens))
+    article = view.tokens[begin].text in wordset("articles")  # small: `A+` and `The Killers` have none
+    return begin + (article and begin + 1 < len(view.tokens))
 
 
 def overlapping(candidate: Candidate, spans: Sequence[Span]) -> bool:

@@ -88,6 +88,9 @@ _TERM = (
     r"|\d+(?:\.\d+)?)(?:\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?"
 )
 _FORMULA = re.compile(rf"(?<!{LETTER})(?<![.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?!{LETTER})")
+_EQUATION = re.compile(
+    rf"(?<!{LETTER})(?<![.^])-?{_TERM}(?:\s*[-+*/]?\s*{_TERM})*(?:\s*=\s*-?{_TERM}(?:\s*[-+*/]?\s*{_TERM})*)+(?!{LETTER})"
+)
 _MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+|\d+[eE]\d+|\d+[xX]\d+|(?:sin|cos|tan|log|ln)\d+")
 """`70kg`, `298K`, `4-day`, `2e30`, `5x10`, `cos60`: a number with its neighbours, more likely than a code."""
 
@@ -190,6 +193,11 @@ def _formulas(text: str) -> Iterator[Span]:
         said = match[0].strip()
         if re.search(r"[A-Za-z]", said) and re.search(r"\^|\*\*|[\dA-Za-z)]\s*[+*/]\s*[\dA-Za-z(]|\s-\s|\w\(", said):
             yield Span("formula", match.start(), match.start() + len(said), said, said)
+            if re.fullmatch(r"\([^()]*\)", said):
+                yield Span("formula", match.start() + 1, match.start() + len(said) - 1, said[1:-1], said[1:-1])
+    for match in _EQUATION.finditer(text):
+        if re.search(r"[A-Za-z]", match[0]):
+            yield Span("equation", match.start(), match.end(), match[0], match[0])
 
 
 def _dated(text: str, today: date) -> Iterator[Span]:
@@ -221,7 +229,7 @@ def _name_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
     others = [word for word, kinds in names.items() if any(name.kind in _OTHER_NAMES for name in kinds)]
     measures = [word for word, kinds in names.items() if any(name.kind in ("unit", "currency") for name in kinds)]
     places = "|".join(_worded(word) for word in sorted(others, key=len, reverse=True) if len(word) > 1)
-    counted = "|".join(_worded(word) for word in sorted(measures, key=len, reverse=True))
+    counted = "|".join(_counting(word) for word in sorted(measures, key=len, reverse=True))
     alone = "|".join(
         _worded(word)
         for word in sorted(measures, key=len, reverse=True)
@@ -232,6 +240,12 @@ def _name_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
         re.compile(rf"\s*(?:{counted})", re.IGNORECASE),
         re.compile(alone, re.IGNORECASE),
     )
+
+
+def _counting(word: str) -> str:
+    """A unit where it may follow a number: `17GB是多少`."""
+    pattern = re.escape(word).replace(r"\ ", r"\s+")
+    return rf"{pattern}(?!{LETTER})" if word[-1].isascii() and word[-1].isalnum() else pattern
 
 
 def _worded(word: str) -> str:
@@ -250,7 +264,9 @@ def _named(text: str) -> Iterator[Span]:
         )  # `us` and `uk` are words unless written US
         if (said.isascii() and said.islower() and said in wordset("places that are words")) or too_short:
             continue
-        yield from (Span(name.kind, match.start(), match.end(), said, said, name.key) for name in kinds)
+        article = len(said) - len(re.sub(r"^the\s+", "", said))
+        start, said = match.start() + article, said[article:]
+        yield from (Span(name.kind, start, match.end(), said, said, name.key) for name in kinds)
 
 
 """Units and currencies that are more often other words."""
@@ -266,7 +282,7 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
             attached.append((unit.start, unit.end))
             yield unit
         said = text[number.start : number.end]
-        if text[number.start - 1 : number.start] == "^" or text[number.start - 2 : number.start] == "**":
+        if re.search(r"[A-Za-z)](?:\^|\*\*)$", text[: number.start]):
             continue  # the 2 of m/s^2 is no value
         yield Span("number", number.start, number.end, said, number.value, unit.detail if unit else "")
     for match in alone.finditer(text):
@@ -289,6 +305,8 @@ def _unit_after(text: str, end: int, counted: re.Pattern[str]) -> Span | None:
         return None
     said = match[0].strip()
     start = match.end() - len(said)
+    if start == end and len(said) == 1 and said in "DGHSMTsd":
+        return None  # 3D, 5G, the 80s
     letters = said.isascii() and said.isalpha() and len(said) <= 2
     if said.lower() == "in" and re.match(r"\s+(?!to\b|into\b|as\b)\w", text[match.end() :]):
         return None  # `3 in Berlin`
