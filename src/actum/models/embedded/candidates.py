@@ -228,7 +228,7 @@ def _may_begin(view: View, at: int) -> bool:
     token = view.tokens[at]
     if token.kind == "sign":
         return token.text in _OPENING
-    if at and view.lower[at - 1] in _SPEECH:
+    if (at and view.lower[at - 1] in _SPEECH) or _leads(view, at):
         return True
     capital = (at > 0 and token.text[0].isupper() and token.text != "I") or token.text == "The"
     return not view.functional[at] or capital or (is_han(token.text) and token.text not in _NEVER_FIRST)
@@ -240,9 +240,35 @@ def _may_end(view: View, at: int) -> bool:
         return token.text in _CLOSING or (token.text in _GRADED and at > 0 and view.tokens[at - 1].end == token.start)
     if at > 0 and view.tokens[at - 1].end == token.start and view.tokens[at - 1].kind == "number":
         return True
+    if _hyphenated(view, at - 1):
+        return True
     han = is_han(token.text) and token.text not in _NEVER_LAST | wordset("question words zh")
     return not view.functional[at] or token.text[0].isupper() or han
 
+
+def _leads(view: View, at: int) -> bool:
+    """A small word that is a part of what follows: `my shoulder`, `one blue eye`, `second graders`, `all-purpose`."""
+    if at + 1 >= len(view.tokens):
+        return False
+    if _hyphenated(view, at + 1):
+        return True
+    return view.lower[at] in _LEADING and not view.functional[at + 1]
+
+
+def _hyphenated(view: View, at: int) -> bool:
+    """The sign joins two words: `pour-over`."""
+    tokens = view.tokens
+    return (
+        0 < at < len(tokens) - 1
+        and tokens[at].text == "-"
+        and tokens[at - 1].end == tokens[at].start
+        and tokens[at].end == tokens[at + 1].start
+        and tokens[at - 1].kind == tokens[at + 1].kind == "word"
+    )
+
+
+_LEADING = frozenset({"my", "our", "one", "first", "second", "third", "last"})
+"""Small words with which a value may begin."""
 
 _SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
 """What stands before the words of somebody: they may begin with any word."""
