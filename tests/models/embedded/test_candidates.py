@@ -45,6 +45,8 @@ def offered(question: str, type_: str, name: str = "thing", description: str = "
         ("Solve v = u + a*t for t", "v = u + a*t"),
         ("方程2a+9=31里a等于几", "2a+9=31"),
         ("(3+4i)乘以(1-2i)", "3+4i"),
+        ("Solve v = u + a*t for t", "t"),
+        ("方程2a+9=31里a等于几", "a"),
     ],
 )
 def test_a_text_may_be_this_piece(question: str, value: str) -> None:
@@ -98,3 +100,10 @@ def test_a_generation_and_a_dimension_are_no_units() -> None:
 def test_a_unit_that_pays_is_no_unit_of_measure(name: str, kind: str) -> None:
     tool = Tool(name="act", description="", parameters={"type": "object", "properties": {name: {"type": "string"}}})
     assert slots_of(tool)[0].kind == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "value"), [("用12mol/L的盐酸", 12), ("配500mL 0.1mol/L溶液", 0.1), ("31.6元/小时", 31.6)]
+)
+def test_a_rate_is_no_folder(question: str, value: float) -> None:
+    assert value in offered(question, "number")

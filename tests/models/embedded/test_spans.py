@@ -36,6 +36,7 @@ def spans(text: str, *kinds: str) -> list[tuple[str, object]]:
         ("T-101显示，给t_order加字段", [("code", "T-101"), ("code", "t_order")]),
         ("call 415-555-0132 or +1-202-555-0173", [("code", "415-555-0132"), ("code", "+1-202-555-0173")]),
         ("放行10.10.0.0/16到10.20.1.8", [("code", "10.10.0.0/16"), ("code", "10.20.1.8")]),
+        ("find all .py in ~/projects/demo里", [("file", ".py"), ("file", "~/projects/demo")]),
         ("执行/opt/x.sh，每公斤5元/kg", [("file", "/opt/x.sh")]),
         ("对https://example.com/page做压测", [("url", "https://example.com/page")]),
         ("把api.test.io解析到", [("url", "api.test.io")]),

@@ -61,9 +61,11 @@ _QUOTED = re.compile(
 )
 _SQL = re.compile(r"\b(?:select\s.+?\sfrom\s|with\s+\w+\s+as\s*\(\s*select\b).*", re.IGNORECASE | re.DOTALL)
 _FILE = re.compile(
-    rf"(?<!{LETTER})(?<![@/.])~?/(?=[A-Za-z_.])[A-Za-z0-9_.*-]+(?:/[A-Za-z0-9_.*-]+)+/?|~(?:/[A-Za-z0-9_.*-]+)+/?|(?<![^\s的到在从取])/[A-Za-z][A-Za-z0-9_.*-]*"
+    rf"(?<!{LETTER})(?<![@/.])~?/(?=[A-Za-z_.])[A-Za-z0-9_.*-]+(?:/[A-Za-z0-9_.*-]+)+/?"
+    r"|~(?:/[A-Za-z0-9_.*-]+)+/?|(?<![^\s的到在从取])/[A-Za-z][A-Za-z0-9_.*-]*"
     rf"|(?<![\w@/.])(?!{LETTER}*[{HAN}]+~?/[A-Za-z])(?:[\w.*?\[\]-]+/)*(?:[\w*?\[\]-]+\.)+(?:[A-Za-z][A-Za-z0-9]{{0,7}}|\*)(?!{LETTER}|[/@])"
-    r"|(?<![\w@/])(?=[\d/]*[A-Za-z_.])(?:[\w.-]+/)+[\w.*-]*|(?<![\w)])\*[\w*-]*\.[\w.*-]+|(?<![\w.])\.[a-z]{2,5}\b"
+    rf"|(?<![\w@/])(?![{HAN}]*\d+(?:\.\d+)?[A-Za-zµ{HAN}]+/)(?=[\d/]*[A-Za-z_.])(?:[\w.-]+/)+[\w.*-]*"
+    r"|(?<![\w)])\*[\w*-]*\.[\w.*-]+|(?<![\w.])\.[a-z]{2,5}\b"
 )
 _DIALLED = (
     rf"(?<!{LETTER})(?<![.-])(?:\+\d{{1,3}}(?:[ -]\d{{2,4}}){{2,4}}|\d{{3}}-\d{{3,4}}-\d{{4}}|0\d{{2,3}}-\d{{7,8}}"
@@ -120,7 +122,8 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         for number in find_numbers(text)
         if not _inside(number.start, number.end, masked) and not (number.words and _part_of_word(number, tokens))
     ]
-    spans = [*fixed, *_named(text), *_formulas(text)]
+    formulas = list(_formulas(text))
+    spans = [*fixed, *_named(text), *formulas, *_unknowns(text, formulas)]
     spans += _measures(text, numbers)
     for found in find_expressions(text, numbers, masked):
         spans.append(
@@ -198,6 +201,18 @@ def _formulas(text: str) -> Iterator[Span]:
     for match in _EQUATION.finditer(text):
         if re.search(r"[A-Za-z]", match[0]):
             yield Span("equation", match.start(), match.end(), match[0], match[0])
+
+
+def _unknowns(text: str, formulas: Sequence[Span]) -> Iterator[Span]:
+    """The letters of the formulas where they stand alone: `... for t`."""
+    letters = set(re.findall(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])", " ".join(each.text for each in formulas)))
+    places = [(each.start, each.end) for each in formulas]
+    for match in _LETTER_ALONE.finditer(text):
+        if match[0] in letters and not _inside(*match.span(), places):
+            yield Span("formula", match.start(), match.end(), match[0], match[0])
+
+
+_LETTER_ALONE = re.compile(rf"(?<!{LETTER})(?<!['’])(?:[B-HJ-Zb-z]|a(?!\s+\w))(?!{LETTER}|['’])")
 
 
 def _dated(text: str, today: date) -> Iterator[Span]:
