@@ -108,8 +108,8 @@ def _by_part(
     known = {each.slot.path: each for each in filled.arguments if each.slot.required}
     for part in parts:
         own = fill(filled.indexed, part, avoid=avoid)
-        for made in _zipped_part(own, part):
-            made = tuple(each for each in made if _is_own(each, said))
+        for call in _zipped_part(own, part):
+            made = tuple(each for each in call if _is_own(each, said))
             had = {each.slot.path for each in made}
             lent = [each for path, each in known.items() if path not in had]
             known |= {each.slot.path: each for each in made if each.slot.required}
@@ -118,7 +118,7 @@ def _by_part(
 
 def _is_own(argument: Argument, said: Said) -> bool:
     """A part has its own value for a slot, unless all of the clause says one that is for every part."""
-    known = said.get(argument.slot.path, ())
+    known = said.get(argument.slot.path, [])
     alone = argument.slot.required and argument.slot.type == "string" and len(known) == 1
     typed = argument.span.kind not in ("run", "word", "phrase", "chunk")
     return not alone or typed or known[0].span.overlaps(argument.span)
