@@ -22,29 +22,37 @@ async def test_at_least_64_functions_block_at_the_same_time() -> None:
     assert sorted(places) == list(range(THREADS_MAX))
 
 
-def test_what_comes_beyond_the_size_waits_for_its_turn_and_threads_are_used_again() -> None:
-    pool, gate, seen = Threads(2), threading.Event(), set()
+async def test_what_comes_beyond_the_size_waits_for_its_turn_and_threads_are_used_again() -> None:
+    pool, gate, lock = Threads(2), threading.Event(), threading.Lock()
+    seen, running, most = set[int](), 0, 0
 
-    def job() -> int:
+    def job() -> None:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
         gate.wait(30)
         seen.add(threading.get_ident())
-        return len(seen)
+        with lock:
+            running -= 1
 
-    futures = [pool.submit(job) for _ in range(20)]
-    assert sum(future.running() for future in futures) <= 2
+    jobs = [asyncio.create_task(in_thread(job, pool)) for _ in range(20)]
+    await asyncio.sleep(0)
     gate.set()
-    assert all(future.result(30) for future in futures)
-    assert len(seen) <= 2
+    await asyncio.gather(*jobs)
+    assert (most <= 2, len(seen) <= 2) == (True, True)
 
 
-def test_a_function_that_is_cancelled_before_its_turn_is_never_called() -> None:
-    pool, gate, called = Threads(1), threading.Event(), []
-    first = pool.submit(lambda: gate.wait(30))
-    second = pool.submit(lambda: called.append(1))
-    assert second.cancel()
+async def test_a_function_that_is_cancelled_before_its_turn_is_never_called() -> None:
+    pool, gate, called = Threads(1), threading.Event(), list[int]()
+    first = asyncio.create_task(in_thread(lambda: gate.wait(30), pool))
+    second = asyncio.create_task(in_thread(lambda: called.append(1), pool))
+    await asyncio.sleep(0)
+    second.cancel()
+    await asyncio.wait([second])
     gate.set()
-    assert first.result(30)
-    assert pool.submit(lambda: called).result(30) == []
+    assert await first
+    assert await in_thread(called.copy, pool) == []
 
 
 async def test_context_variables_come_along() -> None:

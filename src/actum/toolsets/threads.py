@@ -7,14 +7,14 @@ process that ends does not wait for it: that is why these are daemon threads, an
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import os
 import queue
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -27,40 +27,30 @@ class Threads:
     def __init__(self, size: int) -> None:
         self._size = size
         self._lock = threading.Lock()
-        self._idle = threading.Semaphore(0)
+        self._idle = 0
         self._started = 0
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
 
-    def submit(self, function: Callable[[], T]) -> Future[T]:
-        """Have a thread call a function, and return the future of its result."""
-        future: Future[T] = Future()
-        self._jobs.put(functools.partial(_carry_out, function, future))
+    def submit(self, job: Callable[[], None]) -> None:
+        """Have a thread call a function that raises nothing."""
+        self._jobs.put(job)
         with self._lock:
-            if not self._idle.acquire(blocking=False) and self._started < self._size:
+            if self._idle:
+                self._idle -= 1
+            elif self._started < self._size:
                 self._started += 1
                 threading.Thread(target=self._work, name=f"actum-tool-{self._started}", daemon=True).start()
-        return future
 
     def _work(self) -> None:
         while True:
             try:
                 job = self._jobs.get_nowait()
             except queue.Empty:
-                self._idle.release()
+                with self._lock:
+                    self._idle += 1
                 job = self._jobs.get()
             job()
             del job  # it holds the arguments and the result
-
-
-def _carry_out(function: Callable[[], T], future: Future[T]) -> None:
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = function()
-    except BaseException as error:  # noqa: BLE001  # whoever awaits the future hears of it
-        future.set_exception(error)
-    else:
-        future.set_result(result)
 
 
 @functools.cache
@@ -69,13 +59,46 @@ def _threads_of(_pid: int) -> Threads:
     return Threads(THREADS_MAX)
 
 
-async def in_thread(function: Callable[[], T]) -> T:
-    """Call a function in a thread, with the context variables of the caller.
+async def in_thread(function: Callable[[], T], threads: Threads | None = None) -> T:
+    """Call a function in a thread, with the context variables of the caller; never, if the caller is gone by then.
+
+    Args:
+        function: what to call.
+        threads: which may call it; those of this process when it is left out.
 
     Raises:
         Exception: what the function raised.
     """
-    context, outcome = contextvars.copy_context(), Future[T]()
-    job = functools.partial(context.run, _carry_out, function, outcome)
-    await asyncio.wrap_future(_threads_of(os.getpid()).submit(job))  # which would copy or choke on some exceptions
-    return outcome.result()
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    came: asyncio.Future[Callable[[], T]] = loop.create_future()
+
+    def carry_out() -> None:
+        if came.cancelled():
+            return
+        outcome = context.run(_outcome_of, function)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(_tell, came, outcome)
+
+    (threads or _threads_of(os.getpid())).submit(carry_out)
+    return (await came)()
+
+
+def _outcome_of(function: Callable[[], T]) -> Callable[[], T]:
+    """What gives or raises again what a function came to: a future would copy or choke on some exceptions."""
+    try:
+        return functools.partial(_given, function())
+    except BaseException as error:  # noqa: BLE001  # whoever awaits it hears of it
+        return functools.partial(_raised, error)
+
+
+def _tell(came: asyncio.Future[T], outcome: T) -> None:
+    if not came.done():
+        came.set_result(outcome)
+
+
+def _given(value: T) -> T:
+    return value
+
+
+def _raised(error: BaseException) -> NoReturn:
+    raise error
