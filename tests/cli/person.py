@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Self
 
 START = "from actum.cli.app import main; main()"
-ON_A_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); " + START
+ON_A_TERMINAL = (
+    "import fcntl, signal, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "signal.signal(signal.SIGINT, signal.default_int_handler); "  # which a shell has its background jobs ignore
+    + START
+)
 
 
 class Person:

@@ -156,8 +156,8 @@ class McpService:
         self.server = _Server(self, name, version=version, instructions=instructions or None)
         self._stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
         self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._join)
-        self.server.middleware.append(RequestStateBoundary(_security(keys), default_audience=name))
-        self.server.middleware.append(self._serve)
+        # Not the SDK's own, which would tell of each call a second time, beside the record that spans are made from.
+        self.server.middleware[:] = [RequestStateBoundary(_security(keys), default_audience=name), self._serve]
 
     def _source_tools(self) -> Sequence[Toolish]:
         """What is read and filled in, as tools of the call path."""
