@@ -37,11 +37,12 @@ _TYPES = {"str": "string", "int": "integer", "num": "number", "bool": "boolean",
 
 
 class Asked(NamedTuple):
-    """A question, the tools on offer, and the calls that are right."""
+    """A question, the tools on offer, and the calls that are right; and the sketch that it was made of."""
 
     question: str
     tools: tuple[Tool, ...]
     calls: tuple[tuple[str, JsonObject], ...]
+    about: str = ""
 
 
 class Parameter(NamedTuple):
@@ -547,7 +548,16 @@ def held_out() -> list[Asked]:
 
     The generated ones are about tools that training never sees.
     """
-    return [*_of_tests("questions_held_out"), *make(HELD_OUT_SEED, 1, 1, fresh=True)]
+    asked = list(make(HELD_OUT_SEED, 1, 1, fresh=True))
+    chance = random.Random(HELD_OUT_SEED)
+    idle = [
+        Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
+    ]
+    return [*_of_tests("questions_held_out"), *asked, *idle]
+
+
+OFFERED = 3
+"""So many tools are on offer where nothing is asked for."""
 
 
 def kept() -> list[Asked]:
@@ -597,12 +607,24 @@ def make(seed: int, times: int, several: int, *, fresh: bool = False) -> Iterato
         maker = Maker(seed, file)
         for sketch in sketches(file):
             if is_fresh(sketch) == fresh:
-                yield from _asked(maker, sketch, times, several, spelled=file.name.startswith("en"))
+                for each in _asked(maker, sketch, times, several, spelled=file.name.startswith("en")):
+                    yield each._replace(about=f"{file.stem}/{sketch.names[0]}")
+
+
+def nothing(*, fresh: bool = False) -> list[str]:
+    """What asks for no tool; a tenth of it is kept for judging."""
+    lines = (HERE / "nothing.txt").read_text("utf-8").splitlines()
+    said = [line for line in lines if line and not line.startswith("#")]
+    return [line for line in said if _is_tenth(line) == fresh]
 
 
 def is_fresh(sketch: Sketch) -> bool:
     """Nothing is learned of these, a tenth of all: what is learned of the others is judged by them."""
-    return hashlib.sha256(sketch.names[0].encode()).digest()[0] % 10 == 0
+    return _is_tenth(sketch.names[0])
+
+
+def _is_tenth(text: str) -> bool:
+    return hashlib.sha256(text.encode()).digest()[0] % 10 == 0
 
 
 def _asked(maker: Maker, sketch: Sketch, times: int, several: int, *, spelled: bool) -> Iterator[Asked]:

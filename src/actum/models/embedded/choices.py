@@ -8,13 +8,13 @@ from functools import lru_cache
 
 from ...core.json import Json
 from .clauses import Clause
-from .lexicon import fold, is_han, lexicon, wordset
-from .selection import generic
+from .lexicon import HAN, fold, is_han, lexicon, wordset
+from .selection import generic, start_of
 from .slots import Slot
 from .spans import Span
 from .words import bare, spaced, terms
 
-LITERAL, MEANT, NAMED = 0.95, 0.9, 0.85
+LITERAL, MEANT, NAMED, ALIKE = 0.95, 0.9, 0.85, 0.75
 
 Choice = tuple[Json, Span, float]
 
@@ -41,6 +41,7 @@ def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] 
                 return value, _span(place, clause, value)
     keys = frozenset(term.key for term in terms(spaced(slot.name), hints=False)) - own
     place = _place(keys, clause) if keys and any(generic(key) > 0.4 for key in keys) else None
+    place = place or _told_of(slot, own, clause)
     if place is None:
         return None
     before = [bare(token.text) for token in clause.tokens if token.end <= place[0]][-3:]
@@ -48,9 +49,21 @@ def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] 
     return value, _span(place, clause, value)
 
 
+def _told_of(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
+    """Where a clause says what the description is about: two words of it, or the one that it has."""
+    about = frozenset(term.key for term in terms(slot.description.split(",")[0], hints=False)) - own
+    about = frozenset(key for key in about - _SAYING if generic(key) > 0.4)
+    said = frozenset(key for key in about if _place(frozenset({key}), clause) is not None)
+    return _place(said, clause) if len(said) >= min(2, len(about)) > 0 else None
+
+
+_SAYING = frozenset({"#yes", "#no", "#include", "whether", "true", "fals", "default", "#only", "flag", "enabl"})
+"""Words of descriptions that only say that there is something to say."""
+
+
 @lru_cache(maxsize=2048)
 def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """What a description says that values stand for: `driving（驾车）`, `1 for cleaning`, `'h' = hourly`, 低: low."""
+    """What a description says that values stand for: `driving（驾车）`, `1 for cleaning`, `bus 公交`."""
     found: dict[str, tuple[str, ...]] = {}
     for value in values:
         name = re.escape(value)
@@ -60,7 +73,8 @@ def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, 
             description,
         )
         before = re.findall(rf"([^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}", description)
-        said = tuple(each.strip().lower() for each in [*after, *before] if 0 < len(each.strip()) <= GLOSS_MAX)
+        beside = re.findall(rf"{edge}\s+([{HAN}]+)", description)
+        said = tuple(each.strip().lower() for each in [*after, *before, *beside] if 0 < len(each.strip()) <= GLOSS_MAX)
         if said:
             found[value] = said
     return found
@@ -73,7 +87,7 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
     text = spaced(str(value)).strip().lower()
     keys = frozenset(term.key for term in terms(text, hints=False))
     literal = _literal(text, clause)
-    if literal is not None and not keys <= own | {""}:
+    if literal is not None and not (keys and keys <= own):
         return value, _span(literal, clause, value), LITERAL
     for gloss in told:
         meant = frozenset(term.key for term in terms(gloss, hints=False))
@@ -89,6 +103,9 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
         place = _place(meant, clause) if meant and not meant <= own else None
         if place is not None:
             return value, _span(place, clause, value), MEANT * place[2]
+    place = _by_root(text, own, clause)
+    if place is not None:
+        return value, _span(place, clause, value), ALIKE
     known = {name.key for name in lexicon().names.get(fold(text), ())}
     for span in clause.spans:
         if span.detail and known & {span.detail, *span.detail.split(":")}:
@@ -100,9 +117,24 @@ def _literal(text: str, clause: Clause) -> tuple[int, int, float] | None:
     """The value's own words. A word such as `on` or `all` means too many things to be taken by itself."""
     if not text or text in lexicon().function_words:
         return None
-    pattern = re.escape(text) if is_han(text) else rf"(?<!\w){re.escape(text)}(?!\w)"
+    pattern = re.escape(text) if is_han(text) else _in_one_word(text)
     match = re.search(pattern, clause.words, re.IGNORECASE)
     return (clause.start + match.start(), clause.start + match.end(), 1.0) if match else None
+
+
+@lru_cache(maxsize=2048)
+def _in_one_word(text: str) -> str:
+    """A pattern that finds `singleplayer` in `single-player` and the other way round."""
+    letters = [re.escape(letter) for letter in re.sub(r"[\s-]", "", text)]
+    return rf"(?<!\w){'[ -]?'.join(letters)}(?!\w)"
+
+
+def _by_root(text: str, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
+    """Where a longer word begins as the value does: `every quarter` is quarterly."""
+    root = start_of(text)
+    if root == text or not text.isalpha() or root in {start_of(key) for key in own}:
+        return None
+    return next(((term.start, term.end, 1.0) for term in clause.terms if start_of(term.key) == root), None)
 
 
 def _place(keys: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
