@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from .arguments import Filled, fill
 from .associations import associated
-from .clauses import Clause
+from .clauses import Clause, sentences
 from .content import is_definition
 from .lexicon import is_han, wordset
 from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
@@ -49,8 +49,17 @@ class Chooser:
         """The tool that a clause asks for, with its arguments; None when none fits."""
         place = (clause.start, clause.end)
         if place not in self._chosen:
-            self._chosen[place] = self._choose(clause)
+            self._chosen[place] = self._choose(clause) or self._by_sentence(clause)
         return self._chosen[place]
+
+    def _by_sentence(self, clause: Clause) -> Filled | None:
+        """The tool that the sentences of a long clause ask for, where all of it hides what is meant."""
+        parts = sentences(clause)
+        if len(parts) < 2:
+            return None
+        named = [chosen for part in parts if (chosen := self._choose(part)) is not None]
+        filled = [fill(each.indexed, clause) for each in named]
+        return next((each for each in filled if not each.missing), None)
 
     def names_something(self, piece: Clause) -> bool:
         """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""

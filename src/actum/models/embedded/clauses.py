@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
+from itertools import pairwise
 from typing import NamedTuple
 
 from .lexicon import wordset
@@ -76,12 +77,21 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
         today: the present day.
         attachments: what came with it, as spans.
     """
-    text = text[:LENGTH_MAX]
+    text = _unwrapped(text[:LENGTH_MAX])
     plain = plain_spans(text, today)
     tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
     return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), today)
+
+
+_WRAPPED = re.compile(r"(\s*)(?:\"([^\"]*)\"|“([^“”]*)”)(\s*)", re.DOTALL)
+
+
+def _unwrapped(text: str) -> str:
+    """A question that stands in quotes as a whole without them, each place where it was; no piece of it is quoted."""
+    whole = _WRAPPED.fullmatch(text)
+    return f"{whole[1]} {whole[2] or whole[3]} {whole[4]}" if whole and " " in text.strip() else text
 
 
 def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
@@ -91,15 +101,15 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
         question: all of it.
         asks: tells whether a piece by itself names something to do.
     """
-    pieces = _pieces(question)
-    heads = [not _subordinate(piece) and asks(piece) for piece in pieces]
+    found = pieces(question)
+    heads = [not _subordinate(piece) and asks(piece) for piece in found]
     if not any(heads):
         return [question]
     clauses: list[Clause] = []
     start: int | None = None
-    for piece, head in zip(pieces, heads, strict=True):
+    for piece, head in zip(found, heads, strict=True):
         if start is None or (
-            head and any(known for known, each in zip(heads, pieces, strict=True) if start <= each.start < piece.start)
+            head and any(known for known, each in zip(heads, found, strict=True) if start <= each.start < piece.start)
         ):
             if start is not None:
                 clauses.append(question.part(start, _end_before(question, piece.start)))
@@ -124,13 +134,24 @@ def _end_before(question: Clause, place: int) -> int:
     return before[-1].end if before else place
 
 
-def _pieces(question: Clause) -> list[Clause]:
+def sentences(question: Clause) -> list[Clause]:
+    """The question cut where a sentence ends."""
+    ends = [token.end for token in question.tokens if token.text in _ENDS and not _in_number(question.text, token)]
+    edges = [question.start, *ends, question.end]
+    parts = [question.part(start, end) for start, end in pairwise(edges)]
+    return [part for part in parts if any(token.kind != "sign" for token in part.tokens)]
+
+
+_ENDS = frozenset(".?!。？！\n")
+
+
+def pieces(question: Clause) -> list[Clause]:
     """The question cut wherever it may be; no piece of a quote, a date or a formula is cut."""
     kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
     sql = next((span for span in kept if span.kind == "sql"), None)
     if sql is not None:
         return [question]
-    pieces: list[Clause] = []
+    found: list[Clause] = []
     start = question.start
     for token in question.tokens:
         cuts = token.text in _CUT_SIGNS if token.kind == "sign" else bare(token.text) in wordset("between clauses")
@@ -140,10 +161,10 @@ def _pieces(question: Clause) -> list[Clause]:
             or _in_number(question.text, token)
         ):
             continue
-        pieces.append(question.part(start, token.start))
+        found.append(question.part(start, token.start))
         start = token.end
-    pieces.append(question.part(start, question.end))
-    return [piece for piece in pieces if any(token.kind != "sign" for token in piece.tokens)]
+    found.append(question.part(start, question.end))
+    return [piece for piece in found if any(token.kind != "sign" for token in piece.tokens)]
 
 
 def _in_number(text: str, token: Token) -> bool:

@@ -6,6 +6,7 @@ asked, and what was done in between is laid over it (`progress`); nothing is kep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from .arguments import Filled, fill
@@ -13,7 +14,7 @@ from .chain import feeds, refers_back
 from .choosing import Chooser
 from .clauses import Clause, split
 from .selection import Indexed, Shelf
-from .sharing import spread, with_loans, with_topics
+from .sharing import explained, spread, with_loans, with_topics
 from .slots import Slot
 from .step import Need, Step
 
@@ -24,12 +25,13 @@ CHAIN_MIN = 0.5
 def plan(question: Clause, shelf: Shelf) -> list[Step]:
     """The steps that a question asks for; empty when no tool fits."""
     chooser = Chooser(shelf)
+    question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)
     clauses = [question] if whole else split(question, chooser.names_something)
     steps: list[Step] = []
     for clause in _rejoined(clauses, question, chooser):
         steps += list(_steps_of(clause, chooser, tuple(steps)))
-    steps = with_loans(with_topics(steps))
+    steps = with_loans(with_topics(_without_titles(steps)))
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
 
 
@@ -52,7 +54,22 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
     first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
     if first is None or together is None or first.indexed is not together.indexed:
         return False
-    return second is None or second.indexed is first.indexed
+    if second is None:
+        return True
+    return second.indexed is first.indexed and not _says_more(((first, left), (second, right)), (together, whole))
+
+
+def _says_more(apart: Sequence[tuple[Filled, Clause]], joined: tuple[Filled, Clause]) -> bool:
+    """Calls of their own take more of the values that are said."""
+    if not all(_is_complete(filled) for filled, _ in apart):
+        return False
+    calls = [call for filled, clause in apart for call in spread(filled, clause)]
+    return explained(calls, joined[1]) > explained(list(spread(*joined)), joined[1])
+
+
+def _is_complete(filled: Filled) -> bool:
+    """It has values, and all that it must have: a call by itself."""
+    return not filled.missing and any(each.slot.required for each in filled.arguments)
 
 
 def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:
@@ -146,6 +163,29 @@ def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]
     ][:2]
     sure = [term.key for term in left if term.weight == 1.0 and term.key[0] == "#"]
     return [each.indexed for each in named if any(each.indexed.weights.get(key, 0.0) >= 0.75 for key in sure)]
+
+
+_ANNOUNCES = re.compile(r"\W*(?:can|could|would) you (?:please )?(?:help|assist)\b[^.?!]*[.?!]", re.IGNORECASE)
+
+
+def _unannounced(question: Clause) -> Clause:
+    """The question without a first sentence that only says that there is one: `Can you help me with two things?`"""
+    opening = _ANNOUNCES.match(question.words)
+    if opening is None:
+        return question
+    end = question.start + opening.end()
+    rest = question.part(end, question.end)
+    said = any(span.end <= end and span.kind in _SAID and not span.text.isalpha() for span in question.spans)
+    return rest if len(rest.tokens) > len(question.part(question.start, end).tokens) and not said else question
+
+
+_SAID = frozenset({"number", "quoted", "date", "time", "code", "url", "email", "name", "formula"})
+
+
+def _without_titles(steps: list[Step]) -> list[Step]:
+    """`Help me with some sums`: what says nothing that a call needs, beside a call of the same tool, is its title."""
+    whole = {step.indexed.tool.name for step in steps if step.arguments and not step.missing}
+    return [step for step in steps if step.arguments or not step.missing or step.indexed.tool.name not in whole]
 
 
 def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:

@@ -24,6 +24,9 @@ Said = Mapping[tuple[str, ...], list[Argument]]
 """The values that are said for each slot."""
 
 
+Call = tuple[Argument, ...]
+
+
 def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     """The arguments, once for each call that the clause asks for.
 
@@ -31,6 +34,49 @@ def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     slot with most of them leads, one with as many goes along with it in order, and of any other a call gets the value
     that stands nearest before it. Where they are not, each begins a part of the clause that is a call of its own.
     """
+    for counted in _counts(clause):
+        told = fill(filled.indexed, clause, avoid=[counted])
+        if told.missing:
+            continue
+        calls = list(_by_value(told, clause, [counted]))
+        if len(calls) == counted.value:
+            yield from calls
+            return
+    yield from _by_value(filled, clause, ())
+
+
+def _counts(clause: Clause) -> Iterator[Span]:
+    """Numbers in words before a plural: `two circles` may tell how many calls there are, and be no value."""
+    for span in clause.spans:
+        if span.kind == "number" and span.text.isalpha() and span.value in COUNTS:
+            _, after = clause.neighbours(span)
+            if any(token.text.endswith("s") for token in after[:3]):
+                yield span
+
+
+COUNTS = range(2, 9)
+
+
+def explained(calls: Sequence[Call], clause: Clause) -> int:
+    """How many words that look like values the calls take."""
+    taken = [each.span for call in calls for each in call]
+    return sum(any(span.start <= start < span.end for span in taken) for start in _values_at(clause))
+
+
+def _values_at(clause: Clause) -> set[int]:
+    """Where the words stand that look like values: numbers, names, quotes, days."""
+    return {
+        token.start
+        for token in clause.tokens
+        if not token.functional
+        and any(span.kind in _VALUES and span.start <= token.start < span.end for span in clause.spans)
+    }
+
+
+_VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "name", "formula"})
+
+
+def _by_value(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator[Call]:
     said = mentions(filled, clause)
     most = max((len(each) for each in said.values()), default=1)
     if most == 1:
@@ -40,7 +86,7 @@ def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
     if any(not _in_a_row(left.span, right.span, clause) for left, right in pairwise(leader)):
         parts = _parts(leader, said, clause)
         if len(parts) > 1:
-            yield from _by_part(parts, filled, clause)
+            yield from _by_part(parts, filled, said, avoid)
             return
     yield from _zipped(filled, said, leader)
 
@@ -55,16 +101,27 @@ def _zipped(filled: Filled, said: Said, leader: Sequence[Argument]) -> Iterator[
         yield tuple(made)
 
 
-def _by_part(parts: Sequence[Clause], filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
+def _by_part(
+    parts: Sequence[Clause], filled: Filled, said: Said, avoid: Sequence[Span]
+) -> Iterator[tuple[Argument, ...]]:
     """The calls of each part; what a part does not say is as in the part before, or as for the whole."""
     known = {each.slot.path: each for each in filled.arguments if each.slot.required}
     for part in parts:
-        own = fill(filled.indexed, part)
+        own = fill(filled.indexed, part, avoid=avoid)
         for made in _zipped_part(own, part):
+            made = tuple(each for each in made if _is_own(each, said))
             had = {each.slot.path for each in made}
             lent = [each for path, each in known.items() if path not in had]
             known |= {each.slot.path: each for each in made if each.slot.required}
             yield (*made, *lent)
+
+
+def _is_own(argument: Argument, said: Said) -> bool:
+    """A part has its own value for a slot, unless all of the clause says one that is for every part."""
+    known = said.get(argument.slot.path, ())
+    alone = argument.slot.required and argument.slot.type == "string" and len(known) == 1
+    typed = argument.span.kind not in ("run", "word", "phrase", "chunk")
+    return not alone or typed or known[0].span.overlaps(argument.span)
 
 
 def _zipped_part(filled: Filled, part: Clause) -> Iterator[tuple[Argument, ...]]:
@@ -182,6 +239,8 @@ def _is_free(rival: Argument, known: Sequence[Argument], taken: Sequence[Span], 
         return False
     if any(each.value == rival.value and not isinstance(each.value, int | float) for each in known):
         return False
+    if re.fullmatch("[A-Z]{2}", rival.span.text) and clause.text[: rival.span.start].endswith(", "):
+        return False  # the `TX` of `Dallas, TX`
     near = min(known, key=lambda each: abs(each.span.start - rival.span.start))
     left, right = sorted((near.span, rival.span), key=lambda span: span.start)
     between = [token for token in clause.tokens if left.end <= token.start and token.end <= right.start]
@@ -244,6 +303,8 @@ _ALIKE = {
 
 
 def _lends(argument: Argument, slot: Slot) -> bool:
+    if argument.slot.name == slot.name and argument.slot.type == slot.type and argument.slot.many == slot.many:
+        return True
     kinds = _ALIKE.get(slot.kind, {slot.kind} if slot.kind in ("country", "person", "date", "id", "email") else set())
     return (argument.slot.kind in kinds and argument.span.kind != "country") or (
         argument.slot.kind == slot.kind == "country"
