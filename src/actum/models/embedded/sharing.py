@@ -205,7 +205,7 @@ def _rivals(said: Said, filled: Filled, clause: Clause) -> Iterator[tuple[float,
                 yield worth, rival
 
 
-LIKE_MIN = 0.0
+LIKE_MIN = -1.0
 """How much must speak for one more value, as a logarithm beside the first one."""
 
 
