@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import shutil
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,39 +23,60 @@ from actum.learn import Promotion
 from actum.models.embedded import Embedded
 from actum.models.embedded.weights import FILES, SHIPPED, use
 
-from . import fit, fit_chooser
+from . import fit, fit_associations, fit_chooser
 from .amounts import TODAY
-from .corpus import Asked, held_out, is_chinese, make
+from .corpus import Asked, held_out, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-LEAST, SCALE = 0.03, 100
+LEAST, SCALE = 0.05, 100
+CHOICES = 1_250
+"""From so many questions of each half the chooser learns."""
 
 
 def learn() -> None:
-    """Learn both sets of weights, the ranker's first: the chooser's rest on them."""
+    """Learn all weights, the ranker's first: the others' rest on them.
+
+    How much associations tell of a tool that they were not learned from is what the chooser has to know. So it learns
+    from each half of the tools with associations of the other half.
+    """
     CANDIDATE.mkdir(parents=True, exist_ok=True)
-    shutil.copy(str(SHIPPED / "chooser.json"), CANDIDATE)
+    for name in FILES:
+        shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
-    choices = fit.choices_of(make(SEED, 3, 2))
-    ranker = {name: round(SCALE * value) for name, value in sorted(fit.learned(choices).items()) if abs(value) >= LEAST}
-    _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
-    use(CANDIDATE)
-    asked = list(make(CHOOSER_SEED, 1, 0))
-    some = [each for each in asked if is_chinese(each.question)]
-    some += [each for each in asked if not is_chinese(each.question)][::4]
-    names, posed = fit_chooser.posed(some)
-    _write("chooser.json", fit_chooser.learned(names, posed), 1, {"choices": len(posed)})
+    choices = fit.choices_of(make(SEED, 1, 1))
+    weights = fit.learned(choices)
+    ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
+    _write("ranker.json", {"slots": len(choices.sizes), "left out": choices.skipped}, scale=SCALE, weights=ranker)
+    asked = [each for each in make(CHOOSER_SEED, 1, 0) if each.about and len(each.tools) == 1]
+    idle, names, posed = nothing(), list[str](), list[fit_chooser.Posed]()
+    for half in (0, 1):
+        _write_associations([each for each in asked if _half(each) != half], idle[1 - half :: 2])
+        use(CANDIDATE)
+        own = [each for each in asked if _half(each) == half]
+        names, more = fit_chooser.posed(random.Random(half).sample(own, CHOICES), idle[half::2])
+        posed += more
+    chooser = fit_chooser.learned(names, posed)
+    _write("chooser.json", {"choices": len(posed)}, scale=1, weights=chooser)
+    _write_associations(asked, idle)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 
 
-def _write(name: str, weights: Mapping[str, float], scale: int, data: Mapping[str, int]) -> None:
+def _half(asked: Asked) -> int:
+    return zlib.crc32(asked.about.encode()) % 2
+
+
+def _write_associations(asked: Sequence[Asked], idle: Sequence[str]) -> None:
+    found = fit_associations.learned(asked, idle)
+    _write("associations.json", {"questions": len(asked), "nothing": len(idle)}, **found.as_json())
+
+
+def _write(name: str, data: Mapping[str, int], **learned: object) -> None:
     card = {
         "about": "Learned by `make train-embedded` from generated questions; docs/embedded.md has the card.",
         "licence": "Apache-2.0",
         "data": dict(data),
-        "scale": scale,
-        "weights": dict(weights),
+        **learned,
     }
     (CANDIDATE / name).write_text(json.dumps(card, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
 

@@ -1,13 +1,14 @@
 """Questions made from patterns, each with the tool that it is about and the arguments that are right.
 
-`tools_en.txt` and `tools_zh.txt` hold tools that were thought up for this, with patterns of questions; `pools.txt`
-holds what is put into them. A tool comes out under one of several names, with some of its optional parameters and in
-another order, so that what is learned is how a question goes with a schema and not this schema. Everything follows
-from the seed.
+The files of `sketches` hold tools that were thought up for this, with patterns of questions in English (`en_*`) and
+Chinese (`zh_*`), and `pools.txt` what is put into them; a file may have pools of its own. A tool comes out under one of
+several names, with some of its optional parameters and in another order, so that what is learned is how a question goes
+with a schema and not this schema. Everything follows from the seed.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import re
@@ -21,12 +22,12 @@ from actum.toolsets.everyday import everyday_tools
 
 from .amounts import MADE, NUMBERS, Made
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "sketches"
 _PARAMETER = re.compile(
     r"(?P<names>[^\s!:]+)(?P<must>!)?:"
     r"(?P<type>\w+)(?:\((?P<enum>[^)]*)\))?(?:\s+@(?P<pools>[\w,]+))?\s*(?:\"(?P<told>.*)\")?$"
 )
-_PLACE = re.compile(r"\{(\w+)(?:\|(\w+))?(?::([^}]+))?\}")
+_PLACE = re.compile(r"\{(\w+)(?:\|(\w+))?(?::([^}=]+))?(?:=([^}]*))?\}")
 _LEFT_OUT = re.compile(
     r"\s(?:(?:in|for|at|on|to|from|of|with|by|about|near|is|called|named|under|like) )?\{\w+(?:\|\w+)?(?::[^}]+)?\}"
     r"(?=[.?!,]|$)"
@@ -36,11 +37,12 @@ _TYPES = {"str": "string", "int": "integer", "num": "number", "bool": "boolean",
 
 
 class Asked(NamedTuple):
-    """A question, the tools on offer, and the calls that are right."""
+    """A question, the tools on offer, and the calls that are right; and the sketch that it was made of."""
 
     question: str
     tools: tuple[Tool, ...]
     calls: tuple[tuple[str, JsonObject], ...]
+    about: str = ""
 
 
 class Parameter(NamedTuple):
@@ -63,16 +65,16 @@ class Sketch(NamedTuple):
     patterns: tuple[str, ...]
 
 
-def sketches(name: str) -> list[Sketch]:
+def sketches(file: Path) -> list[Sketch]:
     """The tools of a file."""
     found: list[Sketch] = []
-    for line in (HERE / f"{name}.txt").read_text("utf-8").splitlines():
+    for line in file.read_text("utf-8").splitlines():
         if line.startswith("== "):
             names, _, told = line[3:].partition(" | ")
             found.append(Sketch(tuple(names.split("/")), tuple(told.split(" / ")), (), ()))
         elif line.startswith("> "):
             found[-1] = found[-1]._replace(patterns=(*found[-1].patterns, line[2:]))
-        elif line and not line.startswith("#"):
+        elif line and not line.startswith(("#", _POOL)):
             found[-1] = found[-1]._replace(parameters=(*found[-1].parameters, _parameter(line)))
     return found
 
@@ -90,10 +92,20 @@ def _parameter(line: str) -> Parameter:
     )
 
 
-def pools() -> dict[str, list[tuple[str, str]]]:
-    """What can be put in, by kind: as it is said, and what it means."""
+_POOL = "pool "
+
+
+def pools(*files: Path) -> dict[str, list[tuple[str, str]]]:
+    """What can be put in, by kind: as it is said, and what it means.
+
+    Args:
+        files: whose own pools count as well.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
-    for line in (HERE / "pools.txt").read_text("utf-8").splitlines():
+    lines = (HERE / "pools.txt").read_text("utf-8").splitlines()
+    for file in files:
+        lines += [line.removeprefix(_POOL) for line in file.read_text("utf-8").splitlines() if line.startswith(_POOL)]
+    for line in lines:
         name, _, values = line.partition(": ")
         if not line.startswith("#") and values and not values.startswith("="):
             pairs = [value.split(" => ") for value in values.split(" | ")]
@@ -106,11 +118,12 @@ class Maker:
 
     Args:
         seed: where chance begins.
+        file: of the tools that the questions are about.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, file: Path) -> None:
         self.chance = random.Random(seed)
-        self.pools = pools()
+        self.pools = pools(file)
 
     def ask(self, sketch: Sketch, pattern: str) -> Asked:
         """One question for one call."""
@@ -192,6 +205,7 @@ class Maker:
             if match[1] in kinds
             and kinds[match[1]].type in ("str", "int", "num", "enum")
             and match[3] not in ("name", "Cap")
+            and match[4] is None
             and not {"text", "message", "phrase", "topics"} & set(kinds[match[1]].pools)
         ]
 
@@ -313,7 +327,7 @@ class Maker:
             parameter = known[match[1]]
             if match[3] == "name":
                 return names[parameter.names[0]].replace("_", " ")
-            said, value = self.value(parameter, match[3] or "")
+            said, value = self.value(parameter, match[3] or "") if match[4] is None else _given(parameter, match[4])
             arguments[names[parameter.names[0]]] = value
             return said
 
@@ -489,6 +503,24 @@ _BY_POOL = {
 _JOINTS = (". ", ". Also, ", " and ", ", and ", ". Then ", " and also ", "; ")
 
 
+def _given(parameter: Parameter, text: str) -> tuple[str, Json]:
+    """A value that stands in the pattern itself: `{days=two weeks=>14}`; semicolons are between the items of a list."""
+    said, _, meant = text.partition("=>")
+    meant = meant or said
+    match parameter.type:
+        case "int" | "num":
+            value: Json = json.loads(meant.replace(",", ""))
+        case "bool":
+            value = meant == "true"
+        case "ints":
+            value = [json.loads(each) for each in meant.split(";")]
+        case "strs":
+            value = [each.strip() for each in meant.split(";")]
+        case _:
+            value = meant
+    return said, value
+
+
 def is_chinese(text: str) -> bool:
     """Whether there is Chinese in a text."""
     return re.search("[\u4e00-\u9fff]", text) is not None
@@ -505,7 +537,7 @@ def _without(pattern: str, places: list[str]) -> str:
 
 
 KEPT_TIMES = 2
-KEPT = HERE.parents[1] / "tests" / "models" / "embedded"
+KEPT = HERE.parents[2] / "tests" / "models" / "embedded"
 
 
 HELD_OUT_SEED = 20_261_120
@@ -514,9 +546,18 @@ HELD_OUT_SEED = 20_261_120
 def held_out() -> list[Asked]:
     """Questions that nothing was learned from: those of the tests, and generated ones of another seed.
 
-    The patterns of the generated ones are those of training, their values, tools and wording are drawn anew.
+    The generated ones are about tools that training never sees.
     """
-    return [*_of_tests("questions_held_out"), *list(make(HELD_OUT_SEED, 1, 0))[::4]]
+    asked = list(make(HELD_OUT_SEED, 1, 1, fresh=True))
+    chance = random.Random(HELD_OUT_SEED)
+    idle = [
+        Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
+    ]
+    return [*_of_tests("questions_held_out"), *asked, *idle]
+
+
+OFFERED = 3
+"""So many tools are on offer where nothing is asked for."""
 
 
 def kept() -> list[Asked]:
@@ -551,26 +592,50 @@ def _settled(arguments: JsonObject) -> JsonObject:
     return settled
 
 
-def make(seed: int, times: int, several: int) -> Iterator[Asked]:
+def make(seed: int, times: int, several: int, *, fresh: bool = False) -> Iterator[Asked]:
     """Questions from each pattern of both languages.
 
     Args:
         seed: where chance begins.
         times: so many for one call.
         several: so many for several calls, where the pattern lends itself to it.
+        fresh: those about the tools of which nothing is learned, instead of the others.
     """
-    yield from kept() * KEPT_TIMES
-    maker = Maker(seed)
-    for name in ("tools_en", "tools_zh"):
-        for sketch in sketches(name):
-            if name == "tools_en":
-                yield from (maker.ask_spelled(sketch) for _ in range(6 * times))
-            for pattern in sketch.patterns:
-                for _ in range(times):
-                    yield maker.ask(sketch, pattern)
-                made = [maker.ask_lacking(sketch, pattern), *(maker.ask_more(sketch, pattern) for _ in range(times))]
-                yield from (each for each in made if each is not None)
-                for _ in range(several):
-                    asked = maker.ask_several(sketch, pattern)
-                    if asked is not None:
-                        yield asked
+    if not fresh:
+        yield from kept() * KEPT_TIMES
+    for file in sorted(HERE.glob("??_*.txt")):
+        maker = Maker(seed, file)
+        for sketch in sketches(file):
+            if is_fresh(sketch) == fresh:
+                for each in _asked(maker, sketch, times, several, spelled=file.name.startswith("en")):
+                    yield each._replace(about=f"{file.stem}/{sketch.names[0]}")
+
+
+def nothing(*, fresh: bool = False) -> list[str]:
+    """What asks for no tool; a tenth of it is kept for judging."""
+    lines = (HERE / "nothing.txt").read_text("utf-8").splitlines()
+    said = [line for line in lines if line and not line.startswith("#")]
+    return [line for line in said if _is_tenth(line) == fresh]
+
+
+def is_fresh(sketch: Sketch) -> bool:
+    """Nothing is learned of these, a tenth of all: what is learned of the others is judged by them."""
+    return _is_tenth(sketch.names[0])
+
+
+def _is_tenth(text: str) -> bool:
+    return hashlib.sha256(text.encode()).digest()[0] % 10 == 0
+
+
+def _asked(maker: Maker, sketch: Sketch, times: int, several: int, *, spelled: bool) -> Iterator[Asked]:
+    if spelled:
+        yield from (maker.ask_spelled(sketch) for _ in range(6 * times))
+    for pattern in sketch.patterns:
+        for _ in range(times):
+            yield maker.ask(sketch, pattern)
+        made = [maker.ask_lacking(sketch, pattern), *(maker.ask_more(sketch, pattern) for _ in range(times))]
+        yield from (each for each in made if each is not None)
+        for _ in range(several):
+            asked = maker.ask_several(sketch, pattern)
+            if asked is not None:
+                yield asked

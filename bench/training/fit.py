@@ -42,6 +42,7 @@ class Choices(NamedTuple):
         counts: how many each candidate has.
         sizes: how many candidates each slot has.
         values: for each candidate which of the said values it is, from 1; 0 when it is none of them.
+        abouts: which tool each slot is of; the forms of one sketch are one tool.
     """
 
     names: list[str]
@@ -49,6 +50,7 @@ class Choices(NamedTuple):
     counts: Ints
     sizes: Ints
     values: Ints
+    abouts: Ints
     skipped: int
 
 
@@ -60,6 +62,8 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
     counts: list[int] = []
     sizes: list[int] = []
     values: list[int] = []
+    abouts: list[int] = []
+    tools: dict[str, int] = {}
     skipped = 0
 
     def add(names: Sequence[str], value: int) -> None:
@@ -83,8 +87,9 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
                 for names, value in posed:
                     add(names, value)
                 sizes.append(len(counts) - before)
-    flat, lengths, slots, said = (np.array(each, np.int64) for each in (features, counts, sizes, values))
-    return Choices(list(numbered), flat, lengths, slots, said, skipped)
+                abouts.append(tools.setdefault(each.about or tool.name, len(tools)))
+    flat, lengths, slots, said, about = (np.array(each, np.int64) for each in (features, counts, sizes, values, abouts))
+    return Choices(list(numbered), flat, lengths, slots, said, about, skipped)
 
 
 def _choice(
@@ -153,12 +158,12 @@ class Settings(NamedTuple):
     rate: float = 0.25
     decay: float = 1e-4
     batch: int = 256
-    rare: int = 6
+    rare: int = 4
     seed: int = 1
 
 
 def learned(choices: Choices, settings: Settings | None = None) -> dict[str, float]:
-    """The weights, by feature; one that fewer than `rare` slots have is left out."""
+    """The weights, by feature; one that the slots of fewer than `rare` tools have is left out."""
     how = settings or Settings()
     size = len(choices.names)
     at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
@@ -211,8 +216,9 @@ def _pull(weights: Floats, used: Ints, lengths: Ints, sizes: Ints, values: Ints)
 
 
 def _common(choices: Choices, rare: int) -> Floats:
-    """1 for a feature that enough slots have."""
-    slot = np.repeat(np.repeat(np.arange(len(choices.sizes)), choices.sizes), choices.counts)
-    pairs = np.unique(choices.features * len(choices.sizes) + slot)
-    found = np.bincount(pairs // len(choices.sizes), minlength=len(choices.names))
+    """1 for a feature that the slots of enough tools have."""
+    about = np.repeat(np.repeat(choices.abouts, choices.sizes), choices.counts)
+    tools = int(choices.abouts.max()) + 1
+    pairs = np.unique(choices.features * tools + about)
+    found = np.bincount(pairs // tools, minlength=len(choices.names))
     return (found >= rare).astype(np.float64)

@@ -15,7 +15,7 @@ import numpy as np
 from actum.core.tool import Tool
 from actum.models.embedded.arguments import fill
 from actum.models.embedded.choosing import signs
-from actum.models.embedded.clauses import read
+from actum.models.embedded.clauses import Clause, read
 from actum.models.embedded.selection import Shelf, generic, index
 
 from .amounts import TODAY
@@ -36,16 +36,26 @@ class Posed(NamedTuple):
     right: int
 
 
-def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]]:
-    """The choices that questions pose, and the names of the numbers."""
+def posed(asked: Sequence[Asked], nothing: Sequence[str], seed: int = 1) -> tuple[list[str], list[Posed]]:
+    """The choices that questions pose, and the names of the numbers.
+
+    Args:
+        asked: questions about one tool each.
+        nothing: what asks for none.
+        seed: where chance begins.
+    """
     chance = random.Random(seed)
     every: dict[str, Tool] = {tool.name: tool for each in asked for tool in each.tools}
     shelf = Shelf(list(every.values()))
     names: list[str] = []
     found: list[Posed] = []
+    for said in nothing:
+        clause = read(said, TODAY)
+        near = [one.indexed.tool for one in shelf.rank(clause.terms, clause.spans, clause.words)[:NEAR]]
+        for tools in (near[:1], [*chance.sample(near, 2), *chance.sample(list(every.values()), 2)]):
+            names, rows = _rows(Shelf(tools), clause)
+            found.append(Posed(rows, -1))
     for each in asked:
-        if len({name for name, _ in each.calls}) != 1:
-            continue
         clause = read(each.question, TODAY)
         ranked = shelf.rank(clause.terms, clause.spans, clause.words)
         own = each.tools[0]
@@ -63,18 +73,21 @@ def posed(asked: Sequence[Asked], seed: int = 1) -> tuple[list[str], list[Posed]
             (-1, alike[:1]),
             (-1, [*alike[1:], *strange]),
         ):
-            rows: list[list[float]] = []
-            at = -1
-            few = Shelf(tools)
-            for one in few.rank(clause.terms, clause.spans, clause.words):
-                numbers = signs(one, fill(one.indexed, clause), clause)
-                names = names or list(numbers)
-                rows.append(list(numbers.values()))
-                if right == 0 and one.indexed.tool.digest == own.digest:
-                    at = len(rows) - 1
-            if rows:
-                found.append(Posed(rows, at))
+            if tools:
+                names, rows = _rows(Shelf(tools), clause)
+                found.append(Posed(rows, right))
     return names, found
+
+
+NEAR = 5
+"""What asks for nothing is put to some of so many tools that come nearest to it by their words."""
+
+
+def _rows(shelf: Shelf, clause: Clause) -> tuple[list[str], list[list[float]]]:
+    """What speaks for each tool, in the order of the shelf, with the names of the numbers."""
+    ranked = {one.indexed.tool.digest: one for one in shelf.rank(clause.terms, clause.spans, clause.words)}
+    numbers = [signs(ranked[each.tool.digest], fill(each, clause), clause) for each in shelf.tools]
+    return list(numbers[0]), [list(each.values()) for each in numbers]
 
 
 def learned(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .arguments import Filled, fill
+from .associations import associated
 from .clauses import Clause, sentences
 from .content import is_definition
 from .lexicon import is_han, wordset
@@ -27,6 +28,10 @@ NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
 CANDIDATES = 5
+WORDS_WORTH = 8.0
+"""What the same words are worth beside associated ones."""
+LIKE_MIN = -6.0
+"""Below this a tool is not looked at."""
 
 
 class Chooser:
@@ -79,8 +84,9 @@ class Chooser:
         return takes_text and ranked[0].score >= NAMES_MIN
 
     def _choose(self, clause: Clause) -> Filled | None:
-        ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)[:CANDIDATES]
-        found = [(each, fill(each.indexed, clause)) for each in ranked if each.score > 0.0]
+        ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)
+        ranked = sorted(ranked, key=lambda each: -likeness(each, clause))[:CANDIDATES]
+        found = [(each, fill(each.indexed, clause)) for each in ranked if likeness(each, clause) > LIKE_MIN]
         judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
         least = FITS_MIN - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
         fitting = [
@@ -101,6 +107,11 @@ class Chooser:
             searched = fill(searcher, clause)
             return best if searched.missing else searched
         return best
+
+
+def likeness(ranked: Ranked, clause: Clause) -> float:
+    """By the words alone, the same and associated ones, as a logarithm."""
+    return WORDS_WORTH * ranked.score + associated(clause, ranked.indexed)
 
 
 def suitability(found: Mapping[str, float]) -> float:
@@ -126,6 +137,9 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     foreign = chinese != is_han(tool.tool.description or tool.tool.name)
     return {
         "any": 1.0,
+        "associated": max(-8.0, min(8.0, associated(clause, tool))) / 8.0,
+        "associated, no": float(associated(clause, tool) < 0.0),
+        "associated, words": max(0.0, associated(clause, tool)) * min(ranked.words, 1.0) / 8.0,
         "score": ranked.score,
         "score^": min(ranked.score, 1.0),
         "words": ranked.words,
