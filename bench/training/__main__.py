@@ -1,5 +1,6 @@
 """`python -m bench.training fit` learns new weights into `.cache/embedded`; `python -m bench.training promote` puts
-them into the package, if they are better on held-out questions.
+them into the package, if they are better on held-out questions. `python -m bench.training meanings` makes the points
+that words stand for anew, out of open data that it fetches; all weights have to be learned again after it.
 
 The held-out questions are those of `tests/models/embedded/questions_held_out.jsonl` and some that are generated from a
 seed that training does not use. Neither the leaderboard nor the own set has a part in it.
@@ -12,8 +13,8 @@ import asyncio
 import json
 import random
 import shutil
+import sys
 import time
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -23,60 +24,51 @@ from actum.learn import Promotion
 from actum.models.embedded import Embedded
 from actum.models.embedded.weights import FILES, SHIPPED, use
 
-from . import fit, fit_associations, fit_chooser
+from . import fit, fit_chooser, fit_meanings
 from .amounts import TODAY
-from .corpus import Asked, held_out, make, nothing
+from .corpus import Asked, held_out, is_chinese, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-LEAST, SCALE = 0.05, 100
-CHOICES = 1_250
-"""From so many questions of each half the chooser learns."""
+LEAST, SCALE = 0.1, 100
+OTHERS = 0.4
+"""The share of the questions about unusual tools that the ranker learns from."""
+GUESSES, KEPT = 1_200, 3
+"""From so many questions is learned what to guess, and from those that the tests know so many times."""
 
 
 def learn() -> None:
-    """Learn all weights, the ranker's first: the others' rest on them.
-
-    How much associations tell of a tool that they were not learned from is what the chooser has to know. So it learns
-    from each half of the tools with associations of the other half.
-    """
+    """Learn all weights, the ranker's first: the others' rest on them."""
     CANDIDATE.mkdir(parents=True, exist_ok=True)
     for name in FILES:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
-    choices = fit.choices_of(make(SEED, 1, 1))
+    choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS))
     weights = fit.learned(choices)
     ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
-    _write("ranker.json", {"slots": len(choices.sizes), "left out": choices.skipped}, scale=SCALE, weights=ranker)
-    asked = [each for each in make(CHOOSER_SEED, 1, 0) if each.about and len(each.tools) == 1]
-    idle, names, posed = nothing(), list[str](), list[fit_chooser.Posed]()
-    for half in (0, 1):
-        _write_associations([each for each in asked if _half(each) != half], idle[1 - half :: 2])
-        use(CANDIDATE)
-        own = [each for each in asked if _half(each) == half]
-        names, more = fit_chooser.posed(random.Random(half).sample(own, CHOICES), idle[half::2])
-        posed += more
-    chooser = fit_chooser.learned(names, posed)
-    _write("chooser.json", {"choices": len(posed)}, scale=1, weights=chooser)
-    _write_associations(asked, idle)
+    _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
+    use(CANDIDATE)
+    usual = list(make(CHOOSER_SEED, 1, 0, others=0.0))
+    some = [each for each in usual if is_chinese(each.question)]
+    some += [each for each in usual if not is_chinese(each.question)][::4]
+    _choose("chooser.json", some, ())
+    every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
+    _choose("guesser.json", random.Random(SEED).sample(every, GUESSES) + kept() * KEPT, nothing())
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 
 
-def _half(asked: Asked) -> int:
-    return zlib.crc32(asked.about.encode()) % 2
+def _choose(name: str, asked: Sequence[Asked], idle: Sequence[str]) -> None:
+    names, posed = fit_chooser.posed(asked, idle)
+    _write(name, fit_chooser.learned(names, posed), 1, {"choices": len(posed)})
 
 
-def _write_associations(asked: Sequence[Asked], idle: Sequence[str]) -> None:
-    found = fit_associations.learned(asked, idle)
-    _write("associations.json", {"questions": len(asked), "nothing": len(idle)}, **found.as_json())
-
-
-def _write(name: str, data: Mapping[str, int], **learned: object) -> None:
+def _write(name: str, weights: Mapping[str, float], scale: int, data: Mapping[str, int]) -> None:
     card = {
         "about": "Learned by `make train-embedded` from generated questions; docs/embedded.md has the card.",
         "licence": "Apache-2.0",
         "data": dict(data),
-        **learned,
+        "scale": scale,
+        "weights": dict(weights),
     }
     (CANDIDATE / name).write_text(json.dumps(card, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
 
@@ -107,13 +99,16 @@ def marks(asked: Sequence[Asked]) -> list[bool]:
 
 
 def main() -> None:
-    """Learn, or promote what was learned."""
+    """Learn, promote what was learned, or make the points of words anew."""
     parser = argparse.ArgumentParser(prog="bench.training", description=__doc__)
-    parser.add_argument("what", choices=("fit", "promote"))
-    if parser.parse_args().what == "fit":
-        learn()
-    elif not promote():
-        raise SystemExit(1)
+    parser.add_argument("what", choices=("fit", "promote", "meanings"))
+    match parser.parse_args().what:
+        case "fit":
+            learn()
+        case "meanings":
+            fit_meanings.write(Path(str(SHIPPED)))
+        case _:
+            sys.exit(0 if promote() else 1)
 
 
 if __name__ == "__main__":

@@ -536,7 +536,7 @@ def _without(pattern: str, places: list[str]) -> str:
     return pattern
 
 
-KEPT_TIMES = 2
+KEPT_TIMES = 6
 KEPT = HERE.parents[2] / "tests" / "models" / "embedded"
 
 
@@ -592,7 +592,7 @@ def _settled(arguments: JsonObject) -> JsonObject:
     return settled
 
 
-def make(seed: int, times: int, several: int, *, fresh: bool = False) -> Iterator[Asked]:
+def make(seed: int, times: int, several: int, *, fresh: bool = False, others: float = 1.0) -> Iterator[Asked]:
     """Questions from each pattern of both languages.
 
     Args:
@@ -600,15 +600,23 @@ def make(seed: int, times: int, several: int, *, fresh: bool = False) -> Iterato
         times: so many for one call.
         several: so many for several calls, where the pattern lends itself to it.
         fresh: those about the tools of which nothing is learned, instead of the others.
+        others: the share that is taken of the questions about tools outside of the first files; these stand once.
     """
     if not fresh:
         yield from kept() * KEPT_TIMES
+    chance = random.Random(seed)
     for file in sorted(HERE.glob("??_*.txt")):
-        maker = Maker(seed, file)
+        maker, first = Maker(seed, file), file.stem.endswith(_FIRST)
+        how = (times, several) if first else (1, min(several, 1))
         for sketch in sketches(file):
-            if is_fresh(sketch) == fresh:
-                for each in _asked(maker, sketch, times, several, spelled=file.name.startswith("en")):
-                    yield each._replace(about=f"{file.stem}/{sketch.names[0]}")
+            if is_fresh(sketch) == fresh and (first or others):
+                for each in _asked(maker, sketch, *how, spelled=file.name.startswith("en")):
+                    if first or chance.random() < others:
+                        yield each._replace(about=f"{file.stem}/{sketch.names[0]}")
+
+
+_FIRST = "_first"
+"""These files are about what most people ask; the others widen them, and would drown them if all of it were taken."""
 
 
 def nothing(*, fresh: bool = False) -> list[str]:

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from actum.core.json import Json, JsonObject
 from actum.models.embedded.candidates import Candidate, View
+from actum.models.embedded.choices import chosen_values, truth
 from actum.models.embedded.clauses import Clause, read
 from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
+from actum.models.embedded.guesses import silent, speaking, values_of
 from actum.models.embedded.ranker import offered
 from actum.models.embedded.selection import Indexed, index
 from actum.models.embedded.slots import Slot
@@ -77,9 +79,14 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
             indexed = index(tool)
             calls = [arguments for name, arguments in each.calls if name == tool.name]
             for slot in indexed.slots if calls else ():
-                if slot.kind in ("enum", "boolean") or slot.type not in ("string", "integer", "number"):
+                if slot.many and slot.kind in ("enum", "boolean"):
                     continue
-                posed = _choice(slot, indexed, clause, calls, chance)
+                if slot.kind in ("enum", "boolean"):
+                    posed = _guess(slot, indexed.named, clause, calls)
+                elif slot.type in ("string", "integer", "number"):
+                    posed = _choice(slot, indexed, clause, calls, chance)
+                else:
+                    continue
                 if posed is None:
                     skipped += 1
                     continue
@@ -112,6 +119,19 @@ def _choice(
         for each, value in _kept(found, which, chance)
     ]
     return [*posed, (list(nothing(aim, view)), 0 if said else 1)]
+
+
+def _guess(
+    slot: Slot, own: frozenset[str], clause: Clause, calls: Sequence[JsonObject]
+) -> list[tuple[list[str], int]] | None:
+    """The values that a slot is chosen from, where no rule finds one that was said."""
+    found = chosen_values(slot, own, clause) if slot.kind == "enum" else truth(slot, own, clause)
+    said = [value for arguments in calls if (value := _at(arguments, slot.path)) is not None]
+    if found or len(set(map(str, said))) > 1:
+        return None
+    values = zip(values_of(slot), speaking(slot, clause), strict=True)
+    posed = [(spoken, int(value in said)) for value, spoken in values]
+    return [*posed, (list(silent(slot, clause)), 0 if said else 1)]
 
 
 def _kept(found: Sequence[Candidate], which: Sequence[int], chance: random.Random) -> list[tuple[Candidate, int]]:

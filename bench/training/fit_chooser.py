@@ -56,6 +56,8 @@ def posed(asked: Sequence[Asked], nothing: Sequence[str], seed: int = 1) -> tupl
             names, rows = _rows(Shelf(tools), clause)
             found.append(Posed(rows, -1))
     for each in asked:
+        if len({name for name, _ in each.calls}) != 1:
+            continue
         clause = read(each.question, TODAY)
         ranked = shelf.rank(clause.terms, clause.spans, clause.words)
         own = each.tools[0]

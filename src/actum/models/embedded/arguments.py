@@ -19,6 +19,7 @@ from ...core.json import Json, JsonObject
 from .choices import chosen_values, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
+from .guesses import guessed
 from .lexicon import table, wordset
 from .ranker import Ranking, rank
 from .selection import Indexed
@@ -213,6 +214,12 @@ def _choices(
             said = truth(slot, indexed.named, clause)
             if said is not None:
                 found[slot.path] = Argument(slot, said[0], said[1], 0.8)
+        else:
+            continue
+        if slot.path not in found and not slot.many:
+            guess = guessed(slot, clause)
+            if guess is not None and guess.likely >= least:
+                found[slot.path] = Argument(slot, *guess)
     return {path: argument for path, argument in found.items() if path not in taken}
 
 

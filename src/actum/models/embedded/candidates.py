@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from ...core.json import Json
 from .clauses import Clause
-from .lexicon import is_han, wordset
+from .lexicon import HAN, is_han, wordset
+from .meanings import cut
 from .slots import Slot
 from .spans import Span
 from .values import forms_of, value_for
@@ -69,6 +70,8 @@ class View(NamedTuple):
         functional: whether it says nothing of what is asked for.
         typed: its typed spans by their first and last token.
         inside: for each token the typed spans that it is a part of, as first and last token.
+        words: each token, or the Chinese word that it is a part of.
+        halved: whether a Chinese word begins before each token and goes on in it.
     """
 
     tokens: tuple[Token, ...]
@@ -77,6 +80,8 @@ class View(NamedTuple):
     functional: tuple[bool, ...]
     typed: dict[tuple[int, int], tuple[Span, ...]]
     inside: tuple[tuple[tuple[int, int], ...], ...]
+    words: tuple[str, ...]
+    halved: tuple[bool, ...]
 
     @staticmethod
     def of(clause: Clause) -> View:
@@ -102,6 +107,7 @@ def _view(clause: Clause) -> View:
             solid = bisect_left(starts, _solid_start(span)), place[1]
             for at in range(*solid):
                 inside[at].append(solid)
+    within = _han_words(clause.text)
     return View(
         tokens,
         tuple(bare(token.text) for token in tokens),
@@ -109,7 +115,20 @@ def _view(clause: Clause) -> View:
         tuple(token.functional for token in tokens),
         typed,
         tuple(map(tuple, inside)),
+        tuple(within.get(token.start, (token.start, token.text))[1] for token in tokens),
+        tuple(within.get(start, (start, ""))[0] < start for start in starts),
     )
+
+
+def _han_words(text: str) -> dict[int, tuple[int, str]]:
+    """For each Chinese character where its word begins, and the word."""
+    runs = re.finditer(f"[{HAN}]+", text)
+    return {
+        run.start() + at: (run.start() + start, run[0][start:end])
+        for run in runs
+        for start, end in cut(run[0])
+        for at in range(start, end)
+    }
 
 
 def _solid_start(span: Span) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from .arguments import Filled, fill
-from .associations import associated
 from .clauses import Clause, sentences
 from .content import is_definition
 from .lexicon import is_han, wordset
+from .likeness import likeness, on_the_whole
 from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
 from .sharing import mentions
 from .spans import Span
@@ -27,11 +27,13 @@ ASKS_MIN = 0.5
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
+GUESS_MIN, ASKS_MORE = 1.0, 1.0
+"""From this on a tool is guessed that no word names; so much more is wanted of one that lacks something."""
+
+GUESS_WORDS_MAX = 100
+"""What is longer and names no tool is no question."""
+
 CANDIDATES = 5
-WORDS_WORTH = 8.0
-"""What the same words are worth beside associated ones."""
-LIKE_MIN = -6.0
-"""Below this a tool is not looked at."""
 
 
 class Chooser:
@@ -61,6 +63,19 @@ class Chooser:
         filled = [fill(each.indexed, clause) for each in named]
         return next((each for each in filled if not each.missing), None)
 
+    def guess(self, question: Clause) -> Filled | None:
+        """The tool that a whole question comes nearest to, where its words name none; None when none is near enough."""
+        if len(question.tokens) > GUESS_WORDS_MAX:
+            return None
+        ranked = self.shelf.rank(question.terms, question.spans, question.words)
+        ranked.sort(key=lambda each: -each.score - on_the_whole(question, each.indexed))
+        found = [(each, fill(each.indexed, question)) for each in ranked[:CANDIDATES]]
+        known = weights("guesser.json")
+        judged = [(_worth(known, signs(each, filled, question)), filled) for each, filled in found]
+        worth, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
+        least = GUESS_MIN + (ASKS_MORE if best is not None and best.missing else 0.0)
+        return best if worth >= least else None
+
     def names_something(self, piece: Clause) -> bool:
         """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
         chosen = self.choose(piece)
@@ -85,8 +100,7 @@ class Chooser:
 
     def _choose(self, clause: Clause) -> Filled | None:
         ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)
-        ranked = sorted(ranked, key=lambda each: -likeness(each, clause))[:CANDIDATES]
-        found = [(each, fill(each.indexed, clause)) for each in ranked if likeness(each, clause) > LIKE_MIN]
+        found = [(each, fill(each.indexed, clause)) for each in ranked[:CANDIDATES] if each.score > 0.0]
         judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
         least = FITS_MIN - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
         fitting = [
@@ -109,20 +123,19 @@ class Chooser:
         return best
 
 
-def likeness(ranked: Ranked, clause: Clause) -> float:
-    """By the words alone, the same and associated ones, as a logarithm."""
-    return WORDS_WORTH * ranked.score + associated(clause, ranked.indexed)
-
-
 def suitability(found: Mapping[str, float]) -> float:
     """How much speaks for a tool, as a logarithm: more than 0 is for it, less for none at all."""
-    known = weights("chooser.json")
+    return _worth(weights("chooser.json"), found)
+
+
+def _worth(known: Mapping[str, float], found: Mapping[str, float]) -> float:
     return sum(known.get(name, 0.0) * value for name, value in found.items())
 
 
 def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     """What speaks for a tool and against it, as numbers."""
     tool = ranked.indexed
+    around = likeness(clause, tool)
     required = [each for each in filled.arguments if each.slot.required]
     sure = [each.confidence for each in required]
     strengths = [filled.strengths.get(each.slot.path, 0.0) for each in required]
@@ -137,9 +150,13 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     foreign = chinese != is_han(tool.tool.description or tool.tool.name)
     return {
         "any": 1.0,
-        "associated": max(-8.0, min(8.0, associated(clause, tool))) / 8.0,
-        "associated, no": float(associated(clause, tool) < 0.0),
-        "associated, words": max(0.0, associated(clause, tool)) * min(ranked.words, 1.0) / 8.0,
+        "whole near": around.whole,
+        "name near": around.name,
+        "named near": around.named,
+        "told near": around.told,
+        "said near": around.said,
+        "no words, said near": around.said * float(ranked.words == 0.0),
+        "few words, named near": around.named * float(ranked.words < 0.5),
         "score": ranked.score,
         "score^": min(ranked.score, 1.0),
         "words": ranked.words,

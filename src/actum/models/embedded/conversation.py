@@ -19,7 +19,7 @@ from .answer import value_of
 from .arguments import Argument, fill
 from .chain import refers_back, taken_from
 from .clauses import Clause, read
-from .plan import plan
+from .plan import guess, plan
 from .selection import Shelf, index
 from .slots import Slot
 from .spans import Span
@@ -97,7 +97,7 @@ def steps_for(turns: Sequence[Turn], shelf: Shelf, today: date) -> list[Step]:
     lead = _LEADS.match(question.text) if earlier else None
     own = plan(question.part(lead.end(), question.end) if lead else question, shelf)
     if not earlier:
-        return own
+        return own or guess(question, shelf)
     pending = _pending(earlier, shelf, today)
     if pending and _may_answer(pending, own):
         answered = _answered(pending, question)
@@ -107,7 +107,9 @@ def steps_for(turns: Sequence[Turn], shelf: Shelf, today: date) -> list[Step]:
     if own:
         reaches = _follows_up(question) or any(refers_back(step.clause, slot) for step in own for slot in step.missing)
         return [_completed(step, last, shelf) for step in own] if reaches else own
-    return _varied(last, question, shelf) if _follows_up(question) or _is_fragment(question) else []
+    if _follows_up(question) or _is_fragment(question):
+        return _varied(last, question, shelf)
+    return guess(question, shelf)
 
 
 def _attached(turn: Turn) -> list[Span]:

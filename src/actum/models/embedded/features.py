@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from .candidates import Candidate, View
 from .lexicon import HAN, stem
+from .meanings import Point, middle, nearness, point_of, sort_of
 from .selection import Indexed, generic
 from .slots import Slot
-from .words import spaced, terms
+from .words import spaced, terms, tokenize
 
 _HERE = files("actum") / "models" / "embedded" / "data"
 _STOPS = frozenset(".?!;。？！；\n")
@@ -34,6 +35,7 @@ class Aim(NamedTuple):
         slot: the slot.
         kind: its kind, with its type where the kind says little.
         head: the stem of its name's last word.
+        group: the words that are used like that one.
         own: terms of its name that no other slot of the tool has.
         shared: terms of its name.
         told: terms of its description that no other slot has in its name.
@@ -43,12 +45,15 @@ class Aim(NamedTuple):
         alike: how many required slots have its type, and which of them it is.
         examples: values that its description shows, in lower case.
         signs: the Chinese characters of its name and description: 人 of 人数.
+        meant, told_of: what its name means, and its description.
+        rivals: what the names of the other slots mean that take words.
         marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
     slot: Slot
     kind: str
     head: str
+    group: str
     own: frozenset[str]
     shared: frozenset[str]
     told: frozenset[str]
@@ -59,6 +64,9 @@ class Aim(NamedTuple):
     marks: tuple[str, ...]
     examples: frozenset[str]
     signs: frozenset[str]
+    meant: Point | None
+    told_of: Point | None
+    rivals: tuple[Point, ...]
 
 
 _known: dict[str, dict[tuple[str, ...], Aim]] = {}
@@ -88,6 +96,7 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         slot,
         kind,
         stem(last[0]),
+        sort_of(last[0])[1],
         own - others,
         own,
         told - others,
@@ -98,7 +107,20 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         slot.roles or tuple(sorted(own - others)),
         _examples(slot.description),
         frozenset(_HAN.findall(f"{slot.name}{slot.description[:SIGNS_MAX]}")) - _COMMON,
+        meaning_of(spaced(slot.name)),
+        meaning_of(slot.description),
+        tuple(
+            point
+            for each in indexed.slots
+            if each.path != slot.path and each.type == slot.type and (point := meaning_of(spaced(each.name)))
+        ),
     )
+
+
+@lru_cache(maxsize=8192)
+def meaning_of(text: str) -> Point | None:
+    """What some words mean together, those left out that say nothing of it."""
+    return middle([point_of(token.text) for token in tokenize(text) if not token.functional])
 
 
 def _chosen(indexed: Indexed) -> frozenset[str]:
@@ -137,12 +159,21 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     yield f"p={before}"
     yield f"p={before}|{kind}"
     yield f"p={before}|={aim.head}"
+    yield f"p={before}|+{aim.group}"
     for word in aim.marks:
         yield f"p={before}|~{word}"
     yield f"pp={earlier}"
     yield f"pp={earlier}|{kind}"
     yield f"ps={_shape(view, at - 1)}|{_shape(view, at)}|{aim.slot.type}"
     yield f"f={view.lower[at]}|{kind}"
+    kind_before, group_before = _sort(view, at - 1)
+    kind_here, group_here = _sort(view, at)
+    yield f"pk={kind_before}|{kind_here}|{aim.slot.type}"
+    yield f"pg={group_before}|{kind}"
+    yield f"fg={group_here}|{kind}"
+    yield f"fg={group_here}|+{aim.group}"
+    if view.halved[at]:
+        yield f"word cut first|{aim.slot.type}"
     if view.keys[at] & aim.shared:
         yield f"own first|{aim.slot.type}"
     if view.keys[at] & aim.tool:
@@ -164,11 +195,23 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     yield f"n={after}"
     yield f"n={after}|{kind}"
     yield f"n={after}|={aim.head}"
+    yield f"n={after}|+{aim.group}"
     for word in aim.marks:
         yield f"n={after}|~{word}"
     yield f"nn={after} {_word(view, at + 1)}|{kind}"
     yield f"ns={_shape(view, at - 1)}|{_shape(view, at)}|{aim.slot.type}"
     yield f"l={view.lower[at - 1]}|{kind}"
+    kind_here, group_here = _sort(view, at - 1)
+    kind_after, group_after = _sort(view, at)
+    yield f"nk={kind_here}|{kind_after}|{aim.slot.type}"
+    yield f"ng={group_after}|{kind}"
+    yield f"lg={group_here}|{kind}"
+    yield f"lg={group_here}|={aim.head}"
+    yield f"lg={group_here}|+{aim.group}"
+    for word in aim.marks:
+        yield f"lg={group_here}|~{word}"
+    if at < len(view.halved) and view.halved[at]:
+        yield f"word cut last|{aim.slot.type}"
     if view.keys[at - 1] & aim.shared:
         yield f"own last|{aim.slot.type}"
     if at < len(view.keys) and view.keys[at] & aim.tool:
@@ -219,9 +262,11 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     for each in candidate.kinds or ("run",):
         yield f"is={each}|{kind}"
         yield f"is={each}|={aim.head}"
+        yield f"is={each}|+{aim.group}"
         yield f"is={each}|{type_}"
     yield f"form={candidate.form}|{kind}"
     yield f"form={candidate.form}|={aim.head}"
+    yield f"form={candidate.form}|+{aim.group}"
     yield from _built(aim, view, candidate)
     yield from _shared(aim, view, candidate)
     if candidate.listed:
@@ -262,6 +307,8 @@ def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
         yield f"example={candidate.span.text.lower() in aim.examples}"
     if candidate.last - candidate.first >= WIDE:
         return
+    if type_ == "string":
+        yield from _near(aim, candidate)
     keys = frozenset().union(*view.keys[candidate.first : candidate.last])
     if keys & aim.shared:
         yield f"has own|{kind}"
@@ -271,6 +318,25 @@ def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
         yield f"has tool|{kind}"
     if keys & aim.told:
         yield f"has told|{type_}"
+
+
+def _near(aim: Aim, candidate: Candidate) -> Iterator[str]:
+    """How near its meaning comes to what the slot is called, and to the others: a `lion` to `animal`."""
+    kind, meaning = aim.kind, meaning_of(candidate.span.text)
+    if meaning is None:
+        yield f"near=?|{kind}"
+        return
+    name, told = nearness(meaning, aim.meant), nearness(meaning, aim.told_of)
+    other = max((nearness(meaning, each) for each in aim.rivals), default=0.0)
+    yield f"near={_grade(name)}|{aim.slot.type}"
+    yield f"near={_grade(name)}|{kind}"
+    yield f"near told={_grade(told)}|{aim.slot.type}"
+    yield f"near told={_grade(told)}|{kind}"
+    yield f"nearer={_grade(name - other)}|{aim.slot.type}"
+
+
+def _grade(value: float) -> int:
+    return round(max(-0.2, min(value, 0.8)) * 10)
 
 
 def _names_at(view: View, first: int, last: int) -> set[tuple[int, int]]:
@@ -311,6 +377,7 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
         yield f"unit {'agrees' if any(unit in (key, key.lstrip('#')) for key in told) else 'is another'}|{aim.kind}"
         yield f"unit={unit}|={aim.head}"
         yield f"unit={span.detail.split(':')[0]}|={aim.head}"
+        yield f"unit={span.detail.split(':')[0]}|+{aim.group}"
     if span.text.isalpha():
         yield f"in words|{_word(view, candidate.last - 1)}"
         yield f"in words|{aim.kind}|{_plural(view, candidate.last)}"
@@ -318,8 +385,10 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
     if isinstance(value, int | float):
         size = "year" if isinstance(value, int) and 1800 <= value <= 2100 else "small" if abs(value) < 13 else "large"
         yield f"size={size}|={aim.head}"
+        yield f"size={size}|+{aim.group}"
         yield f"size={size}|{aim.kind}"
         yield f"whole={float(value).is_integer()}|={aim.head}"
+        yield f"whole={float(value).is_integer()}|+{aim.group}"
 
 
 def fits_of(kind: str) -> dict[str, float]:
@@ -339,6 +408,7 @@ def nothing(aim: Aim, view: View) -> Iterator[str]:
     yield f"none|{must}"
     yield f"none|{must}|{aim.kind}"
     yield f"none|{must}|={aim.head}"
+    yield f"none|{must}|+{aim.group}"
     said = frozenset().union(*view.keys) if view.keys else frozenset()
     if aim.examples:
         words = {word for at in range(len(view.lower)) for word in (view.lower[at],)}
@@ -370,6 +440,25 @@ def _shape(view: View, at: int) -> str:
     return {"known": "k", "chunk": "c", "number": "0", "sign": "."}[token.kind] + (
         "f" if token.kind == "known" and view.functional[at] else ""
     )
+
+
+def _sort(view: View, at: int) -> tuple[str, str]:
+    """What kind of word stands there and which group it belongs to; of small words, numbers and signs themselves."""
+    if at < 0 or at >= len(view.tokens):
+        return "-", "-"
+    token = view.tokens[at]
+    if token.kind == "number":
+        return "0", "0"
+    if view.functional[at]:
+        return ("f", "f") if token.kind != "sign" else (token.text, token.text)
+    kinds, group = sort_of(view.words[at])
+    if token.kind != "word":
+        return kinds, group
+    ending = next((each for each in _ENDINGS if view.lower[at].endswith(each)), "")
+    return f"{'A' if token.text[0].isupper() else ''}{kinds}{ending}", group
+
+
+_ENDINGS = ("ing", "ed", "ly", "s")
 
 
 def _capital(view: View, at: int) -> bool:

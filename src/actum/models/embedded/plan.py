@@ -35,6 +35,17 @@ def plan(question: Clause, shelf: Shelf) -> list[Step]:
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
 
 
+def guess(question: Clause, shelf: Shelf) -> list[Step]:
+    """The steps for the tool that a question comes nearest to, for where `plan` has none; empty when none is near."""
+    filled = Chooser(shelf).guess(question)
+    if filled is None:
+        return []
+    return [
+        Step(number, filled.indexed, arguments, filled.missing, (), question)
+        for number, arguments in enumerate(spread(filled, question))
+    ]
+
+
 def _rejoined(clauses: Sequence[Clause], question: Clause, chooser: Chooser) -> list[Clause]:
     """Clauses that are for one call put together again: "I am 1.75 m tall, I weigh 70 kg, what is my BMI"."""
     joined: list[Clause] = []
