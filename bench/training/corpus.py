@@ -536,7 +536,7 @@ def _without(pattern: str, places: list[str]) -> str:
     return pattern
 
 
-KEPT_TIMES = 6
+KEPT_TIMES = 12
 KEPT = HERE.parents[2] / "tests" / "models" / "embedded"
 
 

@@ -58,9 +58,10 @@ COUNTS = range(2, 9)
 
 
 def explained(calls: Sequence[Call], clause: Clause) -> int:
-    """How many words that look like values the calls take."""
+    """How many words that look like values the calls take; where none does, how many words."""
     taken = [each.span for call in calls for each in call]
-    return sum(any(span.start <= start < span.end for span in taken) for start in _values_at(clause))
+    words = _values_at(clause) or {token.start for token in clause.tokens if not token.functional}
+    return sum(any(span.start <= start < span.end for span in taken) for start in words)
 
 
 def _values_at(clause: Clause) -> set[int]:
