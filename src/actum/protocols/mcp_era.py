@@ -28,7 +28,7 @@ _ASKABLE = ("elicitation", "sampling", "roots", "experimental", "extensions")
 def contained(declared: JsonObject) -> JsonObject:
     """The capabilities of a client that are declared on its behalf: what it declared, and nothing else.
 
-    Tasks are left out: their handles would be known to the gateway alone.
+    Tasks are left out: they are declared for a call that may become one, see `with_tasks`.
 
     >>> contained({"sampling": {}, "tasks": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
     {'sampling': {}}
@@ -41,6 +41,26 @@ def contained(declared: JsonObject) -> JsonObject:
         if others:
             kept["extensions"] = others
     return kept
+
+
+def with_tasks(capabilities: JsonObject) -> JsonObject:
+    """These capabilities of a client, and that it knows tasks.
+
+    >>> with_tasks({"roots": {}})
+    {'roots': {}, 'extensions': {'io.modelcontextprotocol/tasks': {}}}
+    """
+    declared = capabilities.get("extensions")
+    return {**capabilities, "extensions": {**(declared if isinstance(declared, dict) else {}), TASKS: {}}}
+
+
+def offers_tasks(capabilities: JsonObject) -> bool:
+    """Whether a server says that it may answer a call with a task.
+
+    >>> offers_tasks({"extensions": {"io.modelcontextprotocol/tasks": {}}})
+    True
+    """
+    extensions = capabilities.get("extensions")
+    return isinstance(extensions, dict) and TASKS in extensions
 
 
 def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "") -> JsonObject:
@@ -129,7 +149,8 @@ def offered(capabilities: Iterable[tuple[JsonObject, bool]], *, modern: bool) ->
         if isinstance(found.get("logging"), dict) or (newer and not modern):
             told["logging"] = {}
         extensions |= more if isinstance(more, dict) else {}
-    extensions.pop(TASKS, None)
+    if not modern:
+        extensions.pop(TASKS, None)
     if extensions:
         told["extensions"] = extensions
     return told

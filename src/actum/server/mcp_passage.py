@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from msgspec import Struct
@@ -20,17 +20,19 @@ from ..core.event import Pending
 from ..core.interfaces import Clock, Context, Waiting
 from ..core.json import JsonObject, dumps
 from ..core.record import new_id
+from ..core.redaction import DEFAULT_REDACTION
 from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_content import contents_of
-from ..protocols.mcp_era import passed_on
+from ..protocols.mcp_era import offers_tasks, passed_on, with_tasks
 from ..protocols.mcp_sampling import request_of, result_of_reply
 from ..protocols.plain_text import plain, plain_json
 from ..storage.pins import PinStore
 from ..toolsets.mcp_caller import ContextCaller
 from ..toolsets.mcp_error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ..toolsets.mcp_listing import Usable
-from ..toolsets.mcp_session import McpSession, ServerFacts
-from ..toolsets.mcp_toolset import McpToolset
+from ..toolsets.mcp_session import McpSession, Nobody, ServerFacts
+from ..toolsets.mcp_task import outcome
+from ..toolsets.mcp_toolset import McpToolset, told_by_server
 from .mcp_front import Front
 
 if TYPE_CHECKING:
@@ -43,11 +45,11 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 
 
 class Resting(Struct, frozen=True):
-    """Where a call stopped to wait for its client; stands in the journal as `Context.state`.
+    """Where a call stopped to wait for its client, or for its server's task; stands in the journal as `Context.state`.
 
     Attributes:
         ask: the id under which it is on record what was asked.
-        paused: the server's result that asked.
+        paused: the server's result that asked, or that is the handle of the task.
     """
 
     ask: str
@@ -66,7 +68,10 @@ class Carrier(ContextCaller):
         front = context.peer
         if not isinstance(front, Front):
             raise UsageError("a gateway's tools are called by its clients alone")
-        super().__init__(context, server=passage.server.name, capabilities=front.capabilities)
+        declared = front.capabilities
+        if front.may_get_task and passage.has_tasks:
+            declared = with_tasks(declared)
+        super().__init__(context, server=passage.server.name, capabilities=declared)
         self.front = front
         self._passage = passage
         self._given: list[JsonObject] = []
@@ -131,11 +136,28 @@ class Carrier(ContextCaller):
         result: JsonObject = msgspec.json.decode(paused)
         requests = result.get("inputRequests")
         ask = new_id("ask")
-        message = "; ".join(_in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
+        message = "; ".join(in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
         pending = Pending(
             ask, "elicitation", message, self._context.call, request={"inputRequests": requests}, asker=self._server
         )
         return Waiting(pending, "", dumps(msgspec.to_builtins(Resting(ask, result))))
+
+    def hand_over(self, handle: JsonObject) -> Waiting:
+        """What to raise where the server answers with a task: the call waits, on record, for what that comes to.
+
+        No person is asked for it: the server answers this, by name.
+        """
+        ask = new_id("ask")
+        pending = Pending(
+            ask,
+            "elicitation",
+            f"{self._server} is at work on it.",
+            self._context.call,
+            approvers=(self._server,),
+            request={"task": handle},
+            asker=self._server,
+        )
+        return Waiting(pending, "", dumps(msgspec.to_builtins(Resting(ask, handle))))
 
     # What was asked, on record ----------------------------------------------------------------------------------------
 
@@ -192,6 +214,11 @@ class Passage(McpToolset):
         return self.known is not None and self.known.era == "modern"
 
     @property
+    def has_tasks(self) -> bool:
+        """It may answer a call with a task."""
+        return self.is_modern and self.known is not None and offers_tasks(self.known.capabilities)
+
+    @property
     def is_fresh(self) -> bool:
         """What is known of its tools holds still."""
         return self._is_met and not self._is_due()
@@ -202,11 +229,11 @@ class Passage(McpToolset):
         return tuple(self._listing.usable.values()) if self._listing is not None else ()
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        result = await super().execute(call, context)
-        front = context.peer
-        if isinstance(front, Front):
-            front.result = result
-        return result
+        final = _final(context)
+        if final is None:
+            return self._noted(context, await super().execute(call, context))
+        context.conceal(*self._hidden())
+        return told_by_server(call.id, outcome(final), reads_only=False)
 
     def _caller(self, context: Context) -> Carrier:
         return Carrier(context, self)
@@ -227,13 +254,15 @@ class Passage(McpToolset):
         sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
         try:
             front.raw = await self._connected().request(
-                method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready
+                method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready, settles=False
             )
         except Waiting as waiting:
             raise caller.rest(waiting.state) from None
         except McpError as error:
             front.error = error
             raise
+        if front.raw.get("resultType") == "task":
+            raise caller.hand_over(front.raw)
         return front.raw
 
     # What is no tool --------------------------------------------------------------------------------------------------
@@ -261,6 +290,19 @@ class Passage(McpToolset):
         """A request that calls nothing: a page of a list, a completion."""
         await self._look()
         return await self._connected().request(method, params)
+
+    async def ask_after(self, method: str, front: Front, task_id: str) -> JsonObject:
+        """What its client wants of a task, wanted of the server, by its own name of the task."""
+        await self._look()
+        answers = front.params.get("inputResponses")
+        given: JsonObject = {"inputResponses": answers} if answers is not None else {}
+        sent = {**passed_on(front.params), **given, "taskId": task_id}
+        caller = Declaring(with_tasks(front.capabilities))
+        return await self._connected().request(method, sent, caller=caller)
+
+    def without_secrets(self, told: JsonObject) -> JsonObject:
+        """What the server told, fit to be written down."""
+        return cast(JsonObject, DEFAULT_REDACTION.value(told, self._hidden()))
 
     async def watch(self, uri: str) -> None:
         """Have the server tell when a resource changes; it does when this returns.
@@ -305,6 +347,26 @@ class Passage(McpToolset):
         await super()._vet(session)
 
 
+class Declaring(Nobody):
+    """A caller that is asked nothing, and says what another one can do."""
+
+    def __init__(self, capabilities: JsonObject) -> None:
+        self._declared = capabilities
+
+    @property
+    def capabilities(self) -> JsonObject:
+        return self._declared
+
+
+def _final(context: Context) -> JsonObject | None:
+    """How the server's task of a call ended, where it has one that is over."""
+    if not context.state:
+        return None
+    resting = msgspec.json.decode(context.state, type=Resting)
+    answered = context.answers.get(resting.ask)
+    return answered.arguments if answered is not None and resting.paused.get("resultType") == "task" else None
+
+
 def _without_token(params: JsonObject) -> JsonObject:
     """Less the number by which the server knows how far its own request is, which nobody else does."""
     meta = params.get("_meta")
@@ -315,7 +377,8 @@ def _without_token(params: JsonObject) -> JsonObject:
     return {**rest, "_meta": kept} if kept else rest
 
 
-def _in_words(request: object) -> str:
+def in_words(request: object) -> str:
+    """What a server asks, as a person is shown it."""
     asked = request if isinstance(request, dict) else {}
     params = asked.get("params")
     words = params.get("message") if isinstance(params, dict) else None

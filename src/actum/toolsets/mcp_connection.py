@@ -160,6 +160,7 @@ class McpConnection:
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
         ready: Callable[[], None] | None = None,
+        settles: bool = True,
     ) -> JsonObject:
         """Send a request and return its raw result; what the server asks back is answered by the caller.
 
@@ -168,6 +169,7 @@ class McpConnection:
             header_schema: the schema of the tool that is called.
             paused: where it stopped before; see `McpSession.request`.
             ready: is called once the connection is there, just before the request is sent; may raise to hold it back.
+            settles: what the server answers with a task is waited for; else its handle is the result.
 
         Raises:
             Unavailable: the server can not be reached; nothing was sent.
@@ -179,7 +181,9 @@ class McpConnection:
         async def send(session: McpSession, limit: TimeLimit, progress: Tell) -> JsonObject:
             if ready is not None:
                 ready()
-            return await session.request(method, params, caller, limit, progress, header_schema, paused)
+            return await session.request(
+                method, params, caller, limit, progress, header_schema, paused, settles=settles
+            )
 
         return await self._in_time(method, caller, send)
 

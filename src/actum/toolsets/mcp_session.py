@@ -245,6 +245,8 @@ class McpSession:
         progress: Callable[[JsonObject], None] | None = None,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
+        *,
+        settles: bool = True,
     ) -> JsonObject:
         """Send a request, answer what the server asks back, and return the raw result.
 
@@ -253,6 +255,7 @@ class McpSession:
             progress: hears of progress.
             header_schema: the schema of the tool that is called, which may want arguments in headers.
             paused: where it stopped before, out of the `state` of what was raised then: it goes on from there.
+            settles: what the server answers with a task is waited for; else its handle is the result.
 
         Raises:
             McpError: the server refuses.
@@ -266,7 +269,8 @@ class McpSession:
                 return result
             try:
                 if kind == "task":
-                    return await self._settled(result, caller, limit)
+                    _check_wanted(caller)
+                    return await self._settled(result, caller, limit) if settles else result
                 state = await self._answers(result, caller, limit)
             except Waiting as waiting:
                 raise Waiting(waiting.pending, waiting.run_id, dumps(result)) from None
@@ -351,8 +355,6 @@ class McpSession:
 
     async def _settled(self, handle: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:
         """What a task came to."""
-        if not isinstance(_extensions(caller).get(TASKS), dict):
-            raise InvalidResult("The server answered with a task, which nobody asked for.", effect="unknown")
 
         async def send(method: str, params: JsonObject) -> JsonObject:
             return await self.once(method, params, caller)
@@ -448,9 +450,15 @@ def _facts(era: Known, version: str, found: JsonObject, info: Json) -> ServerFac
     )
 
 
-def _extensions(caller: Caller) -> JsonObject:
+def _check_wanted(caller: Caller) -> None:
+    """A task is answered only to whoever said that they know tasks.
+
+    Raises:
+        InvalidResult: they did not.
+    """
     declared = caller.capabilities.get("extensions")
-    return declared if isinstance(declared, dict) else {}
+    if not isinstance(declared, dict) or not isinstance(declared.get(TASKS), dict):
+        raise InvalidResult("The server answered with a task, which nobody asked for.", effect="unknown")
 
 
 def _is_modern_only(refused: McpError) -> bool:

@@ -60,7 +60,7 @@ async def settle(handle: JsonObject, send: Send, answer: Send, clock: Clock, tol
     except asyncio.CancelledError:
         await asyncio.wait([asyncio.ensure_future(_cancel(send, params))], timeout=CANCEL_S)
         raise
-    return _outcome(task)
+    return outcome(task)
 
 
 async def _give(requests: Json, params: JsonObject, send: Send, answer: Send, answered: set[str]) -> None:
@@ -81,7 +81,13 @@ async def _cancel(send: Send, params: JsonObject) -> None:
         return
 
 
-def _outcome(task: JsonObject) -> JsonObject:
+def outcome(task: JsonObject) -> JsonObject:
+    """What a task that is over came to: the raw result of its call.
+
+    Raises:
+        ToolError: it failed, in the words of the server.
+        CallCancelled: the server cancelled it: it may have happened in part.
+    """
     result, error = task.get("result"), task.get("error")
     if task["status"] == "completed" and isinstance(result, dict):
         return result

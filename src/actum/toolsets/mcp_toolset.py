@@ -209,10 +209,7 @@ class McpToolset:
                     raise
                 self._is_stale = True
                 continue
-            refusal = refusal_of(raw)
-            if refusal:
-                raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if usable.tool.reads_only else "unknown")
-            return result_of(call.id, raw)
+            return told_by_server(call.id, raw, reads_only=usable.tool.reads_only)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
 
     def _caller(self, context: Context) -> ContextCaller:
@@ -524,6 +521,18 @@ class McpToolset:
             self._is_stale = True
         if self._changed is not None:
             self._changed(method, params)
+
+
+def told_by_server(call_id: str, raw: JsonObject, *, reads_only: bool) -> ToolResult:
+    """What a server answered to a call, as its result.
+
+    Raises:
+        ToolError: the server says that it failed.
+    """
+    refusal = refusal_of(raw)
+    if refusal:
+        raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if reads_only else "unknown")
+    return result_of(call_id, raw)
 
 
 class _Outdated(Exception):
