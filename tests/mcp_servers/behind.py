@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -58,6 +59,8 @@ TOOLS: list[Raw] = [
             "secret",
             "sign",
             "forbidden",
+            "visit",
+            "visited",
         )
     ),
 ]
@@ -79,6 +82,9 @@ count: Counter[str] = Counter()
 last: Raw = {}
 bus = InMemorySubscriptionBus()
 subscribed: dict[str, list[Any]] = {}
+told_roots: list[Any] = []
+asking: set[asyncio.Task[None]] = set()
+VISIT: Raw = {"mode": "url", "message": "Pay here.", "url": "https://pay.example/1", "elicitationId": "visit-1"}
 
 
 class Message(BaseModel):
@@ -187,7 +193,7 @@ async def log(ctx: Context, params: Raw) -> Raw:
 
 
 async def seen(ctx: Context, params: Raw) -> Raw:
-    return text("seen", structuredContent={"count": dict(count), "last": dict(last)})
+    return text("seen", structuredContent={"count": dict(count), "last": dict(last), "roots": told_roots})
 
 
 async def change(ctx: Context, params: Raw) -> Raw:
@@ -202,12 +208,34 @@ async def change(ctx: Context, params: Raw) -> Raw:
     return text("changed")
 
 
+async def visit(ctx: Context, params: Raw) -> Raw:
+    """Send the user to a page."""
+    related = ServerMessageMetadata(related_request_id=ctx.request_id)
+    request: Any = Message(method="elicitation/create", params=VISIT)
+    return text((await ctx.session.send_request(request, Anything, metadata=related)).model_dump(mode="json"))
+
+
+async def visited(ctx: Context, params: Raw) -> Raw:
+    """Tell that the page is done with."""
+    done: Any = Message(
+        method="notifications/elicitation/complete", params={"elicitationId": VISIT["elicitationId"], "x-more": 1}
+    )
+    await ctx.session.send_notification(done)
+    return text("told")
+
+
+async def ask_for_roots(ctx: Context) -> None:
+    """Ask the client for its directories outside of any request."""
+    request: Any = Message(method="roots/list")
+    told_roots.append((await ctx.session.send_request(request, Anything)).model_dump(mode="json"))
+
+
 async def secret(ctx: Context, params: Raw) -> Raw:
     return text("the key is sk-abcdefghijklmnopqrstuvwx", **{"x-kept": 1})
 
 
 TOOL = {"odd": odd, "slow": slow, "fail": fail, "refuse": refuse, "log": log, "seen": seen, "change": change}
-TOOL |= {"secret": secret, "sign": log, "forbidden": log}
+TOOL |= {"secret": secret, "sign": log, "forbidden": log, "visit": visit, "visited": visited}
 
 
 def listed(ctx: Context, params: Raw) -> Raw:
@@ -257,6 +285,10 @@ ANSWERS: dict[str, Callable[[Context, Raw], Raw]] = {
 
 async def serve(ctx: Context, call_next: CallNext) -> HandlerResult:
     params = dict(ctx.params or {})
+    if ctx.method == "notifications/roots/list_changed":
+        task = asyncio.create_task(ask_for_roots(ctx))
+        asking.add(task)
+        task.add_done_callback(asking.discard)
     if ctx.request_id is None or (ctx.method != "tools/call" and ctx.method not in ANSWERS):
         count[ctx.method] += 1
         return await call_next(ctx)

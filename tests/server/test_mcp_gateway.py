@@ -14,9 +14,10 @@ from actum.core.json import Json, JsonObject
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp_gateway import McpGateway
 from actum.server.mcp_line import LOST
+from actum.server.mcp_passage import VISITED
 from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
-from tests.mcp_servers.behind import QUESTIONS, TOOLS
+from tests.mcp_servers.behind import QUESTIONS, TOOLS, VISIT
 
 from .gateways import ANSWERS, Somebody, call, client, running, said
 
@@ -294,6 +295,43 @@ async def test_a_client_hears_of_what_changes(front: McpEra, back: McpEra, gatew
                 await one.request("tools/call", call("change"))
                 while not heard.empty():
                     told.add(heard.get_nowait())
+
+
+async def test_a_server_hears_that_a_client_has_other_directories_and_may_ask_for_them(
+    gateways: dict[str, str],
+) -> None:
+    somebody = Somebody({"roots": {"listChanged": True}})
+    async with client(gateways["legacy"], "legacy") as one:
+        await one.request("tools/call", call("where"), caller=somebody)
+        await one.roots_changed(somebody)
+        async with asyncio.timeout(20):
+            while not (told := (await seen(one))["roots"]):
+                continue
+
+    assert told == [ANSWERS["roots/list"]]
+
+
+async def test_a_client_that_sent_its_user_to_a_page_hears_when_that_is_done_and_no_other(
+    gateways: dict[str, str],
+) -> None:
+    heard: asyncio.Queue[tuple[str, JsonObject]] = asyncio.Queue()
+    others: list[str] = []
+    somebody = Somebody()
+    async with (
+        client(gateways["legacy"], "legacy", changed=lambda method, params: heard.put_nowait((method, params))) as one,
+        client(gateways["legacy"], "legacy", changed=lambda method, _: others.append(method)) as other,
+    ):
+        await other.request("tools/call", call("odd", at={"x": 1}), caller=somebody)
+        await one.request("tools/call", call("visit"), caller=somebody)
+        await other.request("tools/call", call("visited"), caller=somebody)
+        async with asyncio.timeout(20):
+            while (told := await heard.get())[0] != VISITED:
+                continue
+
+    assert somebody.asked == [("elicitation/create", VISIT)]
+    assert told[1]["elicitationId"] == VISIT["elicitationId"]
+    assert told[1]["x-more"] == 1
+    assert VISITED not in others
 
 
 # The call path --------------------------------------------------------------------------------------------------------

@@ -106,6 +106,7 @@ class Front(McpClient):
         self.asking: tuple[str, JsonObject] | None = None
         self.answered: JsonObject | None = None
         self.questions: asyncio.Queue[Question] = asyncio.Queue()
+        self._later: asyncio.Task[None] | None = None
 
     @cached_property
     def capabilities(self) -> JsonObject:
@@ -167,7 +168,24 @@ class Front(McpClient):
             raise McpError(INVALID_REQUEST, f"the client's answer to {method} is none") from None
         return cast(JsonObject, found.model_dump(mode="json"))
 
+    async def directories(self) -> JsonObject:
+        """Ask it for its directories outside of any request.
+
+        Raises:
+            McpError: it refuses.
+        """
+        return await self._push("roots/list", {})
+
     # Told -------------------------------------------------------------------------------------------------------------
+
+    def pass_on(self, method: str, params: JsonObject) -> None:
+        """Tell it what the server behind tells it: on the stream of its request, or, where that has its answer, on its
+        connection.
+        """
+        if not self._is_detached:
+            self._tell(cast(Any, Message(method=method, params=params)))
+        else:
+            self._later = asyncio.create_task(connection_of(self._context).notify(method, params))
 
     def hear(self, params: JsonObject) -> None:
         """Pass on what the server behind logs, if the client wants to hear it."""

@@ -26,9 +26,9 @@ addresses, and the first that has one answers for it.
 from __future__ import annotations
 
 import base64
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -129,12 +129,15 @@ class McpGateway(McpService):
         )
         self._lines = Lines(self.clock)
         self._tasks_behind = TasksBehind(self.agent)
+        self.server.add_notification_handler(
+            "notifications/roots/list_changed", NotificationParams, self._roots_changed
+        )
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments, whichever user has it: some may have to come in headers too."""
         return self.seats.parameters_of(name)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         async with super()._alive(server) as state:
             yield state
@@ -291,6 +294,7 @@ class McpGateway(McpService):
         finally:
             seat.used -= 1
             await front.flush()
+            front.detach()
 
     async def _resume(self, agent: Agent, run_id: str, front: Front, who: Who) -> RunResult:
         """Go on with a run that waited for what its client answers by this request.
@@ -433,6 +437,13 @@ class McpGateway(McpService):
         finally:
             seat.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
+
+    async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
+        seat, who = await self._seat(ctx), self.who(ctx)
+        front = Front(ctx, who.principal, {})
+        for passage in seat.reached:
+            with contextlib.suppress(CallError):  # it asks anew when it is reached again
+                await passage.roots_changed(front)
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
         level = params.get("level")

@@ -18,7 +18,7 @@ from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, Unavailable, UsageError
 from ..core.event import Pending
 from ..core.interfaces import Clock, Context, Waiting
-from ..core.json import JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps
 from ..core.record import new_id
 from ..core.redaction import DEFAULT_REDACTION
 from ..protocols.mcp_config import McpServer
@@ -40,8 +40,13 @@ if TYPE_CHECKING:
 
 ACK_S = 10.0
 """Seconds in which a server has to say what it will tell of."""
+ROOTS_S = 10.0
+"""Seconds in which a client has to say what its directories are, while it waits for nothing itself."""
+VISITS_MAX = 1_000
+"""So many pages to which users were sent are remembered at a time."""
 REFUSED = -1
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+VISITED = "notifications/elicitation/complete"
 
 
 class Resting(Struct, frozen=True):
@@ -87,6 +92,8 @@ class Carrier(ContextCaller):
         declared = self.capabilities.get("elicitation")
         if asked.get("mode") == "url" and not (isinstance(declared, dict) and "url" in declared):
             raise McpError(MISSING_CAPABILITY, "elicitation by URL was not declared")
+        if asked.get("mode") == "url":
+            self._passage.note_visit(asked, self.front)
         if self._given:
             return self._given.pop(0)
         if self.front.is_modern and self._passage.is_modern:
@@ -205,6 +212,7 @@ class Passage(McpToolset):
     ) -> None:
         super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
         self.known: ServerFacts | None = None
+        self._visits: dict[str, Front] = {}
         self._acknowledged: set[str] = set()
         self._news = asyncio.Event()
 
@@ -260,6 +268,9 @@ class Passage(McpToolset):
             raise caller.rest(waiting.state) from None
         except McpError as error:
             front.error = error
+            asked = error.data.get("elicitations") if isinstance(error.data, dict) else None
+            for each in asked if isinstance(asked, list) else ():
+                self.note_visit(each, front)
             raise
         if front.raw.get("resultType") == "task":
             raise caller.hand_over(front.raw)
@@ -333,7 +344,25 @@ class Passage(McpToolset):
         if not self.is_modern:
             await self._connected().request("resources/unsubscribe", {"uri": uri})
 
+    async def roots_changed(self, front: Front) -> None:
+        """A client has other directories than before."""
+        if self._connection is not None and self.known is not None and not self.is_modern:
+            await self._connection.roots_changed(Standing(front, self._clock))
+
+    def note_visit(self, asked: Json, front: Front) -> None:
+        """A client was asked to send its user to a page: it is told when that is done, and nobody else is."""
+        name = asked.get("elicitationId") if isinstance(asked, dict) else None
+        if isinstance(name, str) and not front.is_modern:
+            while len(self._visits) >= VISITS_MAX:
+                del self._visits[next(iter(self._visits))]
+            self._visits[name] = front
+
     def _heard(self, method: str, params: JsonObject) -> None:
+        if method == VISITED:
+            front = self._visits.pop(str(params.get("elicitationId")), None)
+            if front is not None:
+                front.pass_on(method, params)
+            return
         if method == ACKNOWLEDGED:
             found = params.get("notifications")
             uris = found.get("resourceSubscriptions") if isinstance(found, dict) else None
@@ -345,6 +374,25 @@ class Passage(McpToolset):
     async def _vet(self, session: McpSession) -> None:
         self.known = session.facts
         await super()._vet(session)
+
+
+class Standing(Nobody):
+    """A client with a handshake while none of its requests is under way: it can be asked for its directories."""
+
+    def __init__(self, front: Front, clock: Clock) -> None:
+        self._front = front
+        self._clock = clock
+
+    @property
+    def capabilities(self) -> JsonObject:
+        return {name: value for name, value in self._front.capabilities.items() if name == "roots"}
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        try:
+            async with self._clock.timeout(ROOTS_S):
+                return await self._front.directories()
+        except TimeoutError:
+            raise McpError(REFUSED, f"{method}: the client does not answer") from None
 
 
 class Declaring(Nobody):

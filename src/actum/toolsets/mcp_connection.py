@@ -217,6 +217,15 @@ class McpConnection:
         async with self._borrowed(caller, "ping") as (_, session):
             await session.notify(method, params)
 
+    async def roots_changed(self, caller: Caller) -> None:
+        """Tell a server with a handshake that the directories of a caller are others than before, on each connection
+        that was begun with such. From now on it may ask for them while no request is under way.
+        """
+        for link in [each for each in self._links if each.is_up and "roots" in each.capabilities]:
+            link.standing = caller
+            assert link.session is not None
+            await link.session.notify("notifications/roots/list_changed", {})
+
     async def close(self) -> None:
         """End all connections, in whatever task this is called, those that are being opened included."""
         self._is_closed = True
