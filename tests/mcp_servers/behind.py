@@ -83,6 +83,7 @@ last: Raw = {}
 bus = InMemorySubscriptionBus()
 subscribed: dict[str, list[Any]] = {}
 told_roots: list[Any] = []
+listening: list[list[str]] = []
 asking: set[asyncio.Task[None]] = set()
 VISIT: Raw = {"mode": "url", "message": "Pay here.", "url": "https://pay.example/1", "elicitationId": "visit-1"}
 
@@ -193,7 +194,10 @@ async def log(ctx: Context, params: Raw) -> Raw:
 
 
 async def seen(ctx: Context, params: Raw) -> Raw:
-    return text("seen", structuredContent={"count": dict(count), "last": dict(last), "roots": told_roots})
+    return text(
+        "seen",
+        structuredContent={"count": dict(count), "last": dict(last), "roots": told_roots, "listening": listening},
+    )
 
 
 async def change(ctx: Context, params: Raw) -> Raw:
@@ -259,6 +263,7 @@ def subscribe(ctx: Context, params: Raw) -> Raw:
 
 def unsubscribe(ctx: Context, params: Raw) -> Raw:
     subscribed.pop(params["uri"], None)
+    count[f"without {params['uri']}"] += 1
     return {}
 
 
@@ -289,6 +294,12 @@ async def serve(ctx: Context, call_next: CallNext) -> HandlerResult:
         task = asyncio.create_task(ask_for_roots(ctx))
         asking.add(task)
         task.add_done_callback(asking.discard)
+    if ctx.method == "subscriptions/listen":
+        listening.append(params["notifications"].get("resourceSubscriptions", []))
+        try:
+            return await call_next(ctx)
+        finally:
+            listening.remove(params["notifications"].get("resourceSubscriptions", []))
     if ctx.request_id is None or (ctx.method != "tools/call" and ctx.method not in ANSWERS):
         count[ctx.method] += 1
         return await call_next(ctx)

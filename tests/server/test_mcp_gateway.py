@@ -63,6 +63,13 @@ async def counted(front: McpConnection) -> dict[str, int]:
     return {name: int(str(number)) for name, number in count.items()}
 
 
+async def listened(front: McpConnection) -> list[Json]:
+    """The resources that the server behind is to tell of, by streams."""
+    found = (await seen(front))["listening"]
+    assert isinstance(found, list)
+    return found
+
+
 # Untouched ------------------------------------------------------------------------------------------------------------
 
 
@@ -295,6 +302,37 @@ async def test_a_client_hears_of_what_changes(front: McpEra, back: McpEra, gatew
                 await one.request("tools/call", call("change"))
                 while not heard.empty():
                     told.add(heard.get_nowait())
+
+
+@pytest.mark.parametrize("front", ERAS)
+async def test_a_server_is_told_when_nobody_listens_to_a_resource_any_more(
+    front: McpEra, gateways: dict[str, str]
+) -> None:
+    async with client(gateways["modern"], "modern") as other:
+        async with client(gateways["modern"], front) as one:
+            await one.facts()
+            one.listen(["memo://later"])
+            async with asyncio.timeout(20):
+                while ["memo://later"] not in await listened(other):
+                    continue
+            if front == "legacy":  # of one that goes it is not known before long that it has gone
+                await one.request("resources/unsubscribe", {"uri": "memo://later"})
+        async with asyncio.timeout(20):
+            while ["memo://later"] in await listened(other):
+                continue
+
+
+async def test_a_server_with_a_handshake_is_told_too_when_nobody_listens_any_more(gateways: dict[str, str]) -> None:
+    async with client(gateways["legacy"], "modern") as other:
+        async with client(gateways["legacy"], "modern") as one:
+            await one.facts()
+            one.listen(["memo://later"])
+            async with asyncio.timeout(20):
+                while "resources/subscribe" not in await counted(other):
+                    continue
+        async with asyncio.timeout(20):
+            while "without memo://later" not in await counted(other):
+                continue
 
 
 async def test_a_server_hears_that_a_client_has_other_directories_and_may_ask_for_them(

@@ -50,11 +50,13 @@ class Changes:
     Args:
         clock: for the time between two looks.
         look: looks.
+        left: hears that somebody listens no more.
     """
 
-    def __init__(self, clock: Clock, look: Look) -> None:
+    def __init__(self, clock: Clock, look: Look, left: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._look = look
+        self._left = left
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         self._known: dict[ServerEvent, object] = {}
@@ -89,8 +91,12 @@ class Changes:
         connection = connection_of(context)
         if connection not in self._connections:
             self._connections[connection] = set()
-            connection.exit_stack.callback(self._connections.pop, connection, None)
+            connection.exit_stack.callback(self._leave, connection)
             await self._note(())
+
+    def _leave(self, connection: Connection) -> None:
+        self._connections.pop(connection, None)
+        self._left()
 
     async def subscribe(self, context: ServerRequestContext[Any, Any], uri: str) -> bool:
         """It listens to a resource; False when it listens to as many as it may."""
@@ -121,6 +127,7 @@ class Changes:
             return await self._listen(context, params)
         finally:
             del self._streams[stream]
+            self._left()
 
     async def publish(self, event: ServerEvent) -> None:
         """Tell whoever listens to this."""

@@ -414,26 +414,24 @@ class McpGateway(McpService):
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        await (await seat.holder(uri)).watch(uri)
-        if not await seat.changes.subscribe(ctx, uri):
-            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
+        async with seat.watching([uri]):
+            if not await seat.changes.subscribe(ctx, uri):
+                raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
         seat.changes.unsubscribe(ctx, uri)
-        if not seat.changes.is_listened_to(uri):
-            await (await seat.holder(uri)).unwatch(uri)
+        await seat.tidy()
         return {}
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat = await self._seat(ctx)
         wanted = SubscriptionsListenRequestParams.model_validate(params, by_name=False)
-        for uri in wanted.notifications.resource_subscriptions or ():
-            await (await seat.holder(uri)).watch(uri)
         seat.used += 1
         try:
-            ended = await seat.changes.listen(ctx, wanted)
+            async with seat.watching(wanted.notifications.resource_subscriptions or ()):
+                ended = await seat.changes.listen(ctx, wanted)
         finally:
             seat.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))

@@ -8,7 +8,7 @@ asks meanwhile is asked of that client, if it declared that it can be.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -339,14 +339,18 @@ class Passage(McpToolset):
         except TimeoutError:
             raise Unavailable(f"The MCP server {self.server.name!r} does not say that it will tell of this.") from None
 
-    async def unwatch(self, uri: str) -> None:
-        """Nobody wants to hear of it any more."""
+    async def unwatch(self, uris: Sequence[str]) -> None:
+        """Nobody wants to hear of these any more."""
+        connection = self._connected()
+        self._acknowledged -= set(uris)
+        connection.unlisten(uris)
         if not self.is_modern:
-            await self._connected().request("resources/unsubscribe", {"uri": uri})
+            for uri in uris:
+                await connection.request("resources/unsubscribe", {"uri": uri})
 
     async def roots_changed(self, front: Front) -> None:
         """A client has other directories than before."""
-        if self._connection is not None and self.known is not None and not self.is_modern:
+        if self._connection is not None and not self.is_modern and "roots" in front.capabilities:
             await self._connection.roots_changed(Standing(front, self._clock))
 
     def note_visit(self, asked: Json, front: Front) -> None:
@@ -385,9 +389,11 @@ class Standing(Nobody):
 
     @property
     def capabilities(self) -> JsonObject:
-        return {name: value for name, value in self._front.capabilities.items() if name == "roots"}
+        return self._front.capabilities
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        if method != "roots/list":
+            return await super().answer(method, params)
         try:
             async with self._clock.timeout(ROOTS_S):
                 return await self._front.directories()

@@ -219,9 +219,9 @@ class McpConnection:
 
     async def roots_changed(self, caller: Caller) -> None:
         """Tell a server with a handshake that the directories of a caller are others than before, on each connection
-        that was begun with such. From now on it may ask for them while no request is under way.
+        that was begun for such a caller. From now on it may ask for them while no request is under way.
         """
-        for link in [each for each in self._links if each.is_up and "roots" in each.capabilities]:
+        for link in [each for each in self._links if each.is_up and each.capabilities == caller.capabilities]:
             link.standing = caller
             assert link.session is not None
             await link.session.notify("notifications/roots/list_changed", {})
@@ -249,6 +249,15 @@ class McpConnection:
         A server without a handshake is asked by a request that stays open, and asked again when that breaks off.
         """
         self._uris |= set(uris)
+        self._listen_anew()
+
+    def unlisten(self, uris: Sequence[str]) -> None:
+        """Be told of these resources no more. A server with a handshake has to be asked for that, too."""
+        self._uris -= set(uris)
+        if self._facts is not None and self._facts.era == "modern":
+            self._listen_anew()
+
+    def _listen_anew(self) -> None:
         if self._listener is not None:
             self._listener.cancel()
         self._listener = asyncio.create_task(self._keep_listening(), name=f"mcp {self.server.name} listens")
