@@ -19,10 +19,19 @@ from .conftest import Run
 PATHS = {name: value for name, value in os.environ.items() if name == "PYTHONPATH"}
 SERVE = ("-m", "actum", "mcp", "serve")
 TOOLS = '''
+from actum.server import prompt
+
+
 def add(a: int, b: int) -> int:
     """Add two numbers."""
     print("this is no message of the protocol")
     return a + b
+
+
+@prompt
+def review(code: str) -> str:
+    """Review code."""
+    return f"Review this: {code}"
 '''
 
 
@@ -46,6 +55,17 @@ async def test_it_is_started_by_a_client_and_nothing_but_the_protocol_stands_on_
         assert result["content"] == [{"type": "text", "text": "5"}]
         assert "here:///tools.py" in [each["uri"] for each in await way.list_all("resources/list")]
         assert "serves 1 tool" in "\n".join(way.health.stderr)
+
+
+@pytest.mark.parametrize("place", ["tools.py", "tools.py:review"])
+async def test_it_serves_the_prompts_of_a_file(place: str, tools: Path) -> None:
+    where = str(tools.parent / place)
+    arguments = (*SERVE, "--tools", str(tools), "--journal", "memory", "--prompts", where)
+    async with McpConnection(McpServer(name="x", command=sys.executable, args=arguments, env=PATHS)) as way:
+        assert [each["name"] for each in await way.list_all("prompts/list")] == ["review"]
+        filled = await way.request("prompts/get", {"name": "review", "arguments": {"code": "x = 1"}})
+        assert filled["messages"] == [{"role": "user", "content": {"type": "text", "text": "Review this: x = 1"}}]
+        assert "serves 1 tool, 1 prompt on stdin" in "\n".join(way.health.stderr)
 
 
 def test_it_ends_with_its_stdin() -> None:
@@ -84,6 +104,8 @@ async def test_it_is_reached_over_http_with_a_key(tools: Path) -> None:
         (["--http", ":0", "--key-env", "NOT_THERE"], "is empty"),
         (["--http", ":0", "--issuer", "https://login.example.org"], "needs --resource"),
         (["--folder", "here"], "write a name and a path"),
+        (["--prompts", "actum.toolsets.everyday"], "holds no prompts"),
+        (["--prompts", "nowhere.py"], "there is no file"),
     ],
 )
 def test_what_can_not_be_meant_is_told_in_a_line(flags: list[str], told: str) -> None:
