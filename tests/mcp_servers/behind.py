@@ -43,6 +43,11 @@ TOOLS: list[Raw] = [
         "_meta": {"vendor/colour": "blue"},
         "x-unknown": [1, None],
     },
+    {
+        "name": "later",
+        "inputSchema": {"type": "object"},
+        "execution": {"taskSupport": "required", "x-more": 1},
+    },
     *(
         {"name": name, "inputSchema": {"type": "object"}}
         for name in (
@@ -95,6 +100,11 @@ class Message(BaseModel):
 
 class Anything(BaseModel):
     model_config = {"extra": "allow"}
+
+
+TASKS = types.ServerTasksCapability(
+    requests=types.ServerTasksRequestsCapability(tools=types.TasksToolsCapability(call=types.TasksCallCapability()))
+)
 
 
 def text(said: object, **more: object) -> Raw:
@@ -234,12 +244,22 @@ async def ask_for_roots(ctx: Context) -> None:
     told_roots.append((await ctx.session.send_request(request, Anything)).model_dump(mode="json"))
 
 
+async def later(ctx: Context, params: Raw) -> Raw:
+    """A task of a server with a handshake, which takes no call of it that is none."""
+    if is_modern(ctx):
+        return text("at once")
+    if "task" not in params:
+        raise MCPError(-32601, "only as a task")
+    return {"task": {"taskId": "t1", "status": "working", "ttl": None, "pollInterval": 1}}
+
+
 async def secret(ctx: Context, params: Raw) -> Raw:
     return text("the key is sk-abcdefghijklmnopqrstuvwx", **{"x-kept": 1})
 
 
 TOOL = {"odd": odd, "slow": slow, "fail": fail, "refuse": refuse, "log": log, "seen": seen, "change": change}
 TOOL |= {"secret": secret, "sign": log, "forbidden": log, "visit": visit, "visited": visited}
+TOOL |= {"later": later}
 
 
 def listed(ctx: Context, params: Raw) -> Raw:
@@ -281,6 +301,8 @@ ANSWERS: dict[str, Callable[[Context, Raw], Raw]] = {
     "resources/read": read,
     "resources/subscribe": subscribe,
     "resources/unsubscribe": unsubscribe,
+    "tasks/get": lambda ctx, params: {"taskId": "t1", "status": "completed", "ttl": None},
+    "tasks/result": lambda ctx, params: text("in time"),
     "logging/setLevel": lambda ctx, params: {},
     "completion/complete": lambda ctx, params: {
         "completion": {"values": [params["argument"]["value"] + "!"], "x-more": 1}
@@ -318,6 +340,7 @@ class Behind(Server[Any]):
             resources=types.ResourcesCapability(subscribe=True, list_changed=True),
             completions=types.CompletionsCapability(),
             logging=types.LoggingCapability(),
+            tasks=TASKS,
         )
 
 

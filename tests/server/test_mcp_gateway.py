@@ -81,7 +81,8 @@ async def test_definitions_and_results_pass_as_the_server_says_them(
         told = await one.list_all("tools/list")
         result = await one.request("tools/call", call("odd", at={"x": 1}))
 
-    assert told == [tool for tool in TOOLS if tool["name"] != "forbidden"]
+    shown = [tool for tool in TOOLS if tool["name"] != "forbidden"]
+    assert told == [{**tool, "execution": {"x-more": 1}} if "execution" in tool else tool for tool in shown]
     meta = result.pop("_meta")
     assert isinstance(meta, dict)
     assert meta["vendor/trace"] == "t1"
@@ -124,6 +125,17 @@ async def test_the_server_knows_what_the_client_sent_beside_the_arguments(
     assert isinstance(heard, dict)
     assert (heard["tracestate"], heard["vendor/mine"]) == ("a=b", [None])
     assert str(heard["traceparent"])[:36] == trace[:36]
+
+
+@pytest.mark.parametrize(("front", "back"), PAIRS)
+async def test_a_tool_that_is_called_as_a_task_only_is_called_so_for_its_client(
+    front: McpEra, back: McpEra, gateways: dict[str, str]
+) -> None:
+    async with client(gateways[back], front) as one:
+        plain = await one.request("tools/call", call("later"))
+        hasty = await one.request("tools/call", {**call("later"), "task": {"ttl": 1}})
+
+    assert said(plain) == said(hasty) == ("in time" if back == "legacy" else "at once")
 
 
 @pytest.mark.parametrize("front", ERAS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,30 @@ async def test_whoever_stops_waiting_cancels_the_task() -> None:
             await waiting
         (run,) = await service.journal.runs()
         assert run.status == "stopped"
+
+
+class Counting(SystemClock):
+    """Time that lets something happen when it was paused in so often."""
+
+    def __init__(self, pauses: int, happens: Callable[[], None]) -> None:
+        self._left = pauses
+        self._happens = happens
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        self._left -= 1
+        if not self._left:
+            self._happens()
+
+
+async def test_a_task_may_take_longer_than_its_server_may_be_silent() -> None:
+    desk = Desk()
+    async with served(desk.service()) as url:
+        server = McpServer(name="ours", url=url, transport="http", timeout=1.0)
+        async with McpConnection(server, era="modern", clock=Counting(4, desk.go.set)) as way:
+            params: JsonObject = {"name": "dig", "arguments": {"name": "long"}}
+            result = await way.request("tools/call", params, caller=Client(KNOWS))
+            assert result["content"] == [{"type": "text", "text": "dug long"}]
 
 
 async def test_nobody_sees_the_task_of_another(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ NOT_FOUND = {"legacy": -32002, "modern": -32602}
 
 _MODERN_ONLY = ("resultType", "ttlMs", "cacheScope")
 _HOP = ("progressToken",)
+_HERE = ("_meta", "inputResponses", "requestState", "task")
 _ASKABLE = ("elicitation", "sampling", "roots", "experimental", "extensions")
 
 
@@ -73,7 +74,7 @@ def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "") ->
     >>> passed_on({"name": "a", "_meta": {"progressToken": 1, "traceparent": "00-1-2-00"}})
     {'name': 'a', '_meta': {'traceparent': '00-1-2-00'}}
     """
-    kept = {name: value for name, value in params.items() if name not in ("_meta", "inputResponses", "requestState")}
+    kept = {name: value for name, value in params.items() if name not in _HERE}
     given = params.get("_meta")
     meta = {
         name: value
@@ -109,11 +110,15 @@ def result_for(method: str, result: JsonObject, *, modern: bool) -> JsonObject:
 
 def definition_for(definition: JsonObject, name: str, *, modern: bool) -> JsonObject:
     """A tool's definition under another name. One whose results are no objects has no schema for them in the older era.
+    A gateway does not take calls as tasks of that era: where a tool wants that, it sees to it itself.
 
     >>> definition_for({"name": "a", "outputSchema": {"type": "array"}}, "x_a", modern=False)
     {'name': 'x_a'}
     """
     told = {**definition, "name": name}
+    execution = told.get("execution")
+    if isinstance(execution, dict) and "taskSupport" in execution:
+        told["execution"] = {name: value for name, value in execution.items() if name != "taskSupport"}
     schema = told.get("outputSchema")
     if not modern and isinstance(schema, dict) and schema.get("type") != "object":
         del told["outputSchema"]

@@ -9,7 +9,7 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -48,7 +48,7 @@ from .mcp_error import (
     told,
 )
 from .mcp_limit import TimeLimit
-from .mcp_task import settle
+from .mcp_task import collect, settle
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -263,6 +263,8 @@ class McpSession:
             CallTimeout: the connection was lost.
         """
         result = paused or await self.once(method, params, caller, progress, header_schema)
+        if "task" in params and isinstance(handle := result.get("task"), dict):
+            return await collect(handle, self._sender(caller, limit), self._clock, _tells(caller))
         for _ in range(ROUNDS_MAX):
             kind = result.get("resultType", "complete")
             if kind not in ("task", "input_required"):
@@ -356,17 +358,25 @@ class McpSession:
     async def _settled(self, handle: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:
         """What a task came to."""
 
-        async def send(method: str, params: JsonObject) -> JsonObject:
-            return await self.once(method, params, caller)
-
         async def answer(method: str, params: JsonObject) -> JsonObject:
             with limit.held():
                 return await ask(caller, method, params)
 
-        def told(message: str) -> None:
-            caller.told("notifications/message", {"level": "info", "data": message})
+        return await settle(handle, self._sender(caller, limit), answer, self._clock, _tells(caller))
 
-        return await settle(handle, send, answer, self._clock, told)
+    def _sender(self, caller: Caller, limit: TimeLimit) -> Callable[[str, JsonObject], Awaitable[JsonObject]]:
+        """What sends the requests about a task; each answer is a word of the server."""
+
+        async def send(method: str, params: JsonObject) -> JsonObject:
+            result = await self.once(method, params, caller)
+            limit.heard()
+            return result
+
+        return send
+
+
+def _tells(caller: Caller) -> Callable[[str], None]:
+    return lambda message: caller.told("notifications/message", {"level": "info", "data": message})
 
 
 @contextmanager

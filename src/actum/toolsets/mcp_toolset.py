@@ -40,6 +40,7 @@ from ..protocols.mcp_content import Part, contents_of, messages_of, refusal_of, 
 from ..protocols.mcp_name import public_name
 from ..protocols.mcp_offer import Prompt, Resource, prompts_of, resources_of
 from ..protocols.mcp_pin import digest
+from ..protocols.mcp_tasks import only_as_task
 from ..protocols.plain_text import plain
 from ..storage.pins import Known, PinStore
 from ..transport.guard import Guard, is_here
@@ -232,6 +233,8 @@ class McpToolset:
                 raise _Outdated
 
         params: JsonObject = {"name": usable.name, "arguments": call.arguments}
+        if only_as_task(usable.definition, self._offered):
+            params["task"] = {}
         return await self._asked("tools/call", params, caller, paused, usable.tool.parameters, ready)
 
     async def _asked(
