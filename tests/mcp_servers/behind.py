@@ -66,6 +66,7 @@ TOOLS: list[Raw] = [
             "forbidden",
             "visit",
             "visited",
+            "dig",
         )
     ),
 ]
@@ -253,13 +254,41 @@ async def later(ctx: Context, params: Raw) -> Raw:
     return {"task": {"taskId": "t1", "status": "working", "ttl": None, "pollInterval": 1}}
 
 
+def task(task_id: str, status: str, **more: object) -> Raw:
+    times = dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-07-28T00:00:00Z")
+    return {"taskId": task_id, "status": status, **times, "ttlMs": None, **more}
+
+
+async def dig(ctx: Context, params: Raw) -> Raw:
+    """A task of a server without a handshake."""
+    return {"resultType": "task", **task(f"far-{count['tools/call']}", "working")}
+
+
+async def listen_to_tasks(ctx: Context, ids: list[str]) -> Raw:
+    """Tell how tasks are, those of its own: at work, and then done."""
+    meta = {"io.modelcontextprotocol/subscriptionId": ctx.request_id}
+    known = [each for each in ids if each.startswith("far-")]
+    messages: list[tuple[str, Raw]] = [
+        ("notifications/subscriptions/acknowledged", {"notifications": {"taskIds": known}})
+    ]
+    for each in known:
+        dug = text("dug", **{"x-result": {"keep": None}})
+        states = (task(each, "working", statusMessage="digging"), task(each, "completed", result=dug))
+        messages += [("notifications/tasks", state) for state in states]
+    for method, params in messages:
+        told: Any = Message(method=method, params={**params, "_meta": meta})
+        await ctx.session.send_notification(told, ctx.request_id)
+    await anyio.sleep_forever()
+    return {}
+
+
 async def secret(ctx: Context, params: Raw) -> Raw:
     return text("the key is sk-abcdefghijklmnopqrstuvwx", **{"x-kept": 1})
 
 
 TOOL = {"odd": odd, "slow": slow, "fail": fail, "refuse": refuse, "log": log, "seen": seen, "change": change}
 TOOL |= {"secret": secret, "sign": log, "forbidden": log, "visit": visit, "visited": visited}
-TOOL |= {"later": later}
+TOOL |= {"later": later, "dig": dig}
 
 
 def listed(ctx: Context, params: Raw) -> Raw:
@@ -319,7 +348,8 @@ async def serve(ctx: Context, call_next: CallNext) -> HandlerResult:
     if ctx.method == "subscriptions/listen":
         listening.append(params["notifications"].get("resourceSubscriptions", []))
         try:
-            return await call_next(ctx)
+            ids = params["notifications"].get("taskIds")
+            return await listen_to_tasks(ctx, ids) if ids else await call_next(ctx)
         finally:
             listening.remove(params["notifications"].get("resourceSubscriptions", []))
     if ctx.request_id is None or (ctx.method != "tools/call" and ctx.method not in ANSWERS):
@@ -341,6 +371,7 @@ class Behind(Server[Any]):
             completions=types.CompletionsCapability(),
             logging=types.LoggingCapability(),
             tasks=TASKS,
+            extensions={"io.modelcontextprotocol/tasks": {}},
         )
 
 

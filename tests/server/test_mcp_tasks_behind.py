@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
 from tests.mcp_service import Client, connected, served
 
+from .gateways import client, running
 from .tasks import KNOWS, Desk, begun, look
 
 pytestmark = pytest.mark.row("P2")
@@ -178,6 +180,49 @@ async def test_a_secret_in_the_result_of_a_task_is_kept_out_of_it() -> None:
             "isError": False,
         }
         assert "sk-abc" not in str(await front.journal.read(task_id))
+
+
+async def test_a_client_that_listens_is_told_how_its_tasks_are_and_of_no_others() -> None:
+    heard: asyncio.Queue[tuple[str, JsonObject]] = asyncio.Queue()
+    with running("tests.mcp_servers.behind") as url:
+        front = gateway(url)
+        async with (
+            served(front) as place,
+            client(place, "modern", changed=lambda method, params: heard.put_nowait((method, params))) as way,
+        ):
+            task_id = await begun(way, "dig")
+            wanted: JsonObject = {"taskIds": [task_id, "far-1", "mcp_no_such"]}
+            listening = asyncio.create_task(way.listen_for(wanted, Client(KNOWS)))
+            told = [await heard.get() for _ in range(3)]
+            listening.cancel()
+            task = await look(way, task_id)
+            assert {**task, "_meta": None} == {**told[2][1], "resultType": "complete", "_meta": None}
+
+    assert [method for method, _ in told] == ["notifications/subscriptions/acknowledged", *["notifications/tasks"] * 2]
+    assert told[0][1]["notifications"] == {"taskIds": [task_id]}
+    assert [(task["taskId"], task["status"]) for _, task in told[1:]] == [(task_id, "working"), (task_id, "completed")]
+    assert told[2][1]["result"] == {"content": [{"type": "text", "text": "dug"}], "x-result": {"keep": None}}
+    assert [run.status for run in await front.journal.runs()] == ["done"]
+
+
+async def test_a_client_that_knows_no_tasks_is_told_that_it_would_have_to() -> None:
+    async with between(Desk().service()) as (way, _):
+        with pytest.raises(McpError) as refused:
+            await way.listen_for({"taskIds": ["mcp_1"]}, Client({}))
+    assert refused.value.rpc_code == -32021
+
+
+async def test_a_server_that_tells_nothing_of_tasks_is_not_said_to() -> None:
+    heard: asyncio.Queue[JsonObject] = asyncio.Queue()
+    async with (
+        served(Desk().service()) as url,
+        served(gateway(url)) as place,
+        client(place, "modern", changed=lambda _, params: heard.put_nowait(params)) as way,
+    ):
+        wanted: JsonObject = {"taskIds": [await begun(way, "dig", {"name": "x"})], "toolsListChanged": True}
+        listening = asyncio.create_task(way.listen_for(wanted, Client(KNOWS)))
+        assert (await heard.get())["notifications"] == {"toolsListChanged": True}
+        listening.cancel()
 
 
 async def test_tasks_are_offered_to_those_who_can_have_them_alone() -> None:

@@ -35,7 +35,7 @@ import msgspec
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import NotificationParams, SubscriptionsListenRequestParams
+from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..agents.agent import Agent, Toolish
@@ -60,7 +60,7 @@ from .mcp_front import Front, is_behind, rests, task_of
 from .mcp_line import Line, Lines
 from .mcp_passage import Passage
 from .mcp_seat import PROMPT, READ, Seat, Seats, Sources
-from .mcp_tasks_behind import ASKED_OF_TASKS, TasksBehind, as_ours, with_notes
+from .mcp_tasks_behind import ASKED_OF_TASKS, TasksBehind, as_ours, followed, with_notes
 from .mcp_wire import call_result
 
 if TYPE_CHECKING:
@@ -427,11 +427,19 @@ class McpGateway(McpService):
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat = await self._seat(ctx)
-        wanted = SubscriptionsListenRequestParams.model_validate(params, by_name=False)
+        who, wanted = self.who(ctx), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
+
+        async def serve(ctx: Context) -> SubscriptionsListenResult:
+            return await seat.changes.listen(ctx, wanted)
+
         seat.used += 1
         try:
             async with seat.watching(wanted.notifications.resource_subscriptions or ()):
-                ended = await seat.changes.listen(ctx, wanted)
+                if followed(params):
+                    front = Front(ctx, who.principal, params)
+                    ended = await self._tasks_behind.listen(ctx, front, who, seat, serve)
+                else:
+                    ended = await serve(ctx)
         finally:
             seat.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))

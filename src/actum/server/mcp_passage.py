@@ -8,7 +8,9 @@ asks meanwhile is asked of that client, if it declared that it can be.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 import msgspec
@@ -47,6 +49,7 @@ VISITS_MAX = 1_000
 REFUSED = -1
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 VISITED = "notifications/elicitation/complete"
+TASK = "notifications/tasks"
 
 
 class Resting(Struct, frozen=True):
@@ -59,6 +62,25 @@ class Resting(Struct, frozen=True):
 
     ask: str
     paused: JsonObject
+
+
+class Follow(Struct):
+    """Tasks of which a client wants to be told.
+
+    Attributes:
+        ids: what their server calls them.
+        hear: hears how one is.
+        agreed: of which of them the server will tell.
+    """
+
+    ids: frozenset[str]
+    hear: Callable[[JsonObject], None]
+    agreed: asyncio.Future[frozenset[str]]
+
+    def agree(self, ids: Iterable[Json]) -> None:
+        """Its server has said of which it will tell."""
+        if not self.agreed.done():
+            self.agreed.set_result(self.ids.intersection(map(str, ids)))
 
 
 class Carrier(ContextCaller):
@@ -213,6 +235,7 @@ class Passage(McpToolset):
         super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
         self.known: ServerFacts | None = None
         self._visits: dict[str, Front] = {}
+        self._follows: list[Follow] = []
         self._acknowledged: set[str] = set()
         self._news = asyncio.Event()
 
@@ -311,6 +334,41 @@ class Passage(McpToolset):
         caller = Declaring(with_tasks(front.capabilities))
         return await self._connected().request(method, sent, caller=caller)
 
+    @asynccontextmanager
+    async def following(
+        self, task_ids: Iterable[str], front: Front, hear: Callable[[JsonObject], None]
+    ) -> AsyncIterator[frozenset[str]]:
+        """A block in which the server tells how tasks are: those of which it said that it will."""
+        follow = Follow(frozenset(task_ids), hear, asyncio.get_running_loop().create_future())
+        wanted: JsonObject = {"taskIds": list[Json](sorted(follow.ids))}
+
+        async def listen() -> None:
+            with contextlib.suppress(CallError):  # it does not do that, or is gone
+                await self._connected().listen_for(wanted, Declaring(with_tasks(front.capabilities)))
+            follow.agree(())
+
+        self._follows.append(follow)
+        listening = asyncio.create_task(listen())
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with self._clock.timeout(ACK_S):
+                    await asyncio.shield(follow.agreed)
+            follow.agree(())
+            yield follow.agreed.result()
+        finally:
+            self._follows.remove(follow)
+            listening.cancel()
+
+    def _agreed(self, found: JsonObject) -> bool:
+        """Whether what the server acknowledged is what it was asked of tasks."""
+        ids = found.get("taskIds", [])
+        waiting = (each for each in self._follows if not each.agreed.done())
+        follow = next((each for each in waiting if isinstance(ids, list) and each.ids.issuperset(map(str, ids))), None)
+        if follow is None or (found and "taskIds" not in found):
+            return False
+        follow.agree(ids if isinstance(ids, list) else ())
+        return True
+
     def without_secrets(self, told: JsonObject) -> JsonObject:
         """What the server told, fit to be written down."""
         return cast(JsonObject, DEFAULT_REDACTION.value(told, self._hidden()))
@@ -367,8 +425,15 @@ class Passage(McpToolset):
             if front is not None:
                 front.pass_on(method, params)
             return
+        if method == TASK:
+            for follow in self._follows:
+                if params.get("taskId") in follow.ids:
+                    follow.hear(params)
+            return
         if method == ACKNOWLEDGED:
             found = params.get("notifications")
+            if isinstance(found, dict) and self._agreed(found):
+                return
             uris = found.get("resourceSubscriptions") if isinstance(found, dict) else None
             self._acknowledged = {str(uri) for uri in uris} if isinstance(uris, list) else set()
             self._news.set()

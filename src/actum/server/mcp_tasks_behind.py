@@ -15,11 +15,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar, cast
 
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types import RequestId, SubscriptionsAcknowledgedNotification
 from msgspec import Struct
+from pydantic import BaseModel
 
 from ..agents.agent import Agent
 from ..call.recording import Place, Recording
@@ -30,14 +37,19 @@ from ..core.json import Json, JsonObject
 from ..core.record import Answered, Asked, Entry, Record, new_id
 from ..protocols.mcp_content import blocks_of, result_of
 from ..protocols.mcp_era import result_for
-from ..protocols.mcp_tasks import OVER
+from ..protocols.mcp_tasks import EXTENSION, OVER
 from .mcp_calls import INVALID_PARAMS, Who
-from .mcp_front import Front, rests, task_of
-from .mcp_passage import Passage, in_words
+from .mcp_front import Front, Message, rests, task_of
+from .mcp_passage import TASK, Passage, in_words
 from .mcp_seat import Seat
-from .mcp_tasks import UNKNOWN_TASK, entries_of, task_named
+from .mcp_tasks import UNKNOWN_TASK, entries_of, lacking_tasks, task_named
 
 log = logging.getLogger("actum.mcp")
+
+FOLLOWED_MAX = 100
+"""Of so many tasks may one stream tell."""
+Listened = TypeVar("Listened")
+Context = ServerRequestContext[Any, Any]
 
 
 class Held(Struct, frozen=True):
@@ -114,6 +126,63 @@ class TasksBehind:
             await self._told(held, await passage.ask_after("tasks/get", front, held.far_id), passage, front, who)
         return result_for("tasks/cancel", acknowledged, modern=True)
 
+    # Told without being asked -----------------------------------------------------------------------------------------
+
+    async def listen(
+        self, ctx: Context, front: Front, who: Who, seat: Seat, serve: Callable[[Context], Awaitable[Listened]]
+    ) -> Listened:
+        """Serve a stream of a client, which is told how its tasks are as their servers tell it.
+
+        Args:
+            ctx: of the client's request, which names them.
+            serve: tells it all else.
+
+        Raises:
+            MCPError: it knows no tasks.
+        """
+        if EXTENSION not in front.extensions:
+            raise lacking_tasks()
+        news: asyncio.Queue[tuple[Held, Passage, JsonObject]] = asyncio.Queue()
+        async with contextlib.AsyncExitStack() as stack:
+            agreed: list[str] = []
+            for passage, ours in (await self._by_server(followed(front.params), who, seat)).items():
+
+                def hear(task: JsonObject, ours: dict[str, Held] = ours, passage: Passage = passage) -> None:
+                    news.put_nowait((ours[str(task["taskId"])], passage, task))
+
+                agreed += [
+                    ours[each].id for each in await stack.enter_async_context(passage.following(ours, front, hear))
+                ]
+            session = Agreeing(ctx.session, agreed)
+            telling = asyncio.create_task(self._tell(session, ctx.request_id, news, front, who))
+            stack.callback(telling.cancel)
+            return await serve(dataclasses.replace(ctx, session=cast(ServerSession, session)))
+
+    async def _by_server(self, ids: list[str], who: Who, seat: Seat) -> dict[Passage, dict[str, Held]]:
+        """Those of these tasks that are this user's and not over, by what their servers call them."""
+        found: dict[Passage, dict[str, Held]] = {}
+        for task_id in ids:
+            with contextlib.suppress(MCPError):
+                held = _read(task_id, await entries_of(self._journal, task_id, who))
+                if held.final is None:
+                    found.setdefault(_passage(held, seat), {})[held.far_id] = held
+        return found
+
+    async def _tell(
+        self,
+        session: Agreeing,
+        request_id: RequestId | None,
+        news: asyncio.Queue[tuple[Held, Passage, JsonObject]],
+        front: Front,
+        who: Who,
+    ) -> None:
+        await session.begun.wait()
+        while True:
+            held, passage, task = await news.get()
+            told = await self._told(held, task, passage, front, who)
+            params = {**told, "_meta": {SUBSCRIPTION_ID_META_KEY: request_id}}
+            await session.send_notification(Message(method=TASK, params=params), request_id)
+
     # What is on record ------------------------------------------------------------------------------------------------
 
     async def _held(self, front: Front, who: Who) -> Held:
@@ -158,12 +227,44 @@ class TasksBehind:
             await self._journal.sync(task_id)
 
 
+class Agreeing:
+    """The session of a stream whose acknowledgement also says of which tasks it will tell.
+
+    Args:
+        session: the SDK's.
+        task_ids: of which.
+
+    Attributes:
+        begun: that was said.
+    """
+
+    def __init__(self, session: ServerSession, task_ids: list[str]) -> None:
+        self._session = session
+        self._ids = task_ids
+        self.begun = asyncio.Event()
+
+    async def send_notification(self, notification: BaseModel, related_request_id: RequestId | None = None) -> None:
+        if isinstance(notification, SubscriptionsAcknowledgedNotification) and self._ids:
+            params = notification.params.model_dump(by_alias=True, mode="json", exclude_none=True)
+            params["notifications"]["taskIds"] = self._ids
+            notification = Message(method=notification.method, params=params)
+        await self._session.send_notification(cast(Any, notification), related_request_id)
+        self.begun.set()
+
+
 ASKED_OF_TASKS: dict[str, Callable[[TasksBehind, Front, Who, Seat], Awaitable[JsonObject]]] = {
     "tasks/get": TasksBehind.get,
     "tasks/update": TasksBehind.update,
     "tasks/cancel": TasksBehind.cancel,
 }
 """What a client may want of a task."""
+
+
+def followed(params: JsonObject) -> list[str]:
+    """The tasks that a client wants to be told of on a stream."""
+    wanted = params.get("notifications")
+    ids = wanted.get("taskIds") if isinstance(wanted, dict) else None
+    return [each for each in ids if isinstance(each, str)][:FOLLOWED_MAX] if isinstance(ids, list) else []
 
 
 def as_ours(method: str, task: JsonObject, task_id: str) -> JsonObject:

@@ -280,6 +280,11 @@ class McpConnection:
                 failures += 1
             await self._clock.sleep(PAUSES_S[min(failures + 1, len(PAUSES_S) - 1)])
 
+    async def listen_for(self, notifications: JsonObject, caller: Caller) -> None:
+        """Be told of these, beside all else, for as long as this is awaited; `changed` hears of it."""
+        async with self._borrowed(caller, "subscriptions/listen") as (_, session):
+            await session.once("subscriptions/listen", {"notifications": notifications}, caller)
+
     def _filter(self) -> JsonObject:
         wanted: JsonObject = dict.fromkeys(("toolsListChanged", "promptsListChanged", "resourcesListChanged"), True)
         if self._uris:
