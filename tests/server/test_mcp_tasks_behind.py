@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actum import Rules
+from actum import Limits, Rules
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
 from actum.core.record import Answered, Asked
@@ -223,6 +223,17 @@ async def test_a_server_that_tells_nothing_of_tasks_is_not_said_to() -> None:
         listening = asyncio.create_task(way.listen_for(wanted, Client(KNOWS)))
         assert (await heard.get())["notifications"] == {"toolsListChanged": True}
         listening.cancel()
+
+
+async def test_a_result_that_is_too_large_is_too_large_in_a_task_too() -> None:
+    async with served(Desk().service()) as url:
+        server = McpServer(name="behind", url=url, transport="http", era="modern")
+        front = McpGateway([server], policy=Rules(default="allow"), limits=Limits(result_bytes_max=20))
+        async with connected(front) as way:
+            task = await look(way, await begun(way, "leak"), until="completed")
+    assert isinstance(task["result"], dict)
+    assert task["result"]["isError"] is True
+    assert "the key is" not in str(task)
 
 
 async def test_tasks_are_offered_to_those_who_can_have_them_alone() -> None:

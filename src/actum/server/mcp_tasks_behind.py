@@ -31,7 +31,7 @@ from pydantic import BaseModel
 from ..agents.agent import Agent
 from ..call.recording import Place, Recording
 from ..core.call import ToolResult
-from ..core.errors import Busy, CallError, UsageError
+from ..core.errors import ActumError, Busy, CallError, UsageError
 from ..core.interfaces import Answer
 from ..core.json import Json, JsonObject
 from ..core.record import Answered, Asked, Entry, Record, new_id
@@ -43,9 +43,12 @@ from .mcp_front import Front, Message, rests, task_of
 from .mcp_passage import TASK, Passage, in_words
 from .mcp_seat import Seat
 from .mcp_tasks import UNKNOWN_TASK, entries_of, lacking_tasks, task_named
+from .mcp_wire import call_result
 
 log = logging.getLogger("actum.mcp")
 
+_NO_RESULT = frozenset({"resource_limit", "invalid_result"})
+"""What the call path says of a result that it does not let pass. Of any other refusal it is too late: it was done."""
 FOLLOWED_MAX = 100
 """Of so many tasks may one stream tell."""
 Listened = TypeVar("Listened")
@@ -179,7 +182,11 @@ class TasksBehind:
         await session.begun.wait()
         while True:
             held, passage, task = await news.get()
-            told = await self._told(held, task, passage, front, who)
+            try:
+                told = await self._told(held, task, passage, front, who)
+            except ActumError as error:  # its client hears of it when it asks
+                log.warning("task %s: %s", held.id, error)
+                continue
             params = {**told, "_meta": {SUBSCRIPTION_ID_META_KEY: request_id}}
             await session.send_notification(Message(method=TASK, params=params), request_id)
 
@@ -286,9 +293,14 @@ def with_notes(told: JsonObject, outcome: ToolResult, known: ToolResult) -> Json
 
 
 def _in_full(held: Held, final: JsonObject) -> JsonObject:
+    """How a task ended: in the server's own words, but for what the call path says of them."""
     told, result, outcome = as_ours("tasks/get", final, held.id), final.get("result"), held.outcome
-    if isinstance(result, dict) and outcome is not None and outcome.error is None:
+    if not isinstance(result, dict) or outcome is None:
+        return told
+    if outcome.error is None:
         told["result"] = with_notes(result, outcome, result_of("", result))
+    elif outcome.error.code in _NO_RESULT:
+        told["result"] = call_result(outcome, any_value=True)
     return told
 
 
