@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import ToolCall, ToolResult
-from ..core.errors import CallError, Unavailable, UsageError
+from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.event import Pending
 from ..core.interfaces import Clock, Context, Waiting
 from ..core.json import Json, JsonObject, dumps
@@ -95,9 +95,8 @@ class Carrier(ContextCaller):
         front = context.peer
         if not isinstance(front, Front):
             raise UsageError("a gateway's tools are called by its clients alone")
-        declared = front.capabilities
-        if front.may_get_task and passage.has_tasks:
-            declared = with_tasks(declared)
+        may_get_task = front.may_get_task and passage.has_tasks
+        declared = with_tasks(front.capabilities) if may_get_task else front.capabilities
         super().__init__(context, server=passage.server.name, capabilities=declared)
         self.front = front
         self._passage = passage
@@ -175,7 +174,12 @@ class Carrier(ContextCaller):
         """What to raise where the server answers with a task: the call waits, on record, for what that comes to.
 
         No person is asked for it: the server answers this, by name.
+
+        Raises:
+            InvalidResult: it can not be asked after.
         """
+        if not isinstance(handle.get("taskId"), str):
+            raise InvalidResult("The server answered with a task that has no id.", effect="unknown")
         ask = new_id("ask")
         pending = Pending(
             ask,
