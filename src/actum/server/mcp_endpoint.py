@@ -181,11 +181,11 @@ class Endpoint:
             Refused: they do not.
         """
         number = message.id if isinstance(message.id, int | str) else None
-        twice = find_duplicated_routing_header((name.decode("latin-1"), "") for name, _ in call.scope["headers"])
+        lines = Headers(scope=call.scope)
+        twice = find_duplicated_routing_header(lines.items()) if len(call.headers) < len(lines.raw) else None
         if twice is not None:
-            raise Refused(
-                400, ErrorData(code=HEADER_MISMATCH, message=f"{twice} header appears more than once"), number
-            )
+            mismatch = ErrorData(code=HEADER_MISMATCH, message=f"{twice} header appears more than once")
+            raise Refused(400, mismatch, number)
         method, params = message.method, message.params
         route = classify_inbound_request({"method": method, "params": params}, headers=call.headers)
         if isinstance(route, InboundLadderRejection):
@@ -193,8 +193,8 @@ class Endpoint:
         if method == "tools/call" and params is not None and self._server.get_tool_input_schema is not None:
             name, arguments = params.get("name"), params.get("arguments") or {}
             schema = self._server.get_tool_input_schema(name) if isinstance(name, str) else None
-            if schema is not None and isinstance(arguments, dict):
-                _check(validate_mcp_param_headers(schema, arguments, Headers(scope=call.scope)), number)
+            if schema is not None and isinstance(arguments, dict) and _WANTS_HEADER in msgspec.json.encode(schema):
+                _check(validate_mcp_param_headers(schema, arguments, lines), number)
         return route
 
     # With one ---------------------------------------------------------------------------------------------------------
@@ -275,6 +275,7 @@ def _refused(rejection: InboundLadderRejection, number: Id | None) -> Refused:
 
 _JSON = frozenset({"*/*", "application/*", "application/json"})
 _STREAM = frozenset({"*/*", "text/*", "text/event-stream"})
+_WANTS_HEADER = b'"x-mcp-header"'
 _NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 _NO_SESSION = "Bad Request: Missing session ID"
 _GONE = ErrorData(code=CONNECTION_CLOSED, message="The client hung up")
