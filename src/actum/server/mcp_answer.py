@@ -61,30 +61,32 @@ class Answer:
     async def refuse(self, status: int, body: bytes = b"", content: bytes = b"text/plain; charset=utf-8") -> None:
         """Answer with no more than this."""
         about = [(b"content-type", content)] if body else []
-        length = (b"content-length", b"%d" % len(body))
         async with self._writing:
             self.is_over = True
-            await self._send(
-                {"type": "http.response.start", "status": status, "headers": [*about, length, *self._headers]}
-            )
+            await self._begin(status, [*about, (b"content-length", b"%d" % len(body))])
             await self._send({"type": "http.response.body", "body": body})
 
     async def _write(self, event: bytes, *, more: bool = True) -> None:
         async with self._writing:
             if self.is_over:
                 return
-            if not self._is_stream:
-                self._is_stream = True
-                start = {"type": "http.response.start", "status": 200, "headers": [*_STREAM, *self._headers]}
-                await self._send(start)
             self.is_over = not more
-            await self._send({"type": "http.response.body", "body": event, "more_body": more})
+            try:
+                if not self._is_stream:
+                    self._is_stream = True
+                    await self._begin(200, _STREAM)
+                await self._send({"type": "http.response.body", "body": event, "more_body": more})
+            except OSError:  # some servers say so that the client has gone
+                self.is_over = True
+
+    async def _begin(self, status: int, about: Headers) -> None:
+        await self._send({"type": "http.response.start", "status": status, "headers": [*about, *self._headers]})
 
     # While it takes its time ------------------------------------------------------------------------------------------
 
     def attend(self, gone: Callable[[], object]) -> None:
         """From a moment on, keep the client at the line; `gone` is called when it hangs up."""
-        self._attendant = asyncio.get_running_loop().call_later(MOMENT_S, self._begin, gone)
+        self._attendant = asyncio.get_running_loop().call_later(MOMENT_S, self._stand_by, gone)
 
     def leave(self) -> None:
         """Attend it no more."""
@@ -101,7 +103,7 @@ class Answer:
         finally:
             attendant.cancel()
 
-    def _begin(self, gone: Callable[[], object]) -> None:
+    def _stand_by(self, gone: Callable[[], object]) -> None:
         self._attendant = asyncio.create_task(self._attend(gone))
 
     async def _attend(self, gone: Callable[[], object]) -> None:

@@ -17,7 +17,7 @@ import msgspec
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
 from mcp.server.connection import Connection
 from mcp.server.lowlevel.server import Server
-from mcp.server.runner import serve_one
+from mcp.server.runner import ServerRunner
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from mcp.shared.inbound import (
     ERROR_CODE_HTTP_STATUS,
@@ -69,7 +69,7 @@ class Refused(Exception):
         self.headers = headers
 
 
-class Call:
+class Incoming:
     """An HTTP request: its headers, and its body when that was read."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,15 +91,15 @@ class Call:
             raise Refused(400, _NO_MESSAGE) from None
         except (ValueError, RecursionError):
             raise Refused(400, ErrorData(code=PARSE_ERROR, message="Parse error")) from None
-        if message.jsonrpc != "2.0" or (message.method is not UNSET and message.id is None):
+        if message.method is not UNSET and message.id is None:
             raise Refused(400, _NO_MESSAGE)
         return message
 
-    async def _body(self) -> bytes:
-        body = b""
+    async def _body(self) -> bytearray:
+        body = bytearray()
         while True:
             part = await self.receive()
-            body += cast(bytes, part.get("body", b""))
+            body += part.get("body", b"")
             _check_size(len(body))
             if not part.get("more_body"):
                 return body
@@ -117,140 +117,140 @@ class Endpoint:
     """
 
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
-        self._server = server
-        self._security = TransportSecurityMiddleware(security)
+        self.server = server
+        self.security = security
+        self._door = TransportSecurityMiddleware(security)
         self._sessions = Sessions(server)
         self._state: Any = None
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """While it is up."""
-        async with self._server.lifespan(self._server) as self._state:
+        async with self.server.lifespan(self.server) as self._state:
             try:
                 yield
             finally:
                 await self._sessions.close()
 
+    def hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        self._sessions.hang_up()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        call = Call(scope, receive, send)
+        incoming = Incoming(scope, receive, send)
         try:
-            declared = call.headers.get("content-length", "")
+            declared = incoming.headers.get("content-length", "")[:20]
             _check_size(int(declared) if declared.isdecimal() else 0)
-            refused = await self._security.validate_request(cast(Request, call), is_post=scope["method"] == "POST")
+            refused = await self._door.validate_request(cast(Request, incoming), is_post=scope["method"] == "POST")
             if refused is not None:
                 await refused(scope, receive, send)
-            elif call.headers.get(VERSION, HANDSHAKE_PROTOCOL_VERSIONS[0]) in HANDSHAKE_PROTOCOL_VERSIONS:
-                await self._in_session(call)
+            elif incoming.headers.get(VERSION) in _OF_HANDSHAKES:
+                await self._in_session(incoming)
             else:
-                await self._by_itself(call)
+                await self._by_itself(incoming)
         except Refused as refused:
-            answer = call.answer(headers=refused.headers)
+            answer = incoming.answer(headers=refused.headers)
             await answer.end(refusal(refused.request_id, refused.error), refused.status)
 
     # Without a handshake ----------------------------------------------------------------------------------------------
 
-    async def _by_itself(self, call: Call) -> None:
-        if call.scope["method"] != "POST":
+    async def _by_itself(self, incoming: Incoming) -> None:
+        if incoming.scope["method"] != "POST":
             raise Refused(405, "Method Not Allowed", headers=((b"allow", b"POST"),))
-        _check_accept(call)
-        message = await call.message()
+        _check_accept(incoming)
+        message = await incoming.message()
         if message.method is UNSET:
             raise Refused(400, _NO_MESSAGE)
         if message.id is UNSET:
             # There are none in this era; who sends one nonetheless is not answered with an error that nobody reads.
-            _check(unsupported_protocol_version_rejection(call.headers[VERSION]), None)
-            await call.answer().refuse(202)
+            _check(unsupported_protocol_version_rejection(incoming.headers[VERSION]), None)
+            await incoming.answer().refuse(202)
             return
-        route = self._route(call, message)
+        route = self._route(incoming, message)
         connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-        exchange = Exchange(message, call.headers, call.answer())
-        work = serve_one(
-            self._server,
-            exchange,
-            str(message.method),
-            message.params,
-            connection=connection,
-            lifespan_state=self._state,
-        )
-        await exchange.serve(work, ERROR_CODE_HTTP_STATUS, lambda: exchange.stop(_GONE))
+        exchange = Exchange(message, incoming.headers, incoming.answer())
+        runner = ServerRunner(self.server, connection, self._state)
+        async with connection.exit_stack:
+            work = runner.on_request(exchange, str(message.method), message.params)
+            await exchange.serve(work, ERROR_CODE_HTTP_STATUS, lambda: exchange.stop(_GONE))
 
-    def _route(self, call: Call, message: Message) -> InboundModernRoute:
+    def _route(self, incoming: Incoming, message: Message) -> InboundModernRoute:
         """What its headers and its envelope say, which have to agree.
 
         Raises:
             Refused: they do not.
         """
         number = message.id if isinstance(message.id, int | str) else None
-        lines = Headers(scope=call.scope)
-        twice = find_duplicated_routing_header(lines.items()) if len(call.headers) < len(lines.raw) else None
+        lines = Headers(scope=incoming.scope)
+        twice = find_duplicated_routing_header(lines.items()) if len(incoming.headers) < len(lines.raw) else None
         if twice is not None:
             mismatch = ErrorData(code=HEADER_MISMATCH, message=f"{twice} header appears more than once")
             raise Refused(400, mismatch, number)
         method, params = message.method, message.params
-        route = classify_inbound_request({"method": method, "params": params}, headers=call.headers)
+        route = classify_inbound_request({"method": method, "params": params}, headers=incoming.headers)
         if isinstance(route, InboundLadderRejection):
             raise _refused(route, number)
-        if method == "tools/call" and params is not None and self._server.get_tool_input_schema is not None:
+        if method == "tools/call" and params is not None and self.server.get_tool_input_schema is not None:
             name, arguments = params.get("name"), params.get("arguments") or {}
-            schema = self._server.get_tool_input_schema(name) if isinstance(name, str) else None
+            schema = self.server.get_tool_input_schema(name) if isinstance(name, str) else None
             if schema is not None and isinstance(arguments, dict) and _WANTS_HEADER in msgspec.json.encode(schema):
                 _check(validate_mcp_param_headers(schema, arguments, lines), number)
         return route
 
     # With one ---------------------------------------------------------------------------------------------------------
 
-    async def _in_session(self, call: Call) -> None:
-        user = call.scope.get("user")
+    async def _in_session(self, incoming: Incoming) -> None:
+        user = incoming.scope.get("user")
         owner = authorization_context(user) if isinstance(user, AuthenticatedUser) else None
-        named, session = call.headers.get(SESSION), None
+        named, session = incoming.headers.get(SESSION), None
         if named is not None:
             session = self._sessions.find(named, owner)
             if session is None:
                 raise Refused(404, "Session not found")
-        method = call.scope["method"]
+        method = incoming.scope["method"]
         if method == "POST":
-            await self._post(call, session, owner)
+            await self._post(incoming, session, owner)
         elif method not in ("GET", "DELETE"):
             raise Refused(405, "Method Not Allowed", headers=((b"allow", b"GET, POST, DELETE"),))
         elif session is None:
             raise Refused(400, _NO_SESSION)
         elif method == "GET":
-            await self._listen(call, session)
+            await self._listen(incoming, session)
         else:
             await self._sessions.end(session)
-            await call.answer().refuse(200)
+            await incoming.answer().refuse(200)
 
-    async def _post(self, call: Call, session: Session | None, owner: object) -> None:
-        _check_accept(call)
-        message = await call.message()
+    async def _post(self, incoming: Incoming, session: Session | None, owner: object) -> None:
+        _check_accept(incoming)
+        message = await incoming.message()
         is_request = message.id is not UNSET and message.method is not UNSET
         if session is None:
             if not is_request or message.method != "initialize":
                 raise Refused(400, _NO_SESSION)
-            await self._open(call, message, owner)
+            await self._open(incoming, message, owner)
         elif is_request:
-            await session.request(message, call.headers, call.answer(opens_after_s=OPENS_AFTER_S))
+            await session.request(message, incoming.headers, incoming.answer(opens_after_s=OPENS_AFTER_S))
         else:
-            await call.answer().refuse(202)
-            await session.hear(message, call.headers)
+            await incoming.answer().refuse(202)
+            await session.hear(message, incoming.headers)
 
-    async def _open(self, call: Call, message: Message, owner: object) -> None:
+    async def _open(self, incoming: Incoming, message: Message, owner: object) -> None:
         session = self._sessions.open(self._state, owner)
         if session is None:
             raise Refused(503, ErrorData(code=INTERNAL_ERROR, message="Too many open sessions"))
         try:
             headers = ((SESSION.encode(), session.id.encode()),)
-            await session.request(message, call.headers, call.answer(headers=headers))
+            await session.request(message, incoming.headers, incoming.answer(headers=headers))
         finally:
             if session.connection.client_params is None:  # it was not opened
                 await self._sessions.end(session)
 
-    async def _listen(self, call: Call, session: Session) -> None:
-        if not call.takes_stream:
+    async def _listen(self, incoming: Incoming, session: Session) -> None:
+        if not incoming.takes_stream:
             raise Refused(406, "Not Acceptable: text/event-stream is all there is")
         if session.listens:
             raise Refused(409, "Conflict: a session has one stream")
-        await session.listen(call.answer())
+        await session.listen(incoming.answer())
 
 
 def _check_size(size: int) -> None:
@@ -258,8 +258,8 @@ def _check_size(size: int) -> None:
         raise Refused(413, "Request body too large")
 
 
-def _check_accept(call: Call) -> None:
-    if not (call.takes_json and call.takes_stream):
+def _check_accept(incoming: Incoming) -> None:
+    if not (incoming.takes_json and incoming.takes_stream):
         raise Refused(406, "Not Acceptable: accept both application/json and text/event-stream")
 
 
@@ -275,6 +275,7 @@ def _refused(rejection: InboundLadderRejection, number: Id | None) -> Refused:
 
 _JSON = frozenset({"*/*", "application/*", "application/json"})
 _STREAM = frozenset({"*/*", "text/*", "text/event-stream"})
+_OF_HANDSHAKES = frozenset({None, *HANDSHAKE_PROTOCOL_VERSIONS})
 _WANTS_HEADER = b'"x-mcp-header"'
 _NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
 _NO_SESSION = "Bad Request: Missing session ID"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import anyio
 import msgspec
@@ -30,12 +30,18 @@ class Message(Struct, frozen=True):
     Source: JSON-RPC 2.0, sections 4 and 5. Batches are in neither era of MCP that is served.
     """
 
-    jsonrpc: str
+    jsonrpc: Literal["2.0"]
     id: Id | UnsetType | None = UNSET
     method: str | UnsetType = UNSET
     params: JsonObject | None = None
     result: JsonObject | UnsetType = UNSET
     error: JsonObject | UnsetType = UNSET
+
+
+class Carrier(Struct, frozen=True):
+    """The HTTP request that a message came by, as whoever handles it sees it."""
+
+    headers: Mapping[str, str]
 
 
 class Asking(Protocol):
@@ -61,7 +67,7 @@ class Exchange:
         self.headers = headers
         self.answer = answer
         self.request_id = message.id if not isinstance(message.id, UnsetType) else None
-        self.message_metadata = ServerMessageMetadata(request_context=self)
+        self.message_metadata = ServerMessageMetadata(request_context=Carrier(headers))
         self._asking = asking
         self._task: asyncio.Task[object] | None = None
         self._reason: ErrorData | None = None

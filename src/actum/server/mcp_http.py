@@ -96,15 +96,13 @@ class SharedKey:
         return AccessToken(token="", client_id="shared", scopes=[], subject=self._principal, claims=claims)
 
 
-def http_app(server: Server[Any], *, path: str, host: str, access: Access, sse: bool = False) -> Starlette:
-    """A server as an application for any ASGI server.
+def endpoint_of(server: Server[Any], *, host: str, access: Access) -> Endpoint:
+    """A server, as it is served over HTTP to those who may come in by their way.
 
     Args:
         server: what is served.
-        path: where.
         host: the name or address of this machine at which it listens.
         access: who may come in.
-        sse: also the old way, at `/sse` and `/messages/`.
 
     Raises:
         UsageError: others than this machine would reach it, and it wants nothing of them.
@@ -114,11 +112,21 @@ def http_app(server: Server[Any], *, path: str, host: str, access: Access, sse: 
             f"others than this machine reach {host or 'every address'}, and nobody would have to show who they are: "
             "have tokens checked, listen at 127.0.0.1, or say insecure if you mean it"
         )
-    security = _security(host, access)
+    return Endpoint(server, _security(host, access))
+
+
+def http_app(endpoint: Endpoint, *, path: str, host: str, access: Access, sse: bool = False) -> Starlette:
+    """It as an application for any ASGI server.
+
+    Args:
+        endpoint: of what is served.
+        path: where.
+        host, access: as above.
+        sse: also the old way, at `/sse` and `/messages/`.
+    """
     auth = None
     if access.verifier is not None:
         auth = settings(access.resource or f"http://{host}{path}", issuer=access.issuer, scopes=access.scopes)
-    endpoint = Endpoint(server, security)
     guarded = _guard(auth)
     routes: list[BaseRoute] = [Route(path, endpoint=guarded(endpoint))]
     middleware: list[Middleware] = []
@@ -133,7 +141,7 @@ def http_app(server: Server[Any], *, path: str, host: str, access: Access, sse: 
             auth.resource_server_url, [auth.issuer_url], scopes_supported=auth.required_scopes
         )
     if sse:
-        routes += _sse_routes(server, security, guarded)
+        routes += _sse_routes(endpoint.server, endpoint.security, guarded)
     return Starlette(routes=routes, middleware=middleware, lifespan=lambda _: endpoint.run())
 
 

@@ -117,6 +117,11 @@ class Session:
             self._stream = None
             self.touch()
 
+    def hang_up(self) -> None:
+        """End that stream."""
+        if self._stream is not None:
+            self._stream.leave()
+
     @property
     def listens(self) -> bool:
         """It has that stream."""
@@ -171,8 +176,7 @@ class Session:
         for waiting in self._asked.values():
             if not waiting.done():
                 waiting.set_exception(MCPError(_CLOSED.code, _CLOSED.message))
-        if self._stream is not None:
-            self._stream.leave()
+        self.hang_up()
         await aclose_shielded(self.connection)
 
 
@@ -211,6 +215,11 @@ class Sessions:
         """End one."""
         if self._open.pop(session.id, None) is not None:
             await session.end()
+
+    def hang_up(self) -> None:
+        """End the streams of those who listen; the sessions stay."""
+        for session in self._open.values():
+            session.hang_up()
 
     async def close(self) -> None:
         """End all."""
