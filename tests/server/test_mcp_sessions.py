@@ -13,7 +13,7 @@ from mcp.server.lowlevel import Server
 
 from actum import Context, tool
 from actum.core.json import JsonObject
-from actum.server import Access, Doorkeeper, McpService, SharedKey
+from actum.server import Access, Doorkeeper, McpService, Resource, SharedKey
 from actum.server.mcp_sessions import SESSIONS_MAX, Sessions
 from tests.mcp_service import served
 
@@ -169,15 +169,15 @@ async def test_an_answer_to_no_question_is_dropped() -> None:
 
 
 async def test_what_belongs_to_no_request_goes_on_the_one_stream_of_the_session() -> None:
-    service = McpService([greet])
+    service = McpService([greet], resources=[Resource("note:1", lambda: "a", name="note")])
     async with session(service) as way, way.stream() as messages:
         second = await way.client.get(way.url, headers=way.headers)
         assert second.status_code == 409
-        await service.resource_updated("note:1")  # it listens to none: nothing is told
-        await way.post(request(1, "tools/list"))
-        service.hang_up()
+        await way.post(request(1, "resources/subscribe", uri="note:1"))
+        await service.resource_updated("note:1")
+        assert (await anext(messages))["method"] == "notifications/resources/updated"
+        await way.delete()
         assert [message async for message in messages] == []
-        assert (await way.post(request(2, "tools/list"))).status_code == 200
 
 
 async def test_a_session_that_nobody_uses_ends() -> None:

@@ -176,11 +176,6 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
 async def _serve_http(service: McpService, place: str, access: Access, shown: str, *, sse: bool) -> None:
     import uvicorn  # noqa: PLC0415  # a web server is loaded by nobody who does not ask for one
 
-    class Server(uvicorn.Server):
-        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            service.hang_up()
-            await super().shutdown(sockets)
-
     host, colon, port = place.rpartition(":")
     if not colon or not port.isdecimal():
         raise UsageError(f"--http {place}: write an address and a port, as in --http 127.0.0.1:8000")
@@ -189,7 +184,7 @@ async def _serve_http(service: McpService, place: str, access: Access, shown: st
     with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
-        await Server(uvicorn.Config(app, log_level="warning", access_log=False)).serve([taken])
+        await uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).serve([taken])
 
 
 def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:

@@ -47,7 +47,6 @@ from .mcp_auth import identity_of
 from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Parked, Spoken, Who, begin, go_on, new_call, outcome_of
 from .mcp_changes import Changes
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
-from .mcp_endpoint import Endpoint
 from .mcp_http import LOCAL, Access, endpoint_of, http_app
 from .mcp_page import LISTS, page
 from .mcp_prompts import Prompt, Prompts, messages_of
@@ -153,7 +152,6 @@ class McpService:
         self._shown = Shown(())
         self.changes = Changes(self.clock, self._look)
         self._served = 0
-        self._endpoints: list[Endpoint] = []
         self._methods: dict[str, Handler] = self._table()
         self.server = _Server(self, name, version=version, instructions=instructions or None)
         self._stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
@@ -438,15 +436,12 @@ class McpService:
         Raises:
             UsageError: others than this machine would reach it, and it wants nothing of them.
         """
-        endpoint = endpoint_of(self.server, host=host, access=access)
-        self._endpoints.append(endpoint)
+        endpoint = endpoint_of(self.server, host=host, access=access, hang_up=self._hang_up)
         return http_app(endpoint, path=path, host=host, access=access, sse=sse)
 
-    def hang_up(self) -> None:
-        """End the streams of those who only listen: a web server that is to end would wait for them."""
+    def _hang_up(self) -> None:
+        """End the streams of those who only listen."""
         self.changes.hang_up()
-        for endpoint in self._endpoints:
-            endpoint.hang_up()
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""

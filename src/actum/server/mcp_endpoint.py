@@ -3,13 +3,16 @@
 A request that names a version without a handshake is whole by itself, and taken back by hanging up. Any other belongs
 to a session. What is wrong with a request is told before anything of it is done.
 
-Limits: streams can not be taken up again (no `Last-Event-ID`), and there are no batches.
+Limits: streams can not be taken up again (no `Last-Event-ID`), and there are no batches. Other web servers than uvicorn
+wait for those who listen when they are to end, for as long as they are told to.
 Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -41,6 +44,8 @@ from .mcp_sessions import Session, Sessions
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 VERSION, SESSION = "mcp-protocol-version", "mcp-session-id"
+LOOK_S = 0.5
+"""Seconds between two looks whether the web server is to end."""
 OPENS_AFTER_S = 1.0
 """A client with a handshake is given a stream this soon: there no status depends on how its request ends."""
 
@@ -114,12 +119,14 @@ class Endpoint:
     Args:
         server: what is served.
         security: which `Host` and `Origin` are let through.
+        hang_up: ends the streams of those who listen without a handshake.
     """
 
-    def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
+    def __init__(self, server: Server[Any], security: TransportSecuritySettings, hang_up: Callable[[], None]) -> None:
         self.server = server
         self.security = security
         self._door = TransportSecurityMiddleware(security)
+        self._hang_up = hang_up
         self._sessions = Sessions(server)
         self._state: Any = None
 
@@ -127,14 +134,20 @@ class Endpoint:
     async def run(self) -> AsyncIterator[None]:
         """While it is up."""
         async with self.server.lifespan(self.server) as self._state:
+            watching = asyncio.create_task(self._watch())
             try:
                 yield
             finally:
+                watching.cancel()
                 await self._sessions.close()
 
-    def hang_up(self) -> None:
-        """End the streams of those who only listen."""
-        self._sessions.hang_up()
+    async def _watch(self) -> None:
+        """Hang up when the web server is to end: it would wait for those who listen, and for what nobody waits for."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if _is_ending():
+                self._sessions.hang_up()
+                self._hang_up()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         incoming = Incoming(scope, receive, send)
@@ -251,6 +264,12 @@ class Endpoint:
         if session.listens:
             raise Refused(409, "Conflict: a session has one stream")
         await session.listen(incoming.answer())
+
+
+def _is_ending() -> bool:
+    """Whether the web server was told to end, where that can be seen: uvicorn takes signals by a method of its own."""
+    handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+    return any(getattr(getattr(each, "__self__", None), "should_exit", None) is True for each in handlers)
 
 
 def _check_size(size: int) -> None:

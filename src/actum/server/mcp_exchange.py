@@ -152,6 +152,11 @@ class Exchange:
         self._failed = error.code
         return refusal(self.request_id, error)
 
+    @property
+    def is_abandoned(self) -> bool:
+        """Nobody waits for its answer any more."""
+        return self.answer is not None and self.answer.is_over
+
     def stop(self, reason: ErrorData) -> None:
         """Break it off; that is what its client is told, if it still listens."""
         if self._task is not None and self._reason is None:

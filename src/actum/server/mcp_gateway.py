@@ -420,9 +420,7 @@ class McpGateway(McpService):
             seat.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
 
-    def hang_up(self) -> None:
-        """End the streams of those who only listen, whichever user they are of."""
-        super().hang_up()
+    def _hang_up(self) -> None:
         self.seats.hang_up()
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:

@@ -96,13 +96,14 @@ class SharedKey:
         return AccessToken(token="", client_id="shared", scopes=[], subject=self._principal, claims=claims)
 
 
-def endpoint_of(server: Server[Any], *, host: str, access: Access) -> Endpoint:
+def endpoint_of(server: Server[Any], *, host: str, access: Access, hang_up: Callable[[], None]) -> Endpoint:
     """A server, as it is served over HTTP to those who may come in by their way.
 
     Args:
         server: what is served.
         host: the name or address of this machine at which it listens.
         access: who may come in.
+        hang_up: ends the streams of those who listen without a handshake.
 
     Raises:
         UsageError: others than this machine would reach it, and it wants nothing of them.
@@ -112,7 +113,7 @@ def endpoint_of(server: Server[Any], *, host: str, access: Access) -> Endpoint:
             f"others than this machine reach {host or 'every address'}, and nobody would have to show who they are: "
             "have tokens checked, listen at 127.0.0.1, or say insecure if you mean it"
         )
-    return Endpoint(server, _security(host, access))
+    return Endpoint(server, _security(host, access), hang_up)
 
 
 def http_app(endpoint: Endpoint, *, path: str, host: str, access: Access, sse: bool = False) -> Starlette:

@@ -32,6 +32,8 @@ log = logging.getLogger("actum.mcp")
 
 SESSIONS_MAX = 1_000
 SESSION_IDLE_S = 30 * 60.0
+SWEEPS = 30
+"""So often, in the time that one may be idle, it is looked for such."""
 TELL_S = 5.0
 
 _CANCELLED = ErrorData(code=-32800, message="Request cancelled")
@@ -118,9 +120,12 @@ class Session:
             self.touch()
 
     def hang_up(self) -> None:
-        """End that stream."""
+        """End that stream, and what goes on although its client is gone."""
         if self._stream is not None:
             self._stream.leave()
+        for exchange in self._exchanges.values():
+            if exchange.is_abandoned:
+                exchange.stop(_CLOSED)
 
     @property
     def listens(self) -> bool:
@@ -185,7 +190,7 @@ class Sessions:
 
     Args:
         server: what is served.
-        idle_s: so long one may be unused.
+        idle_s: so long one may be unused; it ends soon after that.
     """
 
     def __init__(self, server: Server[Any], idle_s: float = SESSION_IDLE_S) -> None:
@@ -193,6 +198,7 @@ class Sessions:
         self._idle_s = idle_s
         self._open: dict[str, Session] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._sweeping: asyncio.TimerHandle | None = None
 
     def open(self, state: Any, owner: object) -> Session | None:  # noqa: ANN401  # the SDK's own
         """A new one; None where there are as many as there may be."""
@@ -200,7 +206,8 @@ class Sessions:
             return None
         session = Session(self._server, state, owner)
         self._open[session.id] = session
-        self._look_after(session)
+        if self._sweeping is None:
+            self._sweep()
         return session
 
     def find(self, session_id: str, owner: object) -> Session | None:
@@ -217,26 +224,24 @@ class Sessions:
             await session.end()
 
     def hang_up(self) -> None:
-        """End the streams of those who listen; the sessions stay."""
+        """End the streams of those who listen, and what nobody waits for; the sessions stay."""
         for session in self._open.values():
             session.hang_up()
 
     async def close(self) -> None:
         """End all."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
         for session in list(self._open.values()):
             await self.end(session)
 
-    def _look_after(self, session: Session) -> None:
-        """End it when it has been idle for too long."""
+    def _sweep(self) -> None:
+        """End those that were idle for too long."""
         loop = asyncio.get_running_loop()
-        if session.is_used:
-            session.touch()
-        left = session.used_at + self._idle_s - loop.time()
-        if session.id not in self._open:
-            return
-        if left > 0:
-            loop.call_later(left, self._look_after, session)
-        else:
-            ending = asyncio.create_task(self.end(session))
-            self._ending.add(ending)
-            ending.add_done_callback(self._ending.discard)
+        for session in self._open.values():
+            if not session.is_used and session.used_at + self._idle_s <= loop.time():
+                ending = asyncio.create_task(self.end(session))
+                self._ending.add(ending)
+                ending.add_done_callback(self._ending.discard)
+        self._sweeping = loop.call_later(self._idle_s / SWEEPS, self._sweep) if self._open else None
