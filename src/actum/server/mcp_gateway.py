@@ -138,6 +138,9 @@ class McpGateway(McpService):
         if not self._served:
             await self.close()
 
+    def _hang_up(self) -> None:
+        self.seats.hang_up()
+
     @property
     def behind(self) -> tuple[str, ...]:
         """The names of the servers."""
@@ -419,9 +422,6 @@ class McpGateway(McpService):
         finally:
             seat.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
-
-    def _hang_up(self) -> None:
-        self.seats.hang_up()
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
         level = params.get("level")
