@@ -141,6 +141,19 @@ async def test_the_end_of_a_session_breaks_off_what_is_under_way() -> None:
         assert slow.was_cancelled.is_set()
 
 
+async def test_to_hang_up_takes_no_request_back() -> None:
+    slow = Slow()
+    async with session(slow.service) as way:
+        waiting = asyncio.create_task(way.post(call(7, "wait")))
+        await slow.begun.wait()
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        assert (await way.post(request(8, "tools/list"))).status_code == 200
+        assert not slow.was_cancelled.is_set()
+        await way.delete()
+        await slow.was_cancelled.wait()
+
+
 async def test_a_question_goes_on_the_stream_of_its_request_and_its_answer_comes_by_another() -> None:
     async with session(McpService([greet])) as way, way.stream(call(7, "greet")) as messages:
         asked = await anext(messages)

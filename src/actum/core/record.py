@@ -551,8 +551,8 @@ def _random() -> bytes:
         try:
             return stock.pop()  # one thread gets it, and no other
         except IndexError:
-            bytes_ = os.urandom(16 * 256)
-            stock.extend(bytes_[at : at + 16] for at in range(0, len(bytes_), 16))
+            drawn = os.urandom(16 * 256)
+            stock.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
 
 
 @functools.cache

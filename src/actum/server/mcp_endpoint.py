@@ -34,11 +34,11 @@ from mcp.shared.inbound import (
 from mcp_types import CONNECTION_CLOSED, HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, ErrorData
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from msgspec import UNSET
-from starlette.datastructures import Headers
+from starlette import datastructures
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from .mcp_answer import Answer
+from .mcp_answer import PING_S, Answer, Headers
 from .mcp_exchange import Exchange, Id, Message, decode, refusal
 from .mcp_sessions import Session, Sessions
 
@@ -65,7 +65,7 @@ class Refused(Exception):
         status: int,
         error: ErrorData | str,
         request_id: Id | None = None,
-        headers: tuple[tuple[bytes, bytes], ...] = (),
+        headers: Headers = (),
     ) -> None:
         super().__init__(status)
         self.status = status
@@ -109,8 +109,9 @@ class Incoming:
             if not part.get("more_body"):
                 return body
 
-    def answer(self, **options: Any) -> Answer:  # noqa: ANN401
-        return Answer(self.receive, self.send, **options)
+    def answer(self, headers: Headers = (), opens_after_s: float = PING_S) -> Answer:
+        """Where it is answered; see `Answer`."""
+        return Answer(self.receive, self.send, headers=headers, opens_after_s=opens_after_s)
 
 
 class Endpoint:
@@ -194,7 +195,7 @@ class Endpoint:
             Refused: they do not.
         """
         number = message.id if isinstance(message.id, int | str) else None
-        lines = Headers(scope=incoming.scope)
+        lines = datastructures.Headers(scope=incoming.scope)
         twice = find_duplicated_routing_header(lines.items()) if len(incoming.headers) < len(lines.raw) else None
         if twice is not None:
             mismatch = ErrorData(code=HEADER_MISMATCH, message=f"{twice} header appears more than once")

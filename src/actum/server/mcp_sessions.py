@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
@@ -28,13 +27,12 @@ from ..core.json import JsonObject
 from .mcp_answer import Answer
 from .mcp_exchange import Exchange, Id, Message, said
 
-log = logging.getLogger("actum.mcp")
-
 SESSIONS_MAX = 1_000
 SESSION_IDLE_S = 30 * 60.0
 SWEEPS = 30
 """So often, in the time that one may be idle, it is looked for such."""
 TELL_S = 5.0
+"""A client that does not read is told no longer than this that it need not answer."""
 
 _CANCELLED = ErrorData(code=-32800, message="Request cancelled")
 _CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
