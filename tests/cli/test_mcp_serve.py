@@ -7,8 +7,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from actum.protocols.mcp_config import McpEra, McpServer
@@ -75,24 +78,56 @@ def test_it_ends_with_its_stdin() -> None:
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-async def test_it_is_reached_over_http_with_a_key(tools: Path) -> None:
-    arguments = [*SERVE, "--tools", str(tools), "--journal", "memory", "--http", "127.0.0.1:0", "--key-env", "THE_KEY"]
+@asynccontextmanager
+async def reached(tools: Path, *more: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
+    """The program while it serves over HTTP, and where."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *arguments,
+        *[*SERVE, "--tools", str(tools), "--journal", "memory", "--http", "127.0.0.1:0", *more],
         stderr=asyncio.subprocess.PIPE,
         env={**PATHS, "THE_KEY": "k" * 32, "HOME": str(tools.parent)},
     )
     assert process.stderr is not None
     try:
         said = (await process.stderr.readline()).decode()
-        url = next(word for word in said.split() if word.startswith("http://"))
+        yield process, next(word for word in said.split() if word.startswith("http://"))
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.communicate()
+
+
+async def test_it_is_reached_over_http_with_a_key(tools: Path) -> None:
+    async with reached(tools, "--key-env", "THE_KEY") as (_, url):
         server = McpServer(name="x", url=url, transport="http", headers={"Authorization": f"Bearer {'k' * 32}"})
         async with McpConnection(server) as way:
             assert [each["name"] for each in await way.list_all("tools/list")] == ["add"]
-    finally:
-        process.terminate()
-        await process.communicate()
+
+
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+async def test_it_ends_although_somebody_listens(era: McpEra, tools: Path) -> None:
+    client_info = {"name": "t", "version": "1"}
+    accept = {"accept": "application/json, text/event-stream"}
+    async with reached(tools) as (process, url), httpx2.AsyncClient(trust_env=False, timeout=30) as client:
+        if era == "legacy":
+            hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client_info}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+            opened = await client.post(url, json=message, headers=accept)
+            headers = {**accept, "mcp-session-id": opened.headers["mcp-session-id"]}
+            listening = client.stream("GET", url, headers=headers)
+        else:
+            at = "io.modelcontextprotocol/"
+            meta = {f"{at}protocolVersion": "2026-07-28", f"{at}clientCapabilities": {}}
+            params = {"notifications": {"toolsListChanged": True}, "_meta": meta}
+            message = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+            headers = {**accept, "mcp-protocol-version": "2026-07-28", "mcp-method": "subscriptions/listen"}
+            listening = client.stream("POST", url, json=message, headers=headers)
+        async with listening as stream:
+            lines = stream.aiter_lines()
+            await anext(lines)
+            process.terminate()
+            assert not [line for line in [each async for each in lines] if "error" in line]
+            await process.wait()
 
 
 @pytest.mark.parametrize(

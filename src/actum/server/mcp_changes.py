@@ -78,9 +78,13 @@ class Changes:
         """Look now and then from here on."""
         self._watcher = asyncio.create_task(self._watch(), name="mcp changes")
 
+    def hang_up(self) -> None:
+        """End the streams of those who listen without a handshake."""
+        self._listen.close()
+
     async def stop(self) -> None:
         """Look no more, and end the streams of those who listen."""
-        self._listen.close()
+        self.hang_up()
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait([self._watcher])

@@ -144,6 +144,9 @@ class McpGateway(McpService):
         if not self._served:
             await self.close()
 
+    def _hang_up(self) -> None:
+        self.seats.hang_up()
+
     @property
     def behind(self) -> tuple[str, ...]:
         """The names of the servers."""

@@ -355,6 +355,11 @@ class Seats:
             raise UnknownTool("This user has no connection here any more.")
         return self._seats[principal]
 
+    def hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        for seat in self._seats.values():
+            seat.changes.hang_up()
+
     async def close(self) -> None:
         """Leave all servers of all users."""
         seats, self._seats = self._seats, {}
