@@ -15,12 +15,14 @@ Sent = MutableMapping[str, Any]
 
 
 class Line:
-    """An ASGI server's side: what was sent, and a client that hangs up when it is told to."""
+    """An ASGI server's side: what was sent, and a client that reads and hangs up when it is told to."""
 
     def __init__(self, *, is_cut: bool = False) -> None:
         self.sent: list[Sent] = []
         self.heard = asyncio.Event()
         self.hung_up = asyncio.Event()
+        self.reads = asyncio.Event()
+        self.reads.set()
         self._is_cut = is_cut
 
     async def receive(self) -> Sent:
@@ -30,8 +32,9 @@ class Line:
     async def send(self, message: Sent) -> None:
         if self._is_cut:
             raise OSError
-        self.sent.append(message)
         self.heard.set()
+        await self.reads.wait()
+        self.sent.append(message)
 
     def answer(self, opens_after_s: float = 15.0) -> Answer:
         return Answer(self.receive, self.send, headers=((b"x-own", b"1"),), opens_after_s=opens_after_s)
@@ -99,6 +102,22 @@ async def test_a_line_that_is_cut_is_the_clients_going() -> None:
     answer = Line(is_cut=True).answer()
     await answer.tell(ONE)
     assert answer.is_over
+    refused = Line(is_cut=True).answer()
+    await refused.end(ONE, 400)
+    assert refused.is_over
+
+
+async def test_a_sign_of_life_that_a_slow_reader_never_got_began_no_stream() -> None:
+    line = Line()
+    line.reads.clear()
+    answer = line.answer(opens_after_s=0.0)
+    answer.attend(lambda: None)
+    await line.heard.wait()
+    answer.leave()
+    line.reads.set()
+    await answer.end(ONE, 404)
+    assert line.start[0] == 404
+    assert line.body == b'{"n":1}'
 
 
 async def test_a_stream_stays_until_it_is_left() -> None:

@@ -24,6 +24,13 @@ PING_S = 15.0
 
 Headers = Sequence[tuple[bytes, bytes]]
 
+_JSON = ((b"content-type", b"application/json"),)
+_STREAM = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
 
 class Answer:
     """The answer to one request, which is written by whoever has something to say.
@@ -43,44 +50,47 @@ class Answer:
         self._headers = headers
         self._opens_after_s = opens_after_s
         self._writing = asyncio.Lock()
-        self._is_stream = False
+        self._is_begun = False
         self._attendant: asyncio.TimerHandle | asyncio.Task[None] | None = None
         self.is_over = False
 
     async def tell(self, message: JsonObject) -> None:
         """Send a message ahead of the result."""
-        await self._write(_event(message))
+        await self._stream(_event(message))
 
     async def end(self, message: JsonObject, status: int = 200) -> None:
         """Send the result; its status counts where nothing was told before."""
-        if self._is_stream:
-            await self._write(_event(message), more=False)
-        else:
-            await self.refuse(status, _encode(message), _JSON)
+        async with self._writing:
+            if self._is_begun:
+                await self._put(_event(message))
+            else:
+                await self._put_whole(status, _encode(message), _JSON)
 
-    async def refuse(self, status: int, body: bytes = b"", content: bytes = b"text/plain; charset=utf-8") -> None:
+    async def refuse(self, status: int) -> None:
         """Answer with no more than this."""
-        about = [(b"content-type", content)] if body else []
         async with self._writing:
+            await self._put_whole(status)
+
+    async def _stream(self, event: bytes, *, more: bool = True) -> None:
+        async with self._writing:
+            await self._put(event, more=more)
+
+    async def _put_whole(self, status: int, body: bytes = b"", about: Headers = ()) -> None:
+        await self._put(body, status, (*about, (b"content-length", b"%d" % len(body))))
+
+    async def _put(self, body: bytes, status: int = 200, about: Headers = _STREAM, *, more: bool = False) -> None:
+        """Send what comes next, and what stands before all of it; who calls this has the line."""
+        if self.is_over:
+            return
+        self.is_over = not more
+        try:
+            if not self._is_begun:
+                headers = [*about, *self._headers]
+                await self._send({"type": "http.response.start", "status": status, "headers": headers})
+                self._is_begun = True  # not before: who waits for a slow reader may be cancelled
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        except OSError:  # some servers say so that the client has gone
             self.is_over = True
-            await self._begin(status, [*about, (b"content-length", b"%d" % len(body))])
-            await self._send({"type": "http.response.body", "body": body})
-
-    async def _write(self, event: bytes, *, more: bool = True) -> None:
-        async with self._writing:
-            if self.is_over:
-                return
-            self.is_over = not more
-            try:
-                if not self._is_stream:
-                    self._is_stream = True
-                    await self._begin(200, _STREAM)
-                await self._send({"type": "http.response.body", "body": event, "more_body": more})
-            except OSError:  # some servers say so that the client has gone
-                self.is_over = True
-
-    async def _begin(self, status: int, about: Headers) -> None:
-        await self._send({"type": "http.response.start", "status": status, "headers": [*about, *self._headers]})
 
     # While it takes its time ------------------------------------------------------------------------------------------
 
@@ -95,11 +105,11 @@ class Answer:
 
     async def stay(self) -> None:
         """Keep a stream for what there will be to tell, until the client hangs up or it is left."""
-        await self._write(_PING)
+        await self._stream(_PING)
         attendant = self._attendant = asyncio.create_task(self._attend(lambda: None))
         try:
             await asyncio.wait([attendant])
-            await self._write(b"", more=False)
+            await self._stream(b"", more=False)
         finally:
             attendant.cancel()
 
@@ -111,7 +121,7 @@ class Answer:
         try:
             wait_s = self._opens_after_s
             while not (await asyncio.wait([leaving], timeout=wait_s))[0]:
-                await self._write(_PING)
+                await self._stream(_PING)
                 wait_s = PING_S
         finally:
             leaving.cancel()
@@ -128,10 +138,4 @@ def _event(message: JsonObject) -> bytes:
 
 
 _encode = msgspec.json.Encoder().encode
-_JSON = b"application/json"
 _PING = b": ping\r\n\r\n"
-_STREAM = (
-    (b"content-type", b"text/event-stream"),
-    (b"cache-control", b"no-cache, no-transform"),
-    (b"x-accel-buffering", b"no"),
-)

@@ -132,8 +132,7 @@ class Exchange:
         self.answer.attend(gone)
         try:
             told = await self._told(work)
-            if not self.answer.is_over:
-                await self.answer.end(told, statuses.get(self._failed or 0, 200))
+            await self.answer.end(told, statuses.get(self._failed or 0, 200))
         finally:
             self.answer.leave()
 
