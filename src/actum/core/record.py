@@ -18,11 +18,11 @@ What the chain proves: without a key it tells accidents and gaps. Heads that are
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import hmac
 import os
 import struct
+import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Literal
@@ -546,16 +546,14 @@ def _random() -> bytes:
     """16 bytes that nobody can guess. They are taken from the system many at a time: each visit there lets go of the
     interpreter, for which every thread of it waits.
     """
-    stock = _stock_of(os.getpid())
     while True:
         try:
-            return stock.pop()  # one thread gets it, and no other
+            return _stock.pop()  # one thread gets it, and no other
         except IndexError:
-            drawn = os.urandom(16 * 256)
-            stock.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
+            bytes_ = os.urandom(16 * 256)
+            _stock.extend(bytes_[at : at + 16] for at in range(0, len(bytes_), 16))
 
 
-@functools.cache
-def _stock_of(_pid: int) -> list[bytes]:
-    """One a process: after a fork, two would draw the same."""
-    return []
+_stock: list[bytes] = []
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_stock.clear)  # two processes would draw the same
