@@ -536,10 +536,10 @@ class CallPath:
     ) -> ToolResult:
         """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
         scope = self._scope
-        result = scope.redaction.clean(result, scope.told)
         used = scope.budget.used_by(plan.key) if plan is not None else NOTHING
         elapsed = scope.elapsed()
         try:
+            result = scope.redaction.clean(result, scope.told)
             shown = self._shown(call, result)
             settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
             scope.journal.append(scope.run_id, settled)
