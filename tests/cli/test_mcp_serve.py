@@ -130,6 +130,19 @@ async def test_it_ends_although_somebody_listens(era: McpEra, tools: Path) -> No
             await process.wait()
 
 
+async def test_it_ends_although_a_request_never_does(tools: Path) -> None:
+    async with reached(tools) as (process, url):
+        address = httpx2.URL(url)
+        reader, writer = await asyncio.open_connection(address.host, address.port)
+        head = f"POST /mcp HTTP/1.1\r\nhost: {address.host}:{address.port}\r\nexpect: 100-continue\r\n"
+        about = "content-type: application/json\r\naccept: application/json, text/event-stream\r\n"
+        writer.write(f"{head}{about}content-length: 9\r\n\r\n".encode())
+        assert b"100" in await reader.readline(), "its body is waited for"
+        process.terminate()
+        await process.wait()
+        writer.close()
+
+
 @pytest.mark.parametrize(
     ("flags", "told"),
     [

@@ -27,6 +27,9 @@ from .terminal import Terminal, said, version_of, who
 if TYPE_CHECKING:
     from ..server import Access, Doorkeeper, McpGateway, McpService, Prompt, SharedKey, SignedTokens
 
+END_S = 5
+"""Who is told to end breaks off what is still under way after this."""
+
 HttpFlag = Annotated[
     str, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP there, instead of by stdin and stdout.")
 ]
@@ -198,7 +201,8 @@ async def _serve_http(service: McpService, place: str, access: Access, shown: st
     with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
-        await uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).serve([taken])
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=END_S)
+        await uvicorn.Server(config).serve([taken])
 
 
 def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:
