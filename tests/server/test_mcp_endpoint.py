@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from collections.abc import AsyncIterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ from starlette.applications import Starlette
 from actum import tool
 from actum.core.json import JsonObject, dumps
 from actum.server import McpService
+from actum.server.mcp_endpoint import Incoming, Refused
 from tests.effort import effort
 
 NEW, OLD = "2026-07-28", "2025-11-25"
@@ -128,12 +130,13 @@ async def test_a_number_of_any_length_arrives_as_it_is() -> None:
     assert answer.json()["result"]["structuredContent"] == large + 1
 
 
-async def called(app: Starlette) -> list[MutableMapping[str, Any]]:
-    """Makes the call with nothing of a client between."""
+async def called(app: Starlette, *more: MutableMapping[str, Any]) -> list[MutableMapping[str, Any]]:
+    """Makes the call with nothing of a client between, of which more comes than its body."""
     sent: list[MutableMapping[str, Any]] = []
+    coming = [{"type": "http.request", "body": dumps(CALL).encode(), "more_body": bool(more)}, *more]
 
     async def receive() -> MutableMapping[str, Any]:
-        return {"type": "http.request", "body": dumps(CALL).encode()}
+        return coming.pop(0)
 
     async def send(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
@@ -142,6 +145,36 @@ async def called(app: Starlette) -> list[MutableMapping[str, Any]]:
     scope = {"type": "http", "method": "POST", "path": "/mcp", "root_path": "", "query_string": b"", "headers": headers}
     await app(scope, receive, send)
     return sent
+
+
+async def test_a_request_that_was_cut_off_is_not_carried_out_though_all_of_it_could_be_read() -> None:
+    ran: list[int] = []
+
+    @tool
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        ran.append(a)
+        return a + b
+
+    app = McpService([add]).app()
+    async with app.router.lifespan_context(app):
+        assert (await called(app, {"type": "http.disconnect"}))[0]["status"] == 400
+        assert ran == []
+        assert (await called(app, {"type": "http.request"}))[0]["status"] == 200
+        assert ran == [2]
+
+
+async def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
+    async def receive() -> MutableMapping[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        raise AssertionError(message)
+
+    with pytest.raises(Refused) as refused:
+        await Incoming({"headers": []}, receive, send, body_s=0.0).message()
+    assert refused.value.status == 408
 
 
 async def test_a_call_takes_little_work_and_leaves_none_to_the_garbage_collector() -> None:

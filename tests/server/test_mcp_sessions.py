@@ -12,10 +12,13 @@ import httpx2
 from mcp.server.lowlevel import Server
 
 from actum import Context, tool
-from actum.core.json import JsonObject
+from actum.core.json import JsonObject, dumps
 from actum.server import Access, Doorkeeper, McpService, Resource, SharedKey
+from actum.server.mcp_exchange import decode
 from actum.server.mcp_sessions import SESSIONS_MAX, Sessions
 from tests.mcp_service import served
+
+from .test_mcp_answer import Line
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
 NAME: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
@@ -202,10 +205,72 @@ async def test_a_session_that_nobody_uses_ends() -> None:
     assert sessions.find(opened.id, None) is None
 
 
-async def test_there_are_so_many_sessions_and_no_more() -> None:
+async def test_a_session_whose_client_hung_up_in_a_call_ends_too() -> None:
+    slow, line = Slow(), Line()
+    sessions = Sessions(slow.service.server, idle_s=0.01)
+    opened = sessions.open({}, None)
+    assert opened is not None
+    await opened.request(decode(dumps(HELLO)), {}, Line().answer())
+    calling = asyncio.create_task(opened.request(decode(dumps(call(7, "wait"))), {}, line.answer()))
+    await slow.begun.wait()
+    line.hung_up.set()
+    await slow.was_cancelled.wait()
+    await calling
+    assert sessions.find(opened.id, None) is None
+
+
+async def test_a_second_request_of_an_id_is_refused_while_the_first_is_under_way() -> None:
+    slow = Slow()
+    async with session(slow.service) as way:
+        waiting = asyncio.create_task(way.post(call(7, "wait")))
+        await slow.begun.wait()
+        refused = await way.post(call(7, "wait"))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, -32600)
+        await way.post(told("notifications/cancelled", requestId=7))
+        assert (await waiting).json()["error"]["code"] == -32800
+        assert (await way.post(request(7, "tools/list"))).status_code == 200
+
+
+async def test_a_request_that_arrives_after_the_end_of_its_session_is_not_served() -> None:
+    async with session(McpService([greet])) as way:
+        body, begun = dumps(request(7, "tools/list")).encode(), asyncio.Event()
+        ended = asyncio.Event()
+
+        async def slowly() -> AsyncIterator[bytes]:
+            yield body[:9]
+            begun.set()
+            await ended.wait()
+            yield body[9:]
+
+        headers = {**way.headers, "content-type": "application/json"}
+        late = asyncio.create_task(way.client.post(way.url, content=slowly(), headers=headers))
+        await begun.wait()
+        assert await way.delete() == 200
+        ended.set()
+        assert (await late).status_code == 404
+
+
+async def test_where_there_are_too_many_sessions_one_gives_way_of_whoever_has_most() -> None:
+    sessions = Sessions(Server("t"))
+    bobs, *adas = [sessions.open({}, "ada" if number else "bob") for number in range(SESSIONS_MAX)]
+    assert bobs is not None
+    assert adas[0] is not None
+    assert adas[1] is not None
+    adas[0].touch()
+    assert sessions.open({}, "bob") is not None
+    assert sessions.find(adas[1].id, "ada") is None, "it was not used for longest"
+    assert sessions.find(adas[0].id, "ada") is adas[0]
+    assert sessions.find(bobs.id, "bob") is bobs
+    await sessions.close()
+
+
+async def test_no_session_gives_way_that_is_used() -> None:
     sessions = Sessions(Server("t"))
     opened = [sessions.open({}, None) for _ in range(SESSIONS_MAX)]
-    assert None not in opened
+    listening = [asyncio.create_task(each.listen(Line().answer())) for each in opened if each is not None]
+    await asyncio.wait(listening, timeout=0)
     assert sessions.open({}, None) is None
     await sessions.close()
+    await asyncio.wait(listening)
     assert sessions.open({}, None) is not None
+    await sessions.close()

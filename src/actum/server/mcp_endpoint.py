@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -43,6 +43,8 @@ from .mcp_exchange import Exchange, Id, Message, decode, refusal
 from .mcp_sessions import Session, Sessions
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
+BODY_S = 60.0
+"""A request that has not arrived in this time is waited for no longer."""
 VERSION, SESSION = "mcp-protocol-version", "mcp-session-id"
 LOOK_S = 0.5
 """Seconds between two looks whether the web server is to end."""
@@ -75,10 +77,16 @@ class Refused(Exception):
 
 
 class Incoming:
-    """An HTTP request: its headers, and its body when that was read."""
+    """An HTTP request: its headers, and its body when that was read.
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    Args:
+        scope, receive, send: of the ASGI server.
+        body_s: so long its body may take to arrive.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, body_s: float = BODY_S) -> None:
         self.scope, self.receive, self.send = scope, receive, send
+        self._body_s = body_s
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         accepted = {part.split(";")[0].strip().lower() for part in self.headers.get("accept", "").split(",")}
         self.takes_json = not accepted.isdisjoint(_JSON)
@@ -88,10 +96,15 @@ class Incoming:
         """What it says.
 
         Raises:
-            Refused: it is too large, no JSON, or no message.
+            Refused: it is too large, no JSON, no message, or was not sent to its end.
         """
         try:
-            message = decode(await self._body())
+            async with asyncio.timeout(self._body_s):
+                body = await self._body()
+        except TimeoutError:
+            raise Refused(408, "The request did not arrive in time") from None
+        try:
+            message = decode(body)
         except msgspec.ValidationError:
             raise Refused(400, _NO_MESSAGE) from None
         except (ValueError, RecursionError):
@@ -104,6 +117,8 @@ class Incoming:
         body = bytearray()
         while True:
             part = await self.receive()
+            if part["type"] == "http.disconnect":  # nobody said that what came is all there is
+                raise Refused(400, "The request was cut off")
             body += part.get("body", b"")
             _check_size(len(body))
             if not part.get("more_body"):
@@ -166,13 +181,17 @@ class Endpoint:
             answer = incoming.answer(headers=refused.headers)
             await answer.end(refusal(refused.request_id, refused.error), refused.status)
 
+    async def _posted(self, incoming: Incoming) -> Message:
+        if not (incoming.takes_json and incoming.takes_stream):
+            raise Refused(406, "Not Acceptable: accept both application/json and text/event-stream")
+        return await incoming.message()
+
     # Without a handshake ----------------------------------------------------------------------------------------------
 
     async def _by_itself(self, incoming: Incoming) -> None:
         if incoming.scope["method"] != "POST":
             raise Refused(405, "Method Not Allowed", headers=((b"allow", b"POST"),))
-        _check_accept(incoming)
-        message = await incoming.message()
+        message = await self._posted(incoming)
         if message.method is UNSET:
             raise Refused(400, _NO_MESSAGE)
         if message.id is UNSET:
@@ -215,17 +234,18 @@ class Endpoint:
 
     async def _in_session(self, incoming: Incoming) -> None:
         user = incoming.scope.get("user")
-        owner = authorization_context(user) if isinstance(user, AuthenticatedUser) else None
+        owner = tuple(authorization_context(user).items()) if isinstance(user, AuthenticatedUser) else None
+        method = incoming.scope["method"]
+        if method not in ("GET", "POST", "DELETE"):
+            raise Refused(405, "Method Not Allowed", headers=((b"allow", b"GET, POST, DELETE"),))
+        message = await self._posted(incoming) if method == "POST" else None
         named, session = incoming.headers.get(SESSION), None
-        if named is not None:
+        if named is not None:  # looked for when all has arrived: it may have ended meanwhile
             session = self._sessions.find(named, owner)
             if session is None:
                 raise Refused(404, "Session not found")
-        method = incoming.scope["method"]
-        if method == "POST":
-            await self._post(incoming, session, owner)
-        elif method not in ("GET", "DELETE"):
-            raise Refused(405, "Method Not Allowed", headers=((b"allow", b"GET, POST, DELETE"),))
+        if message is not None:
+            await self._post(incoming, message, session, owner)
         elif session is None:
             raise Refused(400, _NO_SESSION)
         elif method == "GET":
@@ -234,9 +254,7 @@ class Endpoint:
             await self._sessions.end(session)
             await incoming.answer().refuse(200)
 
-    async def _post(self, incoming: Incoming, session: Session | None, owner: object) -> None:
-        _check_accept(incoming)
-        message = await incoming.message()
+    async def _post(self, incoming: Incoming, message: Message, session: Session | None, owner: Hashable) -> None:
         is_request = message.id is not UNSET and message.method is not UNSET
         if session is None:
             if not is_request or message.method != "initialize":
@@ -248,7 +266,7 @@ class Endpoint:
             await incoming.answer().refuse(202)
             await session.hear(message, incoming.headers)
 
-    async def _open(self, incoming: Incoming, message: Message, owner: object) -> None:
+    async def _open(self, incoming: Incoming, message: Message, owner: Hashable) -> None:
         session = self._sessions.open(self._state, owner)
         if session is None:
             raise Refused(503, ErrorData(code=INTERNAL_ERROR, message="Too many open sessions"))
@@ -276,11 +294,6 @@ def _is_ending() -> bool:
 def _check_size(size: int) -> None:
     if size > BODY_BYTES_MAX:
         raise Refused(413, "Request body too large")
-
-
-def _check_accept(incoming: Incoming) -> None:
-    if not (incoming.takes_json and incoming.takes_stream):
-        raise Refused(406, "Not Acceptable: accept both application/json and text/event-stream")
 
 
 def _check(rejection: InboundLadderRejection | None, number: Id | None) -> None:

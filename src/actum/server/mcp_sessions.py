@@ -1,8 +1,8 @@
 """Sessions of clients with a handshake: what lasts from one of their HTTP requests to the next.
 
 A session is known by an id that only its client was told, and by the credential that opened it. It ends when its client
-says so, when nothing was heard of it for half an hour, and with the process. Each request is answered in its own task;
-to hang up does not take a request back, `notifications/cancelled` does.
+says so, when nothing was heard of it for half an hour, where there are too many, and with the process. Each request is
+answered in its own task; to hang up does not take a request back, `notifications/cancelled` does.
 
 Source: Model Context Protocol 2025-11-25 (basic/transports, basic/utilities/cancellation).
 """
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -20,12 +21,12 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.runner import ServerRunner, aclose_shielded
 from mcp.shared.dispatcher import CallOptions, as_request_id, coerce_request_id
 from mcp.shared.exceptions import MCPError, NoBackChannelError
-from mcp_types import CONNECTION_CLOSED, ErrorData
+from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, ErrorData
 from msgspec import UNSET, UnsetType
 
 from ..core.json import JsonObject
 from .mcp_answer import Answer
-from .mcp_exchange import Exchange, Id, Message, said
+from .mcp_exchange import Exchange, Id, Message, refusal, said
 
 SESSIONS_MAX = 1_000
 SESSION_IDLE_S = 30 * 60.0
@@ -35,6 +36,7 @@ TELL_S = 5.0
 """A client that does not read is told no longer than this that it need not answer."""
 
 _CANCELLED = ErrorData(code=-32800, message="Request cancelled")
+_TWICE = ErrorData(code=INVALID_REQUEST, message="A request of this id is under way")
 _CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
 
 
@@ -51,7 +53,7 @@ class Session:
         used_at: when it was last used, by the clock of the loop.
     """
 
-    def __init__(self, server: Server[Any], state: Any, owner: object) -> None:  # noqa: ANN401  # the SDK's own
+    def __init__(self, server: Server[Any], state: Any, owner: Hashable) -> None:  # noqa: ANN401  # the SDK's own
         self.id = uuid4().hex
         self.owner = owner
         self.used_at = asyncio.get_running_loop().time()
@@ -69,7 +71,7 @@ class Session:
     @property
     def is_used(self) -> bool:
         """Its client is on the line."""
-        return bool(self._exchanges) or self._stream is not None
+        return self._stream is not None or not all(each.is_abandoned for each in self._exchanges.values())
 
     # What comes -------------------------------------------------------------------------------------------------------
 
@@ -77,13 +79,15 @@ class Session:
         """Answer a request."""
         exchange = Exchange(message, headers, answer, self.ask)
         number = coerce_request_id(exchange.request_id or 0)
+        if number in self._exchanges:  # it could be taken back no more, and its answer be taken for that of the other
+            await answer.end(refusal(exchange.request_id, _TWICE), 400)
+            return
         self._exchanges[number] = exchange
         try:
             work = self._runner.on_request(exchange, str(message.method), message.params)
             await exchange.serve(work, {}, lambda: None)
         finally:
-            if self._exchanges.get(number) is exchange:
-                del self._exchanges[number]
+            del self._exchanges[number]
             self.touch()
 
     async def hear(self, message: Message, headers: Mapping[str, str]) -> None:
@@ -198,9 +202,9 @@ class Sessions:
         self._ending: set[asyncio.Task[None]] = set()
         self._sweeping: asyncio.TimerHandle | None = None
 
-    def open(self, state: Any, owner: object) -> Session | None:  # noqa: ANN401  # the SDK's own
-        """A new one; None where there are as many as there may be."""
-        if len(self._open) >= SESSIONS_MAX:
+    def open(self, state: Any, owner: Hashable) -> Session | None:  # noqa: ANN401  # the SDK's own
+        """A new one; None where there are as many as there may be, and all are used."""
+        if len(self._open) >= SESSIONS_MAX and not self._make_room():
             return None
         session = Session(self._server, state, owner)
         self._open[session.id] = session
@@ -208,7 +212,7 @@ class Sessions:
             self._sweep()
         return session
 
-    def find(self, session_id: str, owner: object) -> Session | None:
+    def find(self, session_id: str, owner: Hashable) -> Session | None:
         """The one of this id; None also where it is somebody else's."""
         session = self._open.get(session_id)
         if session is None or session.owner != owner:
@@ -232,14 +236,28 @@ class Sessions:
             self._sweeping.cancel()
             self._sweeping = None
         for session in list(self._open.values()):
-            await self.end(session)
+            self._let_go(session)
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    def _make_room(self) -> bool:
+        """End one that is not used: of whoever has most, so that nobody is kept out by another, the least used."""
+        held = Counter(session.owner for session in self._open.values())
+        idle = [session for session in self._open.values() if not session.is_used]
+        if idle:
+            self._let_go(max(idle, key=lambda session: (held[session.owner], -session.used_at)))
+        return bool(idle)
 
     def _sweep(self) -> None:
         """End those that were idle for too long."""
         loop = asyncio.get_running_loop()
-        for session in self._open.values():
+        for session in list(self._open.values()):
             if not session.is_used and session.used_at + self._idle_s <= loop.time():
-                ending = asyncio.create_task(self.end(session))
-                self._ending.add(ending)
-                ending.add_done_callback(self._ending.discard)
+                self._let_go(session)
         self._sweeping = loop.call_later(self._idle_s / SWEEPS, self._sweep) if self._open else None
+
+    def _let_go(self, session: Session) -> None:
+        del self._open[session.id]
+        ending = asyncio.create_task(session.end())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
