@@ -137,11 +137,18 @@ class Changes:
         """Tell whoever listens to this."""
         await self._bus.publish(event)
         notification = event_to_notification(event, {}).model_dump(by_alias=True, mode="json", exclude_none=True)
-        for connection, listening in list(self._connections.items()):
-            if not isinstance(event, ResourceUpdated) or event.uri in listening:
-                with contextlib.suppress(TimeoutError):  # a client that does not read keeps nobody else waiting
-                    async with self._clock.timeout(TELL_S):
-                        await connection.notify(notification["method"], notification.get("params"))
+
+        async def tell(connection: Connection) -> None:
+            with contextlib.suppress(TimeoutError):  # a client that does not read keeps nobody else waiting
+                async with self._clock.timeout(TELL_S):
+                    await connection.notify(notification["method"], notification.get("params"))
+
+        told = [
+            connection
+            for connection, listening in self._connections.items()
+            if not isinstance(event, ResourceUpdated) or event.uri in listening
+        ]
+        await asyncio.gather(*map(tell, told))
 
     async def _watch(self) -> None:
         rounds = 0
