@@ -265,11 +265,13 @@ async def dig(ctx: Context, params: Raw) -> Raw:
 
 
 async def listen_to_tasks(ctx: Context, ids: list[str]) -> Raw:
-    """Tell how tasks are, those of its own: at work, and then done."""
+    """Tell how tasks are, those of its own: at work, and then done. Before that, nonsense."""
     meta = {"io.modelcontextprotocol/subscriptionId": ctx.request_id}
     known = [each for each in ids if each.startswith("far-")]
     messages: list[tuple[str, Raw]] = [
-        ("notifications/subscriptions/acknowledged", {"notifications": {"taskIds": known}})
+        ("notifications/subscriptions/acknowledged", {"notifications": {"taskIds": known}}),
+        ("notifications/tasks", {"taskId": known, "status": "working"}),
+        ("notifications/tasks", {}),
     ]
     for each in known:
         dug = text("dug", **{"x-result": {"keep": None}})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -234,6 +234,32 @@ async def test_a_result_that_is_too_large_is_too_large_in_a_task_too() -> None:
     assert isinstance(task["result"], dict)
     assert task["result"]["isError"] is True
     assert "the key is" not in str(task)
+
+
+async def test_a_task_that_is_completed_by_nothing_has_a_result_that_says_so() -> None:
+    with running("tests.mcp_servers.behind") as url:
+        async with served(front := gateway(url)) as place, client(place, "modern") as way:
+            task_id = await begun(way, "dig")
+            task = await look(way, task_id, until="completed")
+            assert isinstance(task["result"], dict)
+            assert task["result"]["isError"] is True
+            assert await look(way, task_id) == task
+    assert [run.status for run in await front.journal.runs()] == ["done"]
+
+
+async def test_a_server_that_is_gone_is_needed_for_a_task_that_is_not_over_alone() -> None:
+    desk = Desk()
+    async with AsyncExitStack() as behind:
+        front = gateway(await behind.enter_async_context(served(desk.service())))
+        async with connected(front) as way:
+            desk.go.set()
+            task = await look(way, await begun(way, "dig", {"name": "x"}), until="completed")
+            waiting = await begun(way, "greet")
+            await behind.aclose()
+            assert await look(way, str(task["taskId"])) == task
+            with pytest.raises(McpError, match="Nobody listens there"):
+                await look(way, waiting)
+    assert {run.status for run in await front.journal.runs()} == {"done", "paused"}
 
 
 async def test_tasks_are_offered_to_those_who_can_have_them_alone() -> None:

@@ -29,6 +29,7 @@ import base64
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -347,8 +348,9 @@ class McpGateway(McpService):
 
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""
-        seat, who = await self._seat(ctx), self.who(ctx)
-        return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, Front(ctx, who.principal, params), who, seat)
+        who = self.who(ctx)
+        front, reach = Front(ctx, who.principal, params), partial(self._seat, ctx)
+        return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
 
     def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
         """A server's error, as the client hears it."""

@@ -431,7 +431,7 @@ class Passage(McpToolset):
             return
         if method == TASK:
             for follow in self._follows:
-                if params.get("taskId") in follow.ids:
+                if str(params.get("taskId")) in follow.ids:
                     follow.hear(params)
             return
         if method == ACKNOWLEDGED:

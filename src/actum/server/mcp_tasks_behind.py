@@ -19,6 +19,7 @@ import dataclasses
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
+from weakref import WeakValueDictionary
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.session import ServerSession
@@ -51,8 +52,12 @@ _NO_RESULT = frozenset({"resource_limit", "invalid_result"})
 """What the call path says of a result that it does not let pass. Of any other refusal it is too late: it was done."""
 FOLLOWED_MAX = 100
 """Of so many tasks may one stream tell."""
+NEWS_MAX = 1_000
+"""So much may wait to be told on it; the latest counts, and whoever missed something asks."""
 Listened = TypeVar("Listened")
 Context = ServerRequestContext[Any, Any]
+Reach = Callable[[], Awaitable[Seat]]
+"""Takes the seat of a user, for which servers have to be reached."""
 
 
 class Held(Struct, frozen=True):
@@ -98,32 +103,32 @@ class TasksBehind:
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
         self._journal = agent.journal
-        self._turn = asyncio.Lock()
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def get(self, front: Front, who: Who, seat: Seat) -> JsonObject:
+    async def get(self, front: Front, who: Who, reach: Reach) -> JsonObject:
         """`tasks/get`: how far it is."""
         held = await self._held(front, who)
-        if held.final is None:
-            passage = _passage(held, seat)
-            return await self._told(held, await passage.ask_after("tasks/get", front, held.far_id), passage, front, who)
-        return _in_full(held, held.final)
+        if held.final is not None:
+            return _in_full(held, held.final)
+        passage = _passage(held, await reach())
+        return await self._told(held, await passage.ask_after("tasks/get", front, held.far_id), passage, front, who)
 
-    async def update(self, front: Front, who: Who, seat: Seat) -> JsonObject:
+    async def update(self, front: Front, who: Who, reach: Reach) -> JsonObject:
         """`tasks/update`: what it asked for, all of it or some."""
         held = await self._held(front, who)
         if held.final is not None:
             return {}
-        acknowledged = await _passage(held, seat).ask_after("tasks/update", front, held.far_id)
+        acknowledged = await _passage(held, await reach()).ask_after("tasks/update", front, held.far_id)
         given = front.params.get("inputResponses")
         await self._write(held.id, lambda now: _answers(now, given if isinstance(given, dict) else {}))
         return result_for("tasks/update", acknowledged, modern=True)
 
-    async def cancel(self, front: Front, who: Who, seat: Seat) -> JsonObject:
+    async def cancel(self, front: Front, who: Who, reach: Reach) -> JsonObject:
         """`tasks/cancel`: its server is told, and then asked what became of it: its client may never ask again."""
         held = await self._held(front, who)
         if held.final is not None:
             return {}
-        passage = _passage(held, seat)
+        passage = _passage(held, await reach())
         acknowledged = await passage.ask_after("tasks/cancel", front, held.far_id)
         with contextlib.suppress(CallError):  # it is asked when the client asks
             await self._told(held, await passage.ask_after("tasks/get", front, held.far_id), passage, front, who)
@@ -145,12 +150,14 @@ class TasksBehind:
         """
         if EXTENSION not in front.extensions:
             raise lacking_tasks()
-        news: asyncio.Queue[tuple[Held, Passage, JsonObject]] = asyncio.Queue()
+        news: asyncio.Queue[tuple[Held, Passage, JsonObject]] = asyncio.Queue(NEWS_MAX)
         async with contextlib.AsyncExitStack() as stack:
             agreed: list[str] = []
             for passage, ours in (await self._by_server(followed(front.params), who, seat)).items():
 
                 def hear(task: JsonObject, ours: dict[str, Held] = ours, passage: Passage = passage) -> None:
+                    if news.full():
+                        news.get_nowait()
                     news.put_nowait((ours[str(task["taskId"])], passage, task))
 
                 agreed += [
@@ -203,7 +210,7 @@ class TasksBehind:
 
     async def _told(self, held: Held, task: JsonObject, passage: Passage, front: Front, who: Who) -> JsonObject:
         """What a server says of its task now, once it is on record as far as it is news."""
-        if task.get("status") in OVER:
+        if str(task.get("status")) in OVER:
             final = passage.without_secrets(task)
             return _in_full(await self._end(held, final, front), final)
         requests = task.get("inputRequests")
@@ -215,7 +222,7 @@ class TasksBehind:
 
     async def _end(self, held: Held, final: JsonObject, front: Front) -> Held:
         """The run ends with what the task came to. Whoever is quicker writes it down."""
-        async with self._turn:
+        async with self._turn(held.id):
             now = _read(held.id, await self._journal.read(held.id))
             if now.final is not None:
                 return now
@@ -227,8 +234,12 @@ class TasksBehind:
                 log.info("task %s: %s", held.id, error)
             return _read(held.id, await self._journal.read(held.id))
 
+    def _turn(self, task_id: str) -> asyncio.Lock:
+        """Held by whoever writes down something of a task."""
+        return self._turns.setdefault(task_id, asyncio.Lock())
+
     async def _write(self, task_id: str, records: Callable[[Held], list[Record]]) -> None:
-        async with self._turn, self._journal.claim(task_id):
+        async with self._turn(task_id), self._journal.claim(task_id):
             for record in records(_read(task_id, await self._journal.read(task_id))):
                 self._journal.append(task_id, record)
             await self._journal.sync(task_id)
@@ -259,7 +270,7 @@ class Agreeing:
         self.begun.set()
 
 
-ASKED_OF_TASKS: dict[str, Callable[[TasksBehind, Front, Who, Seat], Awaitable[JsonObject]]] = {
+ASKED_OF_TASKS: dict[str, Callable[[TasksBehind, Front, Who, Reach], Awaitable[JsonObject]]] = {
     "tasks/get": TasksBehind.get,
     "tasks/update": TasksBehind.update,
     "tasks/cancel": TasksBehind.cancel,
@@ -295,12 +306,12 @@ def with_notes(told: JsonObject, outcome: ToolResult, known: ToolResult) -> Json
 def _in_full(held: Held, final: JsonObject) -> JsonObject:
     """How a task ended: in the server's own words, but for what the call path says of them."""
     told, result, outcome = as_ours("tasks/get", final, held.id), final.get("result"), held.outcome
-    if not isinstance(result, dict) or outcome is None:
+    if outcome is None or final.get("status") != "completed":
         return told
-    if outcome.error is None:
-        told["result"] = with_notes(result, outcome, result_of("", result))
-    elif outcome.error.code in _NO_RESULT:
+    if not isinstance(result, dict) or (outcome.error is not None and outcome.error.code in _NO_RESULT):
         told["result"] = call_result(outcome, any_value=True)
+    elif outcome.error is None:
+        told["result"] = with_notes(result, outcome, result_of("", result))
     return told
 
 
