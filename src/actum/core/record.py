@@ -550,8 +550,8 @@ def _random() -> bytes:
         try:
             return _stock.pop()  # one thread gets it, and no other
         except IndexError:
-            bytes_ = os.urandom(16 * 256)
-            _stock.extend(bytes_[at : at + 16] for at in range(0, len(bytes_), 16))
+            drawn = os.urandom(16 * 256)
+            _stock.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
 
 
 _stock: list[bytes] = []

@@ -182,6 +182,7 @@ class Endpoint:
             await answer.end(refusal(refused.request_id, refused.error), refused.status)
 
     async def _posted(self, incoming: Incoming) -> Message:
+        """What a client says that can read the answer."""
         if not (incoming.takes_json and incoming.takes_stream):
             raise Refused(406, "Not Acceptable: accept both application/json and text/event-stream")
         return await incoming.message()
