@@ -299,6 +299,21 @@ def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
     return found
 
 
+def load_things(name: str) -> list[object]:
+    """What a place of the user's own holds, whatever it is.
+
+    Args:
+        name: `file.py` or `module` for all that is public there, `file.py:name` or `module:name` for one thing.
+
+    Raises:
+        UsageError: there is no such place or name, or it could not be loaded.
+    """
+    if not _names_one(name):
+        return _public(_module(name))
+    found = _named(name)
+    return [*found] if isinstance(found, list | tuple) else [found]
+
+
 def config_home(environment: Mapping[str, str]) -> Path:
     """The person's own configuration, in the folder of the XDG specification."""
     said = environment.get("XDG_CONFIG_HOME", "")
@@ -539,9 +554,8 @@ def _tools_in(spec: str) -> list[Toolish]:
     """The tools that a file, a module, or one name of it holds."""
     if not _names_one(spec):
         return _all_tools(_module(spec), spec)
-    found = _named(spec)
     tools: list[Toolish] = []
-    for item in found if isinstance(found, list | tuple) else [found]:
+    for item in load_things(spec):
         if not _is_toolish(item):
             raise UsageError(
                 f"{spec} is {_what(item)}; needed is a function, a tool, a toolset, an agent, or a list of them"
@@ -552,12 +566,16 @@ def _tools_in(spec: str) -> list[Toolish]:
 
 def _all_tools(module: ModuleType, spec: str) -> list[Toolish]:
     """The decorated functions of a module; all its own public functions where none is decorated."""
-    public = [thing for name, thing in vars(module).items() if not name.startswith("_")]
+    public = _public(module)
     decorated: list[Toolish] = [thing for thing in public if isinstance(thing, FunctionTool)]
     plain = [thing for thing in public if inspect.isfunction(thing) and thing.__module__ == module.__name__]
     if not decorated and not plain:
         raise UsageError(f"{spec} holds no tools: write a function in it, with @tool above it")
     return decorated or [FunctionTool(function) for function in plain]
+
+
+def _public(module: ModuleType) -> list[object]:
+    return [thing for name, thing in vars(module).items() if not name.startswith("_")]
 
 
 def _is_toolish(thing: object) -> TypeGuard[Toolish]:

@@ -136,6 +136,17 @@ async def test_the_intent_is_on_record_before_the_tool_runs() -> None:
     assert await bench.kinds() == ["Intended", "Settled"]
 
 
+async def test_a_result_that_can_not_be_written_down_is_none_and_its_call_has_an_outcome() -> None:
+    deep: Json = []
+    for _ in range(900):
+        deep = [deep]
+    bench = Bench([weather()], lambda _: deep)
+    result = await bench.result(call())
+    assert result.error is not None
+    assert result.error.code == "invalid_result"
+    assert await bench.kinds() == ["Intended", "Settled"]
+
+
 @pytest.mark.row("C2")
 async def test_an_unknown_tool_is_told_with_the_names_that_come_near() -> None:
     bench = Bench([weather()])

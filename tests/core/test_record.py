@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import msgspec
 import pytest
 
@@ -73,3 +76,13 @@ def test_the_ledger_finds_a_line_that_was_changed_moved_or_taken_out() -> None:
     for forged in ([lines[0], changed, *lines[2:]], [lines[0], *lines[2:]], [lines[1], lines[0], *lines[2:]]):
         assert verify_ledger(forged, KEY)
     assert verify_ledger(lines[:-1], KEY) == []  # what only an exported copy tells
+
+
+def test_a_process_that_was_forked_off_draws_ids_of_its_own() -> None:
+    code = (
+        "import os\nfrom actum.core.record import new_id\nnew_id('a')\nchild = os.fork()\n"
+        "os.write(1, new_id('a ').encode())\nif child: os.waitpid(child, 0)"
+    )
+    printed = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    _, first, second = printed.stdout.split("a _")
+    assert first != second

@@ -140,6 +140,20 @@ async def test_everything_may_turn_to_the_run_while_it_serves(way: str, places: 
         assert "declined" in declined.result.text
 
 
+@pytest.mark.parametrize("way", ["stdio", "http"])
+async def test_everythings_tool_that_is_called_as_a_task_only_is_called_so(
+    way: str, places: dict[str, McpServer]
+) -> None:
+    async with host(places[way]) as every:
+        plain = await every.call("simulate-research-query", topic="tea")
+        assert "# Research Report: tea" in plain.result.text
+        asked = await every.call(
+            "simulate-research-query", Person(interpretation="snake"), topic="python", ambiguous=True
+        )
+        assert "# Research Report: python (snake)" in asked.result.text
+        assert [pending.kind for pending in asked.person.asked] == ["approval", "elicitation"]
+
+
 async def test_everythings_content_of_all_kinds_comes_through(places: dict[str, McpServer]) -> None:
     async with host(places["stdio"]) as every:
         image = (await every.call("get-tiny-image")).result

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -42,6 +43,11 @@ TOOLS: list[Raw] = [
         "_meta": {"vendor/colour": "blue"},
         "x-unknown": [1, None],
     },
+    {
+        "name": "later",
+        "inputSchema": {"type": "object"},
+        "execution": {"taskSupport": "required", "x-more": 1},
+    },
     *(
         {"name": name, "inputSchema": {"type": "object"}}
         for name in (
@@ -58,6 +64,9 @@ TOOLS: list[Raw] = [
             "secret",
             "sign",
             "forbidden",
+            "visit",
+            "visited",
+            "dig",
         )
     ),
 ]
@@ -79,6 +88,10 @@ count: Counter[str] = Counter()
 last: Raw = {}
 bus = InMemorySubscriptionBus()
 subscribed: dict[str, list[Any]] = {}
+told_roots: list[Any] = []
+listening: list[list[str]] = []
+asking: set[asyncio.Task[None]] = set()
+VISIT: Raw = {"mode": "url", "message": "Pay here.", "url": "https://pay.example/1", "elicitationId": "visit-1"}
 
 
 class Message(BaseModel):
@@ -88,6 +101,11 @@ class Message(BaseModel):
 
 class Anything(BaseModel):
     model_config = {"extra": "allow"}
+
+
+TASKS = types.ServerTasksCapability(
+    requests=types.ServerTasksRequestsCapability(tools=types.TasksToolsCapability(call=types.TasksCallCapability()))
+)
 
 
 def text(said: object, **more: object) -> Raw:
@@ -187,7 +205,10 @@ async def log(ctx: Context, params: Raw) -> Raw:
 
 
 async def seen(ctx: Context, params: Raw) -> Raw:
-    return text("seen", structuredContent={"count": dict(count), "last": dict(last)})
+    return text(
+        "seen",
+        structuredContent={"count": dict(count), "last": dict(last), "roots": told_roots, "listening": listening},
+    )
 
 
 async def change(ctx: Context, params: Raw) -> Raw:
@@ -202,12 +223,74 @@ async def change(ctx: Context, params: Raw) -> Raw:
     return text("changed")
 
 
+async def visit(ctx: Context, params: Raw) -> Raw:
+    """Send the user to a page."""
+    related = ServerMessageMetadata(related_request_id=ctx.request_id)
+    request: Any = Message(method="elicitation/create", params=VISIT)
+    return text((await ctx.session.send_request(request, Anything, metadata=related)).model_dump(mode="json"))
+
+
+async def visited(ctx: Context, params: Raw) -> Raw:
+    """Tell that the page is done with."""
+    done: Any = Message(
+        method="notifications/elicitation/complete", params={"elicitationId": VISIT["elicitationId"], "x-more": 1}
+    )
+    await ctx.session.send_notification(done)
+    return text("told")
+
+
+async def ask_for_roots(ctx: Context) -> None:
+    """Ask the client for its directories outside of any request."""
+    request: Any = Message(method="roots/list")
+    told_roots.append((await ctx.session.send_request(request, Anything)).model_dump(mode="json"))
+
+
+async def later(ctx: Context, params: Raw) -> Raw:
+    """A task of a server with a handshake, which takes no call of it that is none."""
+    if is_modern(ctx):
+        return text("at once")
+    if "task" not in params:
+        raise MCPError(-32601, "only as a task")
+    return {"task": {"taskId": "t1", "status": "working", "ttl": None, "pollInterval": 1}}
+
+
+def task(task_id: str, status: str, **more: object) -> Raw:
+    times = dict.fromkeys(("createdAt", "lastUpdatedAt"), "2026-07-28T00:00:00Z")
+    return {"taskId": task_id, "status": status, **times, "ttlMs": None, **more}
+
+
+async def dig(ctx: Context, params: Raw) -> Raw:
+    """A task of a server without a handshake."""
+    return {"resultType": "task", **task(f"far-{count['tools/call']}", "working")}
+
+
+async def listen_to_tasks(ctx: Context, ids: list[str]) -> Raw:
+    """Tell how tasks are, those of its own: at work, and then done. Before that, nonsense."""
+    meta = {"io.modelcontextprotocol/subscriptionId": ctx.request_id}
+    known = [each for each in ids if each.startswith("far-")]
+    messages: list[tuple[str, Raw]] = [
+        ("notifications/subscriptions/acknowledged", {"notifications": {"taskIds": known}}),
+        ("notifications/tasks", {"taskId": known, "status": "working"}),
+        ("notifications/tasks", {}),
+    ]
+    for each in known:
+        dug = text("dug", **{"x-result": {"keep": None}})
+        states = (task(each, "working", statusMessage="digging"), task(each, "completed", result=dug))
+        messages += [("notifications/tasks", state) for state in states]
+    for method, params in messages:
+        told: Any = Message(method=method, params={**params, "_meta": meta})
+        await ctx.session.send_notification(told, ctx.request_id)
+    await anyio.sleep_forever()
+    return {}
+
+
 async def secret(ctx: Context, params: Raw) -> Raw:
     return text("the key is sk-abcdefghijklmnopqrstuvwx", **{"x-kept": 1})
 
 
 TOOL = {"odd": odd, "slow": slow, "fail": fail, "refuse": refuse, "log": log, "seen": seen, "change": change}
-TOOL |= {"secret": secret, "sign": log, "forbidden": log}
+TOOL |= {"secret": secret, "sign": log, "forbidden": log, "visit": visit, "visited": visited}
+TOOL |= {"later": later, "dig": dig}
 
 
 def listed(ctx: Context, params: Raw) -> Raw:
@@ -231,6 +314,7 @@ def subscribe(ctx: Context, params: Raw) -> Raw:
 
 def unsubscribe(ctx: Context, params: Raw) -> Raw:
     subscribed.pop(params["uri"], None)
+    count[f"without {params['uri']}"] += 1
     return {}
 
 
@@ -248,6 +332,8 @@ ANSWERS: dict[str, Callable[[Context, Raw], Raw]] = {
     "resources/read": read,
     "resources/subscribe": subscribe,
     "resources/unsubscribe": unsubscribe,
+    "tasks/get": lambda ctx, params: {"taskId": "t1", "status": "completed", "ttl": None},
+    "tasks/result": lambda ctx, params: text("in time"),
     "logging/setLevel": lambda ctx, params: {},
     "completion/complete": lambda ctx, params: {
         "completion": {"values": [params["argument"]["value"] + "!"], "x-more": 1}
@@ -257,6 +343,17 @@ ANSWERS: dict[str, Callable[[Context, Raw], Raw]] = {
 
 async def serve(ctx: Context, call_next: CallNext) -> HandlerResult:
     params = dict(ctx.params or {})
+    if ctx.method == "notifications/roots/list_changed":
+        task = asyncio.create_task(ask_for_roots(ctx))
+        asking.add(task)
+        task.add_done_callback(asking.discard)
+    if ctx.method == "subscriptions/listen":
+        listening.append(params["notifications"].get("resourceSubscriptions", []))
+        try:
+            ids = params["notifications"].get("taskIds")
+            return await listen_to_tasks(ctx, ids) if ids else await call_next(ctx)
+        finally:
+            listening.remove(params["notifications"].get("resourceSubscriptions", []))
     if ctx.request_id is None or (ctx.method != "tools/call" and ctx.method not in ANSWERS):
         count[ctx.method] += 1
         return await call_next(ctx)
@@ -275,6 +372,8 @@ class Behind(Server[Any]):
             resources=types.ResourcesCapability(subscribe=True, list_changed=True),
             completions=types.CompletionsCapability(),
             logging=types.LoggingCapability(),
+            tasks=TASKS,
+            extensions={"io.modelcontextprotocol/tasks": {}},
         )
 
 

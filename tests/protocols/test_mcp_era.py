@@ -91,7 +91,8 @@ def test_a_gateway_offers_what_any_of_its_servers_does() -> None:
         "resources": {"subscribe": True, "listChanged": True},
         "completions": {},
         "logging": {},
-        "extensions": {"x/y": {}},
+        "extensions": {"io.modelcontextprotocol/tasks": {}, "x/y": {}},
     }
-    assert offered([(two, True)], modern=False)["logging"] == {}
+    older = offered([(two, True)], modern=False)
+    assert (older["logging"], older["extensions"]) == ({}, {"x/y": {}})
     assert offered([], modern=True) == {}

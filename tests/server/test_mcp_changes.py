@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from mcp.server.connection import Connection
 from mcp.server.subscriptions import ResourceUpdated, ToolsListChanged
 
 from actum import Context, Tool, ToolCall, ToolResult
 from actum.core.json import JsonObject
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server import Folder, McpService, Resource
-from actum.server.mcp_changes import FOLDERS_EVERY, LOOK_S
+from actum.server.mcp_changes import FOLDERS_EVERY, LOOK_S, TELL_S
 from actum.testing import FakeClock
 from actum.toolsets.mcp_connection import McpConnection
 from tests.mcp_service import served
@@ -115,3 +116,24 @@ async def test_a_client_that_is_gone_is_told_nothing_more() -> None:
             await way.list_all("tools/list")
             assert service.changes.listeners == 1
         await come(lambda: not service.changes.listeners)
+
+
+async def test_those_who_do_not_read_keep_nobody_waiting() -> None:
+    clock = FakeClock()
+    service, heard = McpService(resources=[Resource("note:1", lambda: "a", name="note")], clock=clock), asyncio.Event()
+
+    class Deaf:
+        async def notify(self, method: str, params: object, opts: object = None) -> None:
+            await asyncio.Event().wait()
+
+    class Listener:
+        async def notify(self, method: str, params: object, opts: object = None) -> None:
+            heard.set()
+
+    for outbound in (Deaf(), Deaf(), Listener()):
+        connection = Connection.for_loop(outbound, session_id="1")  # type: ignore[arg-type]
+        service.changes._connections[connection] = {"note:1"}
+    telling = asyncio.create_task(service.resource_updated("note:1"))
+    await heard.wait()
+    clock.advance(TELL_S)
+    await telling

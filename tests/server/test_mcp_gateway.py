@@ -14,9 +14,10 @@ from actum.core.json import Json, JsonObject
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp_gateway import McpGateway
 from actum.server.mcp_line import LOST
+from actum.server.mcp_passage import VISITED
 from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
-from tests.mcp_servers.behind import QUESTIONS, TOOLS
+from tests.mcp_servers.behind import QUESTIONS, TOOLS, VISIT
 
 from .gateways import ANSWERS, Somebody, call, client, running, said
 
@@ -62,6 +63,13 @@ async def counted(front: McpConnection) -> dict[str, int]:
     return {name: int(str(number)) for name, number in count.items()}
 
 
+async def listened(front: McpConnection) -> list[Json]:
+    """The resources that the server behind is to tell of, by streams."""
+    found = (await seen(front))["listening"]
+    assert isinstance(found, list)
+    return found
+
+
 # Untouched ------------------------------------------------------------------------------------------------------------
 
 
@@ -73,7 +81,8 @@ async def test_definitions_and_results_pass_as_the_server_says_them(
         told = await one.list_all("tools/list")
         result = await one.request("tools/call", call("odd", at={"x": 1}))
 
-    assert told == [tool for tool in TOOLS if tool["name"] != "forbidden"]
+    shown = [tool for tool in TOOLS if tool["name"] != "forbidden"]
+    assert told == [{**tool, "execution": {"x-more": 1}} if "execution" in tool else tool for tool in shown]
     meta = result.pop("_meta")
     assert isinstance(meta, dict)
     assert meta["vendor/trace"] == "t1"
@@ -116,6 +125,17 @@ async def test_the_server_knows_what_the_client_sent_beside_the_arguments(
     assert isinstance(heard, dict)
     assert (heard["tracestate"], heard["vendor/mine"]) == ("a=b", [None])
     assert str(heard["traceparent"])[:36] == trace[:36]
+
+
+@pytest.mark.parametrize(("front", "back"), PAIRS)
+async def test_a_tool_that_is_called_as_a_task_only_is_called_so_for_its_client(
+    front: McpEra, back: McpEra, gateways: dict[str, str]
+) -> None:
+    async with client(gateways[back], front) as one:
+        plain = await one.request("tools/call", call("later"))
+        hasty = await one.request("tools/call", {**call("later"), "task": {"ttl": 1}})
+
+    assert said(plain) == said(hasty) == ("in time" if back == "legacy" else "at once")
 
 
 @pytest.mark.parametrize("front", ERAS)
@@ -294,6 +314,74 @@ async def test_a_client_hears_of_what_changes(front: McpEra, back: McpEra, gatew
                 await one.request("tools/call", call("change"))
                 while not heard.empty():
                     told.add(heard.get_nowait())
+
+
+@pytest.mark.parametrize("front", ERAS)
+async def test_a_server_is_told_when_nobody_listens_to_a_resource_any_more(
+    front: McpEra, gateways: dict[str, str]
+) -> None:
+    async with client(gateways["modern"], "modern") as other:
+        async with client(gateways["modern"], front) as one:
+            await one.facts()
+            one.listen(["memo://later"])
+            async with asyncio.timeout(20):
+                while ["memo://later"] not in await listened(other):
+                    continue
+            if front == "legacy":  # of one that goes it is not known before long that it has gone
+                await one.request("resources/unsubscribe", {"uri": "memo://later"})
+        async with asyncio.timeout(20):
+            while ["memo://later"] in await listened(other):
+                continue
+
+
+async def test_a_server_with_a_handshake_is_told_too_when_nobody_listens_any_more(gateways: dict[str, str]) -> None:
+    async with client(gateways["legacy"], "modern") as other:
+        async with client(gateways["legacy"], "modern") as one:
+            await one.facts()
+            one.listen(["memo://later"])
+            async with asyncio.timeout(20):
+                while "resources/subscribe" not in await counted(other):
+                    continue
+        async with asyncio.timeout(20):
+            while "without memo://later" not in await counted(other):
+                continue
+
+
+async def test_a_server_hears_that_a_client_has_other_directories_and_may_ask_for_them(
+    gateways: dict[str, str],
+) -> None:
+    somebody = Somebody({"roots": {"listChanged": True}})
+    async with client(gateways["legacy"], "legacy") as one:
+        await one.request("tools/call", call("where"), caller=somebody)
+        await one.roots_changed(somebody)
+        async with asyncio.timeout(20):
+            while not (told := (await seen(one))["roots"]):
+                continue
+
+    assert told == [ANSWERS["roots/list"]]
+
+
+async def test_a_client_that_sent_its_user_to_a_page_hears_when_that_is_done_and_no_other(
+    gateways: dict[str, str],
+) -> None:
+    heard: asyncio.Queue[tuple[str, JsonObject]] = asyncio.Queue()
+    others: list[str] = []
+    somebody = Somebody()
+    async with (
+        client(gateways["legacy"], "legacy", changed=lambda method, params: heard.put_nowait((method, params))) as one,
+        client(gateways["legacy"], "legacy", changed=lambda method, _: others.append(method)) as other,
+    ):
+        await other.request("tools/call", call("odd", at={"x": 1}), caller=somebody)
+        await one.request("tools/call", call("visit"), caller=somebody)
+        await other.request("tools/call", call("visited"), caller=somebody)
+        async with asyncio.timeout(20):
+            while (told := await heard.get())[0] != VISITED:
+                continue
+
+    assert somebody.asked == [("elicitation/create", VISIT)]
+    assert told[1]["elicitationId"] == VISIT["elicitationId"]
+    assert told[1]["x-more"] == 1
+    assert VISITED not in others
 
 
 # The call path --------------------------------------------------------------------------------------------------------

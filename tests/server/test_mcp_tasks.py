@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from actum import Agent, Context, Rule, Rules, ToolCall, ToolError, tool
+from actum import Agent, Rule, Rules, ToolCall
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
 from actum.core.record import Answered
 from actum.protocols.mcp_config import McpServer
-from actum.protocols.mcp_tasks import EXTENSION
-from actum.server.mcp import McpService
 from actum.server.mcp_calls import Who
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
@@ -24,44 +23,9 @@ from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
 from tests.mcp_service import Client, connected, served
 
+from .tasks import KNOWS, Desk, begun, look
+
 pytestmark = pytest.mark.row("P2")
-
-KNOWS: JsonObject = {"extensions": {EXTENSION: {}}, "elicitation": {"form": {}}}
-NAME: JsonObject = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-
-
-class Desk:
-    """Tools whose course a test steers."""
-
-    def __init__(self) -> None:
-        self.go = asyncio.Event()
-        self.working = asyncio.Event()
-
-    def service(self, **options: object) -> McpService:
-        @tool
-        async def dig(name: str) -> str:
-            """Dig until told."""
-            self.working.set()
-            await self.go.wait()
-            return f"dug {name}"
-
-        @tool
-        async def greet(ctx: Context) -> str:
-            """Greet by name."""
-            return f"Hello {(await ctx.elicit('Your name?', NAME)).content['name']}"
-
-        @tool
-        async def fail() -> str:
-            """Say why it can not be done."""
-            raise ToolError("Not today.")
-
-        @tool
-        async def slip() -> str:
-            """Fail by a mistake."""
-            raise ZeroDivisionError
-
-        modes = {"dig": "always", "greet": "always", "fail": "always", "slip": "always"}
-        return McpService([dig, greet, fail, slip], tasks=modes, **options)  # type: ignore[arg-type]
 
 
 class Pausing(SystemClock):
@@ -73,21 +37,6 @@ class Pausing(SystemClock):
     async def sleep(self, seconds: float) -> None:
         self.paused.set()
         await super().sleep(seconds)
-
-
-async def begun(way: McpConnection, name: str, arguments: JsonObject | None = None) -> str:
-    """The id of the task that a call became."""
-    handle = await way.request_once("tools/call", {"name": name, "arguments": arguments or {}}, caller=Client(KNOWS))
-    assert handle["resultType"] == "task"
-    return str(handle["taskId"])
-
-
-async def look(way: McpConnection, task_id: str, *, until: str = "") -> JsonObject:
-    while True:
-        task = await way.request("tasks/get", {"taskId": task_id}, caller=Client(KNOWS))
-        if not until or task["status"] == until:
-            return task
-        await asyncio.sleep(0.01)
 
 
 async def test_a_call_is_answered_with_a_handle_and_its_result_is_asked_after() -> None:
@@ -181,6 +130,30 @@ async def test_whoever_stops_waiting_cancels_the_task() -> None:
             await waiting
         (run,) = await service.journal.runs()
         assert run.status == "stopped"
+
+
+class Counting(SystemClock):
+    """Time that lets something happen when it was paused in so often."""
+
+    def __init__(self, pauses: int, happens: Callable[[], None]) -> None:
+        self._left = pauses
+        self._happens = happens
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds)
+        self._left -= 1
+        if not self._left:
+            self._happens()
+
+
+async def test_a_task_may_take_longer_than_its_server_may_be_silent() -> None:
+    desk = Desk()
+    async with served(desk.service()) as url:
+        server = McpServer(name="ours", url=url, transport="http", timeout=1.0)
+        async with McpConnection(server, era="modern", clock=Counting(4, desk.go.set)) as way:
+            params: JsonObject = {"name": "dig", "arguments": {"name": "long"}}
+            result = await way.request("tools/call", params, caller=Client(KNOWS))
+            assert result["content"] == [{"type": "text", "text": "dug long"}]
 
 
 async def test_nobody_sees_the_task_of_another(tmp_path: Path) -> None:

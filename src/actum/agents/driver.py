@@ -187,7 +187,7 @@ class Driver(Struct, kw_only=True, dict=True):
     async def _notice_tools(self) -> None:
         """Before the model is asked: tools may have come and gone."""
         catalog = await self.relist()
-        self.path.catalog = catalog
+        self.path.use(catalog)
         if catalog.digest == self._tools:
             return
         self._tools = catalog.digest

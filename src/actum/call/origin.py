@@ -41,7 +41,7 @@ class OriginIndex:
 
     Args:
         messages: the conversation, which may grow.
-        trust: which fields of a tool's results can be trusted.
+        trust: which fields of a tool's results can be trusted; it may be replaced when the tools change.
 
     >>> index = OriginIndex([UserMessage.of("Send 20 euros to Ada")], lambda tool: ())
     >>> index.of({"to": "Ada", "amount": 20, "note": "hello"})["to"]
@@ -50,7 +50,7 @@ class OriginIndex:
 
     def __init__(self, messages: Sequence[Message], trust: Trust) -> None:
         self._messages = messages
-        self._trust = trust
+        self.trust = trust
         self._seen = 0
         self._leaves: dict[str, list[Origin]] = {}
         self._texts: list[tuple[str, Origin]] = []
@@ -78,7 +78,7 @@ class OriginIndex:
                     if isinstance(part, TextPart):
                         self._add_text(part.text, Origin(message.source))
             case ToolMessage(name, result):
-                trusted = self._trust(name)
+                trusted = self.trust(name)
                 if result.structured is not UNSET:
                     for path, value in leaves(result.structured):
                         self._add_leaf(value, Origin("tool", name, path, _is_trusted(path, trusted)))

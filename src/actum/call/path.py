@@ -98,7 +98,7 @@ class CallPath:
         self._scope = scope
         self._terms = terms
         self._limits = limits
-        self._origins = OriginIndex(scope.heard, self._trusted)
+        self._origins = OriginIndex(scope.heard, catalog.trusted)
         self._questions = Questions(scope, limits, self._origins)
         self._asker = asker or Asker(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
@@ -106,15 +106,15 @@ class CallPath:
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
+    def use(self, catalog: Catalog) -> None:
+        """From here on there are these tools."""
+        self.catalog = catalog
+        self._origins.trust = catalog.trusted
+
     def polled(self, name: str) -> bool:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.polled
-
-    def _trusted(self, name: str) -> tuple[str, ...]:
-        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
-        bound = self.catalog.get(name)
-        return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
 
     async def perform_all(
         self, calls: Sequence[ToolCall], reply: int, refusals: Mapping[int, CallError]
@@ -536,10 +536,10 @@ class CallPath:
     ) -> ToolResult:
         """Write down how an attempt ended, without secrets. What the journal can not hold is no result."""
         scope = self._scope
-        result = scope.redaction.clean(result, scope.told)
         used = scope.budget.used_by(plan.key) if plan is not None else NOTHING
         elapsed = scope.elapsed()
         try:
+            result = scope.redaction.clean(result, scope.told)
             shown = self._shown(call, result)
             settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
             scope.journal.append(scope.run_id, settled)

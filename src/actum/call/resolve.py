@@ -81,6 +81,11 @@ class Catalog:
         """The tool of exactly this name."""
         return self._bound.get(name)
 
+    def trusted(self, name: str) -> tuple[str, ...]:
+        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
+        bound = self._bound.get(name)
+        return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
+
     def resolve(self, name: str) -> Bound:
         """The tool that a model means by a name.
 

@@ -1,4 +1,4 @@
-"""`actum mcp serve`: tools, files and runs, served to MCP clients by the pipes of this process or over HTTP.
+"""`actum mcp serve`: tools, files, prompts and runs, served to MCP clients by the pipes of this process or over HTTP.
 
 By pipes nothing but the protocol stands on stdout, and the end of stdin is the end. What is served is told on stderr.
 """
@@ -25,7 +25,10 @@ from .run import DONE
 from .terminal import Terminal, said, version_of, who
 
 if TYPE_CHECKING:
-    from ..server import Access, Doorkeeper, McpGateway, McpService, SharedKey, SignedTokens
+    from ..server import Access, Doorkeeper, McpGateway, McpService, Prompt, SharedKey, SignedTokens
+
+END_S = 5
+"""Who is told to end breaks off what is still under way after this."""
 
 HttpFlag = Annotated[
     str, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP there, instead of by stdin and stdout.")
@@ -34,6 +37,15 @@ SseFlag = Annotated[bool, typer.Option("--sse", help="Over HTTP also the old way
 FolderFlag = Annotated[
     list[str] | None,
     typer.Option("--folder", metavar="NAME=PATH", help="Serve the files below PATH as NAME:///...; may be repeated."),
+]
+PromptsFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prompts",
+        metavar="WHERE",
+        help="Serve the prompts that file.py or a module holds, functions with @prompt of actum.server above them, or "
+        "one of them as file.py:name; may be repeated.",
+    ),
 ]
 RunsFlag = Annotated[bool, typer.Option("--runs", help="Serve the runs of whoever asks, as actum://runs/ID.")]
 UpstreamFlag = Annotated[
@@ -75,6 +87,7 @@ def serve(
     http: HttpFlag = "",
     sse: SseFlag = False,
     folder: FolderFlag = None,
+    prompts: PromptsFlag = None,
     runs: RunsFlag = False,
     upstream: UpstreamFlag = None,
     name: Annotated[str, typer.Option(help="What clients are told it is called.")] = "actum",
@@ -90,16 +103,19 @@ def serve(
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
 ) -> int:
-    """Serve tools, files and runs to MCP clients, in both eras of the protocol.
+    """Serve tools, files, prompts and runs to MCP clients, in both eras of the protocol.
 
     For instance: actum mcp serve --tools tools.py, as the command of a server in a client's settings
     """
     settings = options.read(tools=tools, instructions=instructions, limits=limit, journal=journal, policy=policy)
     if not http and (sse or key_env or issuer or insecure):
         raise UsageError("--sse, --key-env, --issuer and --insecure are about HTTP: say where, as in --http :8000")
-    if upstream and (tools or folder or runs or instructions):
-        raise UsageError("--upstream serves what other servers do: leave out --tools, --folder, --runs, --instructions")
+    if upstream and (tools or folder or prompts or runs or instructions):
+        raise UsageError(
+            "--upstream serves what other servers do: leave out --tools, --folder, --prompts, --runs, --instructions"
+        )
     folders = [_folder(word) for word in folder or []]
+    filled = [each for place in prompts or [] for each in _prompts(place)]
     access = doors.Access(
         verifier=_verifier(key_env, issuer, resource),
         resource=resource,
@@ -118,10 +134,9 @@ def serve(
                 shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
             else:
                 loaded = compose.load_tools(settings.tools, Path.cwd())
-                service = _service(settings, loaded, opened, folders, runs=runs, name=name)
-                shown = _counted(len(await service.agent.list_tools()), "tool")
-            if folders:
-                shown += f" and the files of {_counted(len(folders), 'folder')}"
+                service = _service(settings, loaded, opened, folders, filled, runs=runs, name=name)
+                counts = {"tool": len(await service.agent.list_tools()), "prompt": len(filled), "folder": len(folders)}
+                shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
             if not http:
                 Terminal().note(f"{name} serves {shown} on stdin and stdout")
                 await service.run_stdio()
@@ -137,6 +152,7 @@ def _service(
     loaded: list[Toolish],
     journal: Journal,
     folders: list[tuple[str, Path]],
+    prompts: list[Prompt],
     *,
     runs: bool,
     name: str,
@@ -144,6 +160,7 @@ def _service(
     resources = [doors.Folder(scheme, path) for scheme, path in folders]
     return doors.McpService(
         loaded,
+        prompts=prompts,
         resources=[*resources, *([doors.own_runs(journal)] if runs else [])],
         name=name,
         version=version_of("actum"),
@@ -184,7 +201,8 @@ async def _serve_http(service: McpService, place: str, access: Access, shown: st
     with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
-        await uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False)).serve([taken])
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=END_S)
+        await uvicorn.Server(config).serve([taken])
 
 
 def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:
@@ -211,6 +229,18 @@ def _folder(word: str) -> tuple[str, Path]:
     if not sign or not path:
         raise UsageError(f"--folder {word}: write a name and a path, as in --folder notes=./notes")
     return name, Path(path)
+
+
+def _prompts(place: str) -> list[Prompt]:
+    """The prompts that a place holds.
+
+    Raises:
+        UsageError: none, or there is no such place.
+    """
+    found = [each for each in compose.load_things(place) if isinstance(each, doors.Prompt)]
+    if not found:
+        raise UsageError(f"{place} holds no prompts: write a function in it, with @prompt of actum.server above it")
+    return found
 
 
 def _counted(number: int, what: str) -> str:

@@ -21,8 +21,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import secrets
 import struct
+import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Literal
@@ -506,7 +506,7 @@ def seal(record: Record, number: int, at: float, previous: bytes) -> Entry:
     if number == 0 and not isinstance(record, Started):
         raise JournalError(f"a run begins with Started, not with {type(record).__name__}")
     payload = _encoder.encode(record)
-    salt = os.urandom(16)
+    salt = _random()
     digest = hashlib.sha256(salt + payload).digest()
     head = hashlib.sha256(_HEADER.pack(previous, number, at, digest)).digest()
     return Entry(number, at, payload, salt, digest, head)
@@ -539,4 +539,21 @@ def child_id(key: str) -> str:
 
 def new_id(prefix: str) -> str:
     """A fresh id: the prefix and 80 random bits, as in `run_1f0c...`."""
-    return f"{prefix}_{secrets.token_hex(10)}"
+    return f"{prefix}_{_random()[:10].hex()}"
+
+
+def _random() -> bytes:
+    """16 bytes that nobody can guess. They are taken from the system many at a time: each visit there lets go of the
+    interpreter, for which every thread of it waits.
+    """
+    while True:
+        try:
+            return _stock.pop()  # one thread gets it, and no other
+        except IndexError:
+            drawn = os.urandom(16 * 256)
+            _stock.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
+
+
+_stock: list[bytes] = []
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_stock.clear)  # two processes would draw the same

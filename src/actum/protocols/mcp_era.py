@@ -22,13 +22,14 @@ NOT_FOUND = {"legacy": -32002, "modern": -32602}
 
 _MODERN_ONLY = ("resultType", "ttlMs", "cacheScope")
 _HOP = ("progressToken",)
+_HERE = ("_meta", "inputResponses", "requestState", "task")
 _ASKABLE = ("elicitation", "sampling", "roots", "experimental", "extensions")
 
 
 def contained(declared: JsonObject) -> JsonObject:
     """The capabilities of a client that are declared on its behalf: what it declared, and nothing else.
 
-    Tasks are left out: their handles would be known to the gateway alone.
+    Tasks are left out: they are declared for a call that may become one, see `with_tasks`.
 
     >>> contained({"sampling": {}, "tasks": {}, "extensions": {"io.modelcontextprotocol/tasks": {}}})
     {'sampling': {}}
@@ -43,6 +44,26 @@ def contained(declared: JsonObject) -> JsonObject:
     return kept
 
 
+def with_tasks(capabilities: JsonObject) -> JsonObject:
+    """These capabilities of a client, and that it knows tasks.
+
+    >>> with_tasks({"roots": {}})
+    {'roots': {}, 'extensions': {'io.modelcontextprotocol/tasks': {}}}
+    """
+    declared = capabilities.get("extensions")
+    return {**capabilities, "extensions": {**(declared if isinstance(declared, dict) else {}), TASKS: {}}}
+
+
+def offers_tasks(capabilities: JsonObject) -> bool:
+    """Whether a server says that it may answer a call with a task.
+
+    >>> offers_tasks({"extensions": {"io.modelcontextprotocol/tasks": {}}})
+    True
+    """
+    extensions = capabilities.get("extensions")
+    return isinstance(extensions, dict) and TASKS in extensions
+
+
 def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "") -> JsonObject:
     """The parameters of a request as they go to the server behind: all but what concerns this hop alone.
 
@@ -53,7 +74,7 @@ def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "") ->
     >>> passed_on({"name": "a", "_meta": {"progressToken": 1, "traceparent": "00-1-2-00"}})
     {'name': 'a', '_meta': {'traceparent': '00-1-2-00'}}
     """
-    kept = {name: value for name, value in params.items() if name not in ("_meta", "inputResponses", "requestState")}
+    kept = {name: value for name, value in params.items() if name not in _HERE}
     given = params.get("_meta")
     meta = {
         name: value
@@ -89,11 +110,15 @@ def result_for(method: str, result: JsonObject, *, modern: bool) -> JsonObject:
 
 def definition_for(definition: JsonObject, name: str, *, modern: bool) -> JsonObject:
     """A tool's definition under another name. One whose results are no objects has no schema for them in the older era.
+    A gateway does not take calls as tasks of that era: where a tool wants that, it sees to it itself.
 
     >>> definition_for({"name": "a", "outputSchema": {"type": "array"}}, "x_a", modern=False)
     {'name': 'x_a'}
     """
     told = {**definition, "name": name}
+    execution = told.get("execution")
+    if isinstance(execution, dict) and "taskSupport" in execution:
+        told["execution"] = {name: value for name, value in execution.items() if name != "taskSupport"}
     schema = told.get("outputSchema")
     if not modern and isinstance(schema, dict) and schema.get("type") != "object":
         del told["outputSchema"]
@@ -129,7 +154,8 @@ def offered(capabilities: Iterable[tuple[JsonObject, bool]], *, modern: bool) ->
         if isinstance(found.get("logging"), dict) or (newer and not modern):
             told["logging"] = {}
         extensions |= more if isinstance(more, dict) else {}
-    extensions.pop(TASKS, None)
+    if not modern:
+        extensions.pop(TASKS, None)
     if extensions:
         told["extensions"] = extensions
     return told

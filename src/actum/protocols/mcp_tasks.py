@@ -20,6 +20,25 @@ OVER: frozenset[str] = frozenset({"completed", "failed", "cancelled"})
 """The states a task does not leave."""
 
 
+def only_as_task(definition: JsonObject, capabilities: JsonObject) -> bool:
+    """Whether a tool of a server with a handshake has to be called as a task (2025-11-25, Tasks).
+
+    Args:
+        definition: of the tool.
+        capabilities: of its server, which has to offer that.
+
+    >>> only_as_task({"execution": {"taskSupport": "required"}}, {"tasks": {"requests": {"tools": {"call": {}}}}})
+    True
+    """
+    execution, offered = definition.get("execution"), capabilities
+    for name in ("tasks", "requests", "tools", "call"):
+        found = offered.get(name)
+        if not isinstance(found, dict):
+            return False
+        offered = found
+    return isinstance(execution, dict) and execution.get("taskSupport") == "required"
+
+
 class Task(Struct, frozen=True, kw_only=True):
     """A task as its client sees it.
 

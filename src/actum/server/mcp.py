@@ -47,7 +47,7 @@ from .mcp_auth import identity_of
 from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Parked, Spoken, Who, begin, go_on, new_call, outcome_of
 from .mcp_changes import Changes
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
-from .mcp_http import LOCAL, Access, http_app
+from .mcp_http import LOCAL, Access, endpoint_of, http_app
 from .mcp_page import LISTS, page
 from .mcp_prompts import Prompt, Prompts, messages_of
 from .mcp_resources import READ, Folder, Resource, Resources
@@ -436,7 +436,12 @@ class McpService:
         Raises:
             UsageError: others than this machine would reach it, and it wants nothing of them.
         """
-        return http_app(self.server, path=path, host=host, access=access, sse=sse)
+        endpoint = endpoint_of(self.server, host=host, access=access, hang_up=self._hang_up)
+        return http_app(endpoint, path=path, host=host, access=access, sse=sse)
+
+    def _hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        self.changes.hang_up()
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""

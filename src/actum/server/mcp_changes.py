@@ -50,11 +50,13 @@ class Changes:
     Args:
         clock: for the time between two looks.
         look: looks.
+        left: hears that somebody listens no more.
     """
 
-    def __init__(self, clock: Clock, look: Look) -> None:
+    def __init__(self, clock: Clock, look: Look, left: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._look = look
+        self._left = left
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus)
         self._known: dict[ServerEvent, object] = {}
@@ -76,9 +78,13 @@ class Changes:
         """Look now and then from here on."""
         self._watcher = asyncio.create_task(self._watch(), name="mcp changes")
 
+    def hang_up(self) -> None:
+        """End the streams of those who listen without a handshake."""
+        self._listen.close()
+
     async def stop(self) -> None:
         """Look no more, and end the streams of those who listen."""
-        self._listen.close()
+        self.hang_up()
         if self._watcher is not None:
             self._watcher.cancel()
             await asyncio.wait([self._watcher])
@@ -89,8 +95,12 @@ class Changes:
         connection = connection_of(context)
         if connection not in self._connections:
             self._connections[connection] = set()
-            connection.exit_stack.callback(self._connections.pop, connection, None)
+            connection.exit_stack.callback(self._leave, connection)
             await self._note(())
+
+    def _leave(self, connection: Connection) -> None:
+        self._connections.pop(connection, None)
+        self._left()
 
     async def subscribe(self, context: ServerRequestContext[Any, Any], uri: str) -> bool:
         """It listens to a resource; False when it listens to as many as it may."""
@@ -121,16 +131,24 @@ class Changes:
             return await self._listen(context, params)
         finally:
             del self._streams[stream]
+            self._left()
 
     async def publish(self, event: ServerEvent) -> None:
         """Tell whoever listens to this."""
         await self._bus.publish(event)
         notification = event_to_notification(event, {}).model_dump(by_alias=True, mode="json", exclude_none=True)
-        for connection, listening in list(self._connections.items()):
-            if not isinstance(event, ResourceUpdated) or event.uri in listening:
-                with contextlib.suppress(TimeoutError):  # a client that does not read keeps nobody else waiting
-                    async with self._clock.timeout(TELL_S):
-                        await connection.notify(notification["method"], notification.get("params"))
+
+        async def tell(connection: Connection) -> None:
+            with contextlib.suppress(TimeoutError):  # a client that does not read keeps nobody else waiting
+                async with self._clock.timeout(TELL_S):
+                    await connection.notify(notification["method"], notification.get("params"))
+
+        told = [
+            connection
+            for connection, listening in self._connections.items()
+            if not isinstance(event, ResourceUpdated) or event.uri in listening
+        ]
+        await asyncio.gather(*map(tell, told))
 
     async def _watch(self) -> None:
         rounds = 0

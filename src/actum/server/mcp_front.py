@@ -22,10 +22,11 @@ from ..core.errors import UsageError
 from ..core.event import Pending
 from ..core.interfaces import Answer
 from ..core.json import JsonObject
-from ..core.record import new_id
+from ..core.record import Asked, new_id
 from ..core.redaction import DEFAULT_REDACTION
 from ..protocols.mcp_era import LOG_LEVEL as WANTED_LEVEL
 from ..protocols.mcp_era import contained
+from ..protocols.mcp_tasks import EXTENSION
 from ..toolsets.mcp_error import INVALID_PARAMS, INVALID_REQUEST, McpError
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
 from .mcp_wire import told_by_client
@@ -60,10 +61,21 @@ class Question(Struct, frozen=True):
     answer: asyncio.Future[JsonObject]
 
 
-def rests(pending: Pending) -> JsonObject:
+def rests(pending: Pending | Asked) -> JsonObject:
     """What a server asked by its result, by its own keys, where it is that what waits; else nothing."""
     requests = (pending.request or {}).get("inputRequests")
     return requests if isinstance(requests, dict) else {}
+
+
+def task_of(pending: Pending | Asked) -> JsonObject:
+    """The task that a server behind answered with, where it is that what waits; else nothing."""
+    handle = (pending.request or {}).get("task")
+    return handle if isinstance(handle, dict) else {}
+
+
+def is_behind(pending: Pending) -> bool:
+    """Whether this waits for what a server behind asked, or is at work on: it is no question of ours."""
+    return bool(rests(pending) or task_of(pending))
 
 
 class Front(McpClient):
@@ -94,6 +106,7 @@ class Front(McpClient):
         self.asking: tuple[str, JsonObject] | None = None
         self.answered: JsonObject | None = None
         self.questions: asyncio.Queue[Question] = asyncio.Queue()
+        self._later: asyncio.Task[None] | None = None
 
     @cached_property
     def capabilities(self) -> JsonObject:
@@ -101,6 +114,11 @@ class Front(McpClient):
         meta = self.params.get("_meta")
         declared = meta.get(_DECLARED) if self.is_modern and isinstance(meta, dict) else None
         return contained(declared if isinstance(declared, dict) else super().capabilities)
+
+    @property
+    def may_get_task(self) -> bool:
+        """Its request may be answered with a task."""
+        return self.method == "tools/call" and self.is_modern and EXTENSION in self.extensions
 
     @property
     def log_level(self) -> str:
@@ -120,7 +138,7 @@ class Front(McpClient):
     async def ask(self, pending: Pending) -> Answer | None:
         """Ask what a server behind asks, in its own words; anything else as it is asked without a gateway."""
         if self.asking is None:
-            return None if rests(pending) else await super().ask(pending)
+            return None if is_behind(pending) else await super().ask(pending)
         method, params = self.asking
         self.answered = await (self._put(method, params) if self.is_modern else self._push(method, params))
         try:
@@ -150,7 +168,24 @@ class Front(McpClient):
             raise McpError(INVALID_REQUEST, f"the client's answer to {method} is none") from None
         return cast(JsonObject, found.model_dump(mode="json"))
 
+    async def directories(self) -> JsonObject:
+        """Ask it for its directories outside of any request.
+
+        Raises:
+            McpError: it refuses.
+        """
+        return await self._push("roots/list", {})
+
     # Told -------------------------------------------------------------------------------------------------------------
+
+    def pass_on(self, method: str, params: JsonObject) -> None:
+        """Tell it what the server behind tells it: on the stream of its request, or, where that has its answer, on its
+        connection.
+        """
+        if not self._is_detached:
+            self._tell(cast(Any, Message(method=method, params=params)))
+        else:
+            self._later = asyncio.create_task(connection_of(self._context).notify(method, params))
 
     def hear(self, params: JsonObject) -> None:
         """Pass on what the server behind logs, if the client wants to hear it."""

@@ -17,23 +17,26 @@ The two eras of the protocol meet here. A server of either may stand behind a cl
     server asks by its result      client with a handshake    asked on the stream, and the server is asked again
     server asks by its result      client without one         the run is paused, on record, and goes on with the answers
 
-Limits: a call that is kept on the line is lost with this process. Tasks are not passed on: servers answer when they are
-done. Of several servers the resources keep their addresses, and the first that has one answers for it.
+What a server answers with a task is a task here, too, for a client that knows tasks; see `mcp_tasks_behind`.
+
+Limits: a call that is kept on the line is lost with this process. Of several servers the resources keep their
+addresses, and the first that has one answers for it.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import NotificationParams, SubscriptionsListenRequestParams
+from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..agents.agent import Agent, Toolish
@@ -48,17 +51,17 @@ from ..core.interfaces import Answer, Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.redaction import DEFAULT_REDACTION
 from ..protocols.mcp_config import McpServer
-from ..protocols.mcp_content import blocks_of
 from ..protocols.mcp_era import definition_for, error_code_for, offered, passed_on, result_for
 from ..storage.pins import PinStore
 from ..toolsets.mcp_error import McpError
 from .mcp import INTERNAL_ERROR, Context, Handler, McpService, Visible
 from .mcp_calls import INVALID_PARAMS, NotYet, Who, answers_of, begin, new_call, outcome_of
 from .mcp_client import LEVELS, LOG_LEVEL, connection_of
-from .mcp_front import Front, rests
+from .mcp_front import Front, is_behind, rests, task_of
 from .mcp_line import Line, Lines
 from .mcp_passage import Passage
 from .mcp_seat import PROMPT, READ, Seat, Seats, Sources
+from .mcp_tasks_behind import ASKED_OF_TASKS, TasksBehind, as_ours, followed, with_notes
 from .mcp_wire import call_result
 
 if TYPE_CHECKING:
@@ -126,17 +129,24 @@ class McpGateway(McpService):
             clock=clock,
         )
         self._lines = Lines(self.clock)
+        self._tasks_behind = TasksBehind(self.agent)
+        self.server.add_notification_handler(
+            "notifications/roots/list_changed", NotificationParams, self._roots_changed
+        )
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments, whichever user has it: some may have to come in headers too."""
         return self.seats.parameters_of(name)
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
         async with super()._alive(server) as state:
             yield state
         if not self._served:
             await self.close()
+
+    def _hang_up(self) -> None:
+        self.seats.hang_up()
 
     @property
     def behind(self) -> tuple[str, ...]:
@@ -176,6 +186,7 @@ class McpGateway(McpService):
             "resources/unsubscribe": self._unsubscribe,
             "completion/complete": self._complete,
             "subscriptions/listen": self._listen,
+            **dict.fromkeys(ASKED_OF_TASKS, self._of_a_task),
         }
 
     async def close(self) -> None:
@@ -281,12 +292,13 @@ class McpGateway(McpService):
                 result = await self._resume(agent, known, front, who)
             else:
                 result = await begin(agent, tool, arguments, front, who, new_call(), front.emit)
-            if not any(map(rests, result.pending)):
+            if not any(map(is_behind, result.pending)):
                 self._parked.note(tool, arguments, who, result, front)
             return self._answer(result, front)
         finally:
             seat.used -= 1
             await front.flush()
+            front.detach()
 
     async def _resume(self, agent: Agent, run_id: str, front: Front, who: Who) -> RunResult:
         """Go on with a run that waited for what its client answers by this request.
@@ -300,6 +312,8 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         given = front.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}
+        if any(map(task_of, recording.waiting())):
+            responses = {}  # it is answered by `tasks/update`
         answers = answers_of(recording, responses, who)
         for asked in map(pending_of, recording.waiting()):
             if rests(asked) and responses:
@@ -317,6 +331,9 @@ class McpGateway(McpService):
             MCPError: the server refused, or the call was stopped here and is no tool's.
         """
         for pending in run.pending:
+            if task_of(pending):
+                return as_ours("tools/call", task_of(pending), run.run_id)
+        for pending in run.pending:
             if rests(pending):
                 return NotYet(run.run_id, rests(pending)).told()
         outcome = outcome_of(run, front)
@@ -328,6 +345,12 @@ class McpGateway(McpService):
             bad = outcome.error is not None and outcome.error.code == "invalid_arguments"
             raise MCPError(INVALID_PARAMS if bad else INTERNAL_ERROR, outcome.text)
         return _told(outcome, front)
+
+    async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
+        """What a client wants of a task is wanted of the server that has it."""
+        who = self.who(ctx)
+        front, reach = Front(ctx, who.principal, params), partial(self._seat, ctx)
+        return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
 
     def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
         """A server's error, as the client hears it."""
@@ -396,29 +419,42 @@ class McpGateway(McpService):
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        await (await seat.holder(uri)).watch(uri)
-        if not await seat.changes.subscribe(ctx, uri):
-            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
+        async with seat.watching([uri]):
+            if not await seat.changes.subscribe(ctx, uri):
+                raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
         seat.changes.unsubscribe(ctx, uri)
-        if not seat.changes.is_listened_to(uri):
-            await (await seat.holder(uri)).unwatch(uri)
+        await seat.tidy()
         return {}
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat = await self._seat(ctx)
-        wanted = SubscriptionsListenRequestParams.model_validate(params, by_name=False)
-        for uri in wanted.notifications.resource_subscriptions or ():
-            await (await seat.holder(uri)).watch(uri)
+        who, wanted = self.who(ctx), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
+
+        async def serve(ctx: Context) -> SubscriptionsListenResult:
+            return await seat.changes.listen(ctx, wanted)
+
         seat.used += 1
         try:
-            ended = await seat.changes.listen(ctx, wanted)
+            async with seat.watching(wanted.notifications.resource_subscriptions or ()):
+                if followed(params):
+                    front = Front(ctx, who.principal, params)
+                    ended = await self._tasks_behind.listen(ctx, front, who, seat, serve)
+                else:
+                    ended = await serve(ctx)
         finally:
             seat.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
+
+    async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
+        seat, who = await self._seat(ctx), self.who(ctx)
+        front = Front(ctx, who.principal, {})
+        for passage in seat.reached:
+            with contextlib.suppress(CallError):  # it asks anew when it is reached again
+                await passage.roots_changed(front)
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
         level = params.get("level")
@@ -441,11 +477,7 @@ def _told(outcome: ToolResult, front: Front) -> JsonObject:
     if known is not None and (outcome.content, outcome.structured) == (known.content, known.structured):
         return told
     told = cast(JsonObject, DEFAULT_REDACTION.value(told))
-    notes = outcome.content[: len(outcome.content) - len(known.content)] if known is not None else ()
-    content = told.get("content")
-    if notes:
-        told["content"] = [*blocks_of(notes), *(content if isinstance(content, list) else [])]
-    return told
+    return with_notes(told, outcome, known) if known is not None else told
 
 
 def _renamed(item: Json, kind: str, passage: Passage, seat: Seat) -> Json:

@@ -12,32 +12,34 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from typing import Any
 
-from mcp.server.auth.middleware.bearer_auth import RequireAuthMiddleware
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken, TokenVerifier
-from mcp.server.auth.routes import build_resource_metadata_url
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
 from mcp.server.auth.settings import AuthSettings
 from mcp.server.lowlevel.server import Server
 from mcp.server.sse import SseServerTransport
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from msgspec import Struct
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..core.errors import UsageError
 from .mcp_auth import ChallengedScopes, settings
+from .mcp_endpoint import BODY_BYTES_MAX, Endpoint
+from .mcp_sessions import SESSIONS_MAX
 
 log = logging.getLogger("actum.mcp")
 
-SESSIONS_MAX = 1_000
-SESSION_IDLE_S = 30 * 60.0
-BODY_BYTES_MAX = 4 * 1024 * 1024
 KEY_CHARS_MIN = 16
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")
@@ -94,15 +96,14 @@ class SharedKey:
         return AccessToken(token="", client_id="shared", scopes=[], subject=self._principal, claims=claims)
 
 
-def http_app(server: Server[Any], *, path: str, host: str, access: Access, sse: bool = False) -> Starlette:
-    """A server as an application for any ASGI server.
+def endpoint_of(server: Server[Any], *, host: str, access: Access, hang_up: Callable[[], None]) -> Endpoint:
+    """A server, as it is served over HTTP to those who may come in by their way.
 
     Args:
         server: what is served.
-        path: where.
         host: the name or address of this machine at which it listens.
         access: who may come in.
-        sse: also the old way, at `/sse` and `/messages/`.
+        hang_up: ends the streams of those who listen without a handshake.
 
     Raises:
         UsageError: others than this machine would reach it, and it wants nothing of them.
@@ -112,24 +113,37 @@ def http_app(server: Server[Any], *, path: str, host: str, access: Access, sse: 
             f"others than this machine reach {host or 'every address'}, and nobody would have to show who they are: "
             "have tokens checked, listen at 127.0.0.1, or say insecure if you mean it"
         )
-    security = _security(host, access)
+    return Endpoint(server, _security(host, access), hang_up)
+
+
+def http_app(endpoint: Endpoint, *, path: str, host: str, access: Access, sse: bool = False) -> Starlette:
+    """It as an application for any ASGI server.
+
+    Args:
+        endpoint: of what is served.
+        path: where.
+        host, access: as above.
+        sse: also the old way, at `/sse` and `/messages/`.
+    """
     auth = None
     if access.verifier is not None:
         auth = settings(access.resource or f"http://{host}{path}", issuer=access.issuer, scopes=access.scopes)
-    app = server.streamable_http_app(
-        streamable_http_path=path,
-        transport_security=security,
-        host=host,
-        auth=auth,
-        token_verifier=access.verifier,
-        max_request_body_size=BODY_BYTES_MAX,
-        session_idle_timeout=SESSION_IDLE_S,
-        max_sessions=SESSIONS_MAX,
-        custom_starlette_routes=_sse_routes(server, security, auth) if sse else None,  # type: ignore[arg-type]
-    )
-    if access.verifier is not None:
-        app.add_middleware(ChallengedScopes, scopes=access.scopes)
-    return app
+    guarded = _guard(auth)
+    routes: list[BaseRoute] = [Route(path, endpoint=guarded(endpoint))]
+    middleware: list[Middleware] = []
+    if auth is not None and access.verifier is not None:
+        middleware = [
+            Middleware(ChallengedScopes, scopes=access.scopes),
+            Middleware(AuthenticationMiddleware, backend=_backend(auth, access.verifier)),
+            Middleware(AuthContextMiddleware),
+        ]
+    if auth is not None and auth.resource_server_url is not None:
+        routes += create_protected_resource_routes(
+            auth.resource_server_url, [auth.issuer_url], scopes_supported=auth.required_scopes
+        )
+    if sse:
+        routes += _sse_routes(endpoint.server, endpoint.security, guarded)
+    return Starlette(routes=routes, middleware=middleware, lifespan=lambda _: endpoint.run())
 
 
 def is_loopback(host: str) -> bool:
@@ -157,17 +171,25 @@ def _security(host: str, access: Access) -> TransportSecuritySettings:
     return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[*origins, *access.origins])
 
 
+def _backend(auth: AuthSettings, verifier: TokenVerifier) -> BearerAuthBackend:
+    return BearerAuthBackend(
+        verifier, resource_server_url=auth.resource_server_url if auth.validate_token_resource else None
+    )
+
+
+def _guard(auth: AuthSettings | None) -> Callable[[ASGIApp], ASGIApp]:
+    """Wants a token of whoever comes, if one is wanted at all."""
+    if auth is None:
+        return lambda app: app
+    told = build_resource_metadata_url(auth.resource_server_url) if auth.resource_server_url else None
+    scopes = auth.required_scopes or []
+    return lambda app: RequireAuthMiddleware(app, scopes, told)
+
+
 def _sse_routes(
-    server: Server[Any], security: TransportSecuritySettings, auth: AuthSettings | None
+    server: Server[Any], security: TransportSecuritySettings, guarded: Callable[[ASGIApp], ASGIApp]
 ) -> Sequence[Route | Mount]:
     transport = SseServerTransport("/messages/", security, BODY_BYTES_MAX)
-
-    def guarded(app: ASGIApp) -> ASGIApp:
-        if auth is None:
-            return app
-        told = build_resource_metadata_url(auth.resource_server_url) if auth.resource_server_url else None
-        return RequireAuthMiddleware(app, auth.required_scopes or [], told)
-
     return [
         Route("/sse", endpoint=guarded(_Sse(server, transport, TransportSecurityMiddleware(security)))),
         Mount("/messages/", app=guarded(transport.handle_post_message)),

@@ -8,29 +8,33 @@ asks meanwhile is asked of that client, if it declared that it can be.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from msgspec import Struct
 
 from ..core.call import ToolCall, ToolResult
-from ..core.errors import CallError, Unavailable, UsageError
+from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.event import Pending
 from ..core.interfaces import Clock, Context, Waiting
-from ..core.json import JsonObject, dumps
+from ..core.json import Json, JsonObject, dumps
 from ..core.record import new_id
+from ..core.redaction import DEFAULT_REDACTION
 from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_content import contents_of
-from ..protocols.mcp_era import passed_on
+from ..protocols.mcp_era import offers_tasks, passed_on, with_tasks
 from ..protocols.mcp_sampling import request_of, result_of_reply
 from ..protocols.plain_text import plain, plain_json
 from ..storage.pins import PinStore
 from ..toolsets.mcp_caller import ContextCaller
 from ..toolsets.mcp_error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ..toolsets.mcp_listing import Usable
-from ..toolsets.mcp_session import McpSession, ServerFacts
-from ..toolsets.mcp_toolset import McpToolset
+from ..toolsets.mcp_session import McpSession, Nobody, ServerFacts
+from ..toolsets.mcp_task import outcome
+from ..toolsets.mcp_toolset import McpToolset, told_by_server
 from .mcp_front import Front
 
 if TYPE_CHECKING:
@@ -38,20 +42,45 @@ if TYPE_CHECKING:
 
 ACK_S = 10.0
 """Seconds in which a server has to say what it will tell of."""
+ROOTS_S = 10.0
+"""Seconds in which a client has to say what its directories are, while it waits for nothing itself."""
+VISITS_MAX = 1_000
+"""So many pages to which users were sent are remembered at a time."""
 REFUSED = -1
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+VISITED = "notifications/elicitation/complete"
+TASK = "notifications/tasks"
 
 
 class Resting(Struct, frozen=True):
-    """Where a call stopped to wait for its client; stands in the journal as `Context.state`.
+    """Where a call stopped to wait for its client, or for its server's task; stands in the journal as `Context.state`.
 
     Attributes:
         ask: the id under which it is on record what was asked.
-        paused: the server's result that asked.
+        paused: the server's result that asked, or that is the handle of the task.
     """
 
     ask: str
     paused: JsonObject
+
+
+class Follow(Struct):
+    """Tasks of which a client wants to be told.
+
+    Attributes:
+        ids: what their server calls them.
+        hear: hears how one is.
+        agreed: of which of them the server will tell.
+    """
+
+    ids: frozenset[str]
+    hear: Callable[[JsonObject], None]
+    agreed: asyncio.Future[frozenset[str]]
+
+    def agree(self, ids: Iterable[Json]) -> None:
+        """Its server has said of which it will tell."""
+        if not self.agreed.done():
+            self.agreed.set_result(self.ids.intersection(map(str, ids)))
 
 
 class Carrier(ContextCaller):
@@ -66,7 +95,9 @@ class Carrier(ContextCaller):
         front = context.peer
         if not isinstance(front, Front):
             raise UsageError("a gateway's tools are called by its clients alone")
-        super().__init__(context, server=passage.server.name, capabilities=front.capabilities)
+        may_get_task = front.may_get_task and passage.has_tasks
+        declared = with_tasks(front.capabilities) if may_get_task else front.capabilities
+        super().__init__(context, server=passage.server.name, capabilities=declared)
         self.front = front
         self._passage = passage
         self._given: list[JsonObject] = []
@@ -82,6 +113,8 @@ class Carrier(ContextCaller):
         declared = self.capabilities.get("elicitation")
         if asked.get("mode") == "url" and not (isinstance(declared, dict) and "url" in declared):
             raise McpError(MISSING_CAPABILITY, "elicitation by URL was not declared")
+        if asked.get("mode") == "url":
+            self._passage.note_visit(asked, self.front)
         if self._given:
             return self._given.pop(0)
         if self.front.is_modern and self._passage.is_modern:
@@ -131,11 +164,33 @@ class Carrier(ContextCaller):
         result: JsonObject = msgspec.json.decode(paused)
         requests = result.get("inputRequests")
         ask = new_id("ask")
-        message = "; ".join(_in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
+        message = "; ".join(in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
         pending = Pending(
             ask, "elicitation", message, self._context.call, request={"inputRequests": requests}, asker=self._server
         )
         return Waiting(pending, "", dumps(msgspec.to_builtins(Resting(ask, result))))
+
+    def hand_over(self, handle: JsonObject) -> Waiting:
+        """What to raise where the server answers with a task: the call waits, on record, for what that comes to.
+
+        No person is asked for it: the server answers this, by name.
+
+        Raises:
+            InvalidResult: it can not be asked after.
+        """
+        if not isinstance(handle.get("taskId"), str):
+            raise InvalidResult("The server answered with a task that has no id.", effect="unknown")
+        ask = new_id("ask")
+        pending = Pending(
+            ask,
+            "elicitation",
+            f"{self._server} is at work on it.",
+            self._context.call,
+            approvers=(self._server,),
+            request={"task": handle},
+            asker=self._server,
+        )
+        return Waiting(pending, "", dumps(msgspec.to_builtins(Resting(ask, handle))))
 
     # What was asked, on record ----------------------------------------------------------------------------------------
 
@@ -183,6 +238,8 @@ class Passage(McpToolset):
     ) -> None:
         super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
         self.known: ServerFacts | None = None
+        self._visits: dict[str, Front] = {}
+        self._follows: list[Follow] = []
         self._acknowledged: set[str] = set()
         self._news = asyncio.Event()
 
@@ -190,6 +247,11 @@ class Passage(McpToolset):
     def is_modern(self) -> bool:
         """It speaks the protocol without a handshake, as far as is known."""
         return self.known is not None and self.known.era == "modern"
+
+    @property
+    def has_tasks(self) -> bool:
+        """It may answer a call with a task."""
+        return self.is_modern and self.known is not None and offers_tasks(self.known.capabilities)
 
     @property
     def is_fresh(self) -> bool:
@@ -202,11 +264,11 @@ class Passage(McpToolset):
         return tuple(self._listing.usable.values()) if self._listing is not None else ()
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        result = await super().execute(call, context)
-        front = context.peer
-        if isinstance(front, Front):
-            front.result = result
-        return result
+        final = _final(context)
+        if final is None:
+            return self._noted(context, await super().execute(call, context))
+        context.conceal(*self._hidden())
+        return told_by_server(call.id, outcome(final), reads_only=False)
 
     def _caller(self, context: Context) -> Carrier:
         return Carrier(context, self)
@@ -227,13 +289,18 @@ class Passage(McpToolset):
         sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
         try:
             front.raw = await self._connected().request(
-                method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready
+                method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready, settles=False
             )
         except Waiting as waiting:
             raise caller.rest(waiting.state) from None
         except McpError as error:
             front.error = error
+            asked = error.data.get("elicitations") if isinstance(error.data, dict) else None
+            for each in asked if isinstance(asked, list) else ():
+                self.note_visit(each, front)
             raise
+        if front.raw.get("resultType") == "task":
+            raise caller.hand_over(front.raw)
         return front.raw
 
     # What is no tool --------------------------------------------------------------------------------------------------
@@ -262,6 +329,54 @@ class Passage(McpToolset):
         await self._look()
         return await self._connected().request(method, params)
 
+    async def ask_after(self, method: str, front: Front, task_id: str) -> JsonObject:
+        """What its client wants of a task, wanted of the server, by its own name of the task."""
+        await self._look()
+        answers = front.params.get("inputResponses")
+        given: JsonObject = {"inputResponses": answers} if answers is not None else {}
+        sent = {**passed_on(front.params), **given, "taskId": task_id}
+        caller = Declaring(with_tasks(front.capabilities))
+        return await self._connected().request(method, sent, caller=caller)
+
+    @asynccontextmanager
+    async def following(
+        self, task_ids: Iterable[str], front: Front, hear: Callable[[JsonObject], None]
+    ) -> AsyncIterator[frozenset[str]]:
+        """A block in which the server tells how tasks are: those of which it said that it will."""
+        follow = Follow(frozenset(task_ids), hear, asyncio.get_running_loop().create_future())
+        wanted: JsonObject = {"taskIds": list[Json](sorted(follow.ids))}
+
+        async def listen() -> None:
+            with contextlib.suppress(CallError):  # it does not do that, or is gone
+                await self._connected().listen_for(wanted, Declaring(with_tasks(front.capabilities)))
+            follow.agree(())
+
+        self._follows.append(follow)
+        listening = asyncio.create_task(listen())
+        try:
+            with contextlib.suppress(TimeoutError):
+                async with self._clock.timeout(ACK_S):
+                    await asyncio.shield(follow.agreed)
+            follow.agree(())
+            yield follow.agreed.result()
+        finally:
+            self._follows.remove(follow)
+            listening.cancel()
+
+    def _agreed(self, found: JsonObject) -> bool:
+        """Whether what the server acknowledged is what it was asked of tasks."""
+        ids = found.get("taskIds", [])
+        waiting = (each for each in self._follows if not each.agreed.done())
+        follow = next((each for each in waiting if isinstance(ids, list) and each.ids.issuperset(map(str, ids))), None)
+        if follow is None or (found and "taskIds" not in found):
+            return False
+        follow.agree(ids if isinstance(ids, list) else ())
+        return True
+
+    def without_secrets(self, told: JsonObject) -> JsonObject:
+        """What the server told, fit to be written down."""
+        return cast(JsonObject, DEFAULT_REDACTION.value(told, self._hidden()))
+
     async def watch(self, uri: str) -> None:
         """Have the server tell when a resource changes; it does when this returns.
 
@@ -286,14 +401,43 @@ class Passage(McpToolset):
         except TimeoutError:
             raise Unavailable(f"The MCP server {self.server.name!r} does not say that it will tell of this.") from None
 
-    async def unwatch(self, uri: str) -> None:
-        """Nobody wants to hear of it any more."""
+    async def unwatch(self, uris: Sequence[str]) -> None:
+        """Nobody wants to hear of these any more."""
+        connection = self._connected()
+        self._acknowledged -= set(uris)
+        connection.unlisten(uris)
         if not self.is_modern:
-            await self._connected().request("resources/unsubscribe", {"uri": uri})
+            for uri in uris:
+                await connection.request("resources/unsubscribe", {"uri": uri})
+
+    async def roots_changed(self, front: Front) -> None:
+        """A client has other directories than before."""
+        if self._connection is not None and not self.is_modern and "roots" in front.capabilities:
+            await self._connection.roots_changed(Standing(front, self._clock))
+
+    def note_visit(self, asked: Json, front: Front) -> None:
+        """A client was asked to send its user to a page: it is told when that is done, and nobody else is."""
+        name = asked.get("elicitationId") if isinstance(asked, dict) else None
+        if isinstance(name, str) and not front.is_modern:
+            while len(self._visits) >= VISITS_MAX:
+                del self._visits[next(iter(self._visits))]
+            self._visits[name] = front
 
     def _heard(self, method: str, params: JsonObject) -> None:
+        if method == VISITED:
+            front = self._visits.pop(str(params.get("elicitationId")), None)
+            if front is not None:
+                front.pass_on(method, params)
+            return
+        if method == TASK:
+            for follow in self._follows:
+                if str(params.get("taskId")) in follow.ids:
+                    follow.hear(params)
+            return
         if method == ACKNOWLEDGED:
             found = params.get("notifications")
+            if isinstance(found, dict) and self._agreed(found):
+                return
             uris = found.get("resourceSubscriptions") if isinstance(found, dict) else None
             self._acknowledged = {str(uri) for uri in uris} if isinstance(uris, list) else set()
             self._news.set()
@@ -303,6 +447,47 @@ class Passage(McpToolset):
     async def _vet(self, session: McpSession) -> None:
         self.known = session.facts
         await super()._vet(session)
+
+
+class Standing(Nobody):
+    """A client with a handshake while none of its requests is under way: it can be asked for its directories."""
+
+    def __init__(self, front: Front, clock: Clock) -> None:
+        self._front = front
+        self._clock = clock
+
+    @property
+    def capabilities(self) -> JsonObject:
+        return self._front.capabilities
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        if method != "roots/list":
+            return await super().answer(method, params)
+        try:
+            async with self._clock.timeout(ROOTS_S):
+                return await self._front.directories()
+        except TimeoutError:
+            raise McpError(REFUSED, f"{method}: the client does not answer") from None
+
+
+class Declaring(Nobody):
+    """A caller that is asked nothing, and says what another one can do."""
+
+    def __init__(self, capabilities: JsonObject) -> None:
+        self._declared = capabilities
+
+    @property
+    def capabilities(self) -> JsonObject:
+        return self._declared
+
+
+def _final(context: Context) -> JsonObject | None:
+    """How the server's task of a call ended, where it has one that is over."""
+    if not context.state:
+        return None
+    resting = msgspec.json.decode(context.state, type=Resting)
+    answered = context.answers.get(resting.ask)
+    return answered.arguments if answered is not None and resting.paused.get("resultType") == "task" else None
 
 
 def _without_token(params: JsonObject) -> JsonObject:
@@ -315,7 +500,8 @@ def _without_token(params: JsonObject) -> JsonObject:
     return {**rest, "_meta": kept} if kept else rest
 
 
-def _in_words(request: object) -> str:
+def in_words(request: object) -> str:
+    """What a server asks, as a person is shown it."""
     asked = request if isinstance(request, dict) else {}
     params = asked.get("params")
     words = params.get("message") if isinstance(params, dict) else None

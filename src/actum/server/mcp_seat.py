@@ -10,9 +10,11 @@ The tools of one server keep their names. Of several, each has its server's name
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 
 import msgspec
 from mcp.shared.subscriptions import ServerEvent, event_from_wire
@@ -77,7 +79,10 @@ class Seat:
         self._prompts: dict[str, tuple[Passage, str]] = {}
         self.passages = passages(self._heard)
         self.shown: dict[str, Shown] = {}
-        self.changes = Changes(clock, _told_by_servers)
+        self.changes = Changes(clock, _told_by_servers, self._somebody_left)
+        self._watched: dict[str, Passage] = {}
+        self._wanted: list[Sequence[str]] = []
+        self._tidying: asyncio.Task[None] | None = None
         self.used = 0
 
     @property
@@ -220,10 +225,50 @@ class Seat:
         while self._news:
             await self.changes.publish(self._news.popleft())
 
+    # What is listened to ----------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def watching(self, uris: Sequence[str]) -> AsyncIterator[None]:
+        """A block in which the servers tell when these resources change; they go on while somebody listens.
+
+        Raises:
+            McpError: there is no such resource, or its server will not.
+        """
+        self._wanted.append(uris)
+        try:
+            for uri in uris:
+                passage = await self.holder(uri)
+                await passage.watch(uri)
+                self._watched[uri] = passage
+            yield
+        finally:
+            self._wanted.remove(uris)
+            self._somebody_left()
+
+    async def tidy(self) -> None:
+        """Tell the servers of what nobody listens to any more."""
+        while idle := [uri for uri in self._watched if not self._is_wanted(uri)]:
+            passage = self._watched[idle[0]]
+            uris = [uri for uri in idle if self._watched[uri] is passage]
+            for uri in uris:
+                del self._watched[uri]
+            with contextlib.suppress(CallError):  # it is gone, and forgets by itself
+                await passage.unwatch(uris)
+
+    def _is_wanted(self, uri: str) -> bool:
+        return any(uri in several for several in self._wanted) or self.changes.is_listened_to(uri)
+
+    def _somebody_left(self) -> None:
+        """Whoever leaves does not wait for it: they may be gone already."""
+        if self._watched and (self._tidying is None or self._tidying.done()):
+            self._tidying = asyncio.create_task(self.tidy())
+
     async def close(self) -> None:
         """Leave all servers."""
-        if self._teller is not None:
-            self._teller.cancel()
+        self._watched = {}
+        for task in (self._teller, self._tidying):
+            if task is not None:
+                task.cancel()
         await self.changes.stop()
         await asyncio.gather(*(passage.close() for passage in self.passages.values()))
 
@@ -309,6 +354,11 @@ class Seats:
         if principal not in self._seats:
             raise UnknownTool("This user has no connection here any more.")
         return self._seats[principal]
+
+    def hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        for seat in self._seats.values():
+            seat.changes.hang_up()
 
     async def close(self) -> None:
         """Leave all servers of all users."""

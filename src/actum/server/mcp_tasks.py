@@ -40,6 +40,7 @@ TaskMode = Literal["never", "auto", "always", "required"]
 """When a call is answered with a task: never; when it takes longer than a moment; always; always, and clients that know
 no tasks can not make it. What a `required` one asks before its work begins is asked before it is a task."""
 
+UNKNOWN_TASK = "Unknown task"
 MOMENT_S = 2.0
 """How long a call may take before its client is given a task to ask after, in seconds."""
 POLL_MS = 500
@@ -127,15 +128,15 @@ class Tasks:
 
     async def get(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
         """`tasks/get`: how far it is."""
-        task_id = self._known(client, params)
-        entries = await self._entries(task_id, who)
+        task_id = task_named(client, params)
+        entries = await entries_of(self._journal, task_id, who)
         await self._revive(task_id, entries)
         return (await self._look(task_id, client)).detailed()
 
     async def update(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
         """`tasks/update`: what it asked for. It goes on when it has all of it; one that is over does not."""
-        task_id = self._known(client, params)
-        await self._entries(task_id, who)
+        task_id = task_named(client, params)
+        await entries_of(self._journal, task_id, who)
         await self._quiet(task_id)
         given = params.get("inputResponses")
         async with self._journal.claim(task_id):
@@ -153,8 +154,8 @@ class Tasks:
 
     async def cancel(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
         """`tasks/cancel`: it is to stop; what it is doing may have happened."""
-        task_id = self._known(client, params)
-        await self._entries(task_id, who)
+        task_id = task_named(client, params)
+        await entries_of(self._journal, task_id, who)
         running = self._running.get(task_id)
         if running is not None:
             running.cancel()
@@ -166,33 +167,6 @@ class Tasks:
                 self._journal.append(task_id, Ended("stopped", "", "cancelled"))
                 await self._journal.sync(task_id)
         return {}
-
-    def _known(self, client: McpClient, params: JsonObject) -> str:
-        """The id of the task that a request is about.
-
-        Raises:
-            MCPError: it is about none, its headers say otherwise, or its client knows no tasks.
-        """
-        if EXTENSION not in client.extensions:
-            raise lacking_tasks()
-        task_id = params.get("taskId")
-        if not isinstance(task_id, str):
-            raise MCPError(INVALID_PARAMS, "taskId: expected a string")
-        headers = client.headers
-        if headers is not None and decode_header_value(headers.get("mcp-name")) != task_id:
-            raise MCPError(HEADER_MISMATCH, "Mcp-Name does not name the task of the request")
-        return task_id
-
-    async def _entries(self, task_id: str, who: Who) -> list[Entry]:
-        """The record of a task.
-
-        Raises:
-            MCPError: there is no such task of this principal.
-        """
-        entries = await self._journal.read(task_id)
-        if not entries or Recording(entries[:1]).beginning().principal != who.principal:
-            raise MCPError(INVALID_PARAMS, "Unknown task")
-        return entries
 
     async def _quiet(self, task_id: str) -> None:
         """Wait until what just paused has let go of its run."""
@@ -268,6 +242,35 @@ class Tasks:
             task.cancel()
         if self._running:
             await asyncio.wait(list(self._running.values()))
+
+
+def task_named(client: McpClient, params: JsonObject) -> str:
+    """The id of the task that a request is about.
+
+    Raises:
+        MCPError: it is about none, its headers say otherwise, or its client knows no tasks.
+    """
+    if EXTENSION not in client.extensions:
+        raise lacking_tasks()
+    task_id = params.get("taskId")
+    if not isinstance(task_id, str):
+        raise MCPError(INVALID_PARAMS, "taskId: expected a string")
+    headers = client.headers
+    if headers is not None and decode_header_value(headers.get("mcp-name")) != task_id:
+        raise MCPError(HEADER_MISMATCH, "Mcp-Name does not name the task of the request")
+    return task_id
+
+
+async def entries_of(journal: Journal, task_id: str, who: Who) -> list[Entry]:
+    """The record of a task.
+
+    Raises:
+        MCPError: there is no such task of this principal.
+    """
+    entries = await journal.read(task_id)
+    if not entries or Recording(entries[:1]).beginning().principal != who.principal:
+        raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
+    return entries
 
 
 def _is_over(recording: Recording) -> bool:

@@ -160,6 +160,7 @@ class McpConnection:
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
         ready: Callable[[], None] | None = None,
+        settles: bool = True,
     ) -> JsonObject:
         """Send a request and return its raw result; what the server asks back is answered by the caller.
 
@@ -168,6 +169,7 @@ class McpConnection:
             header_schema: the schema of the tool that is called.
             paused: where it stopped before; see `McpSession.request`.
             ready: is called once the connection is there, just before the request is sent; may raise to hold it back.
+            settles: what the server answers with a task is waited for; else its handle is the result.
 
         Raises:
             Unavailable: the server can not be reached; nothing was sent.
@@ -179,7 +181,9 @@ class McpConnection:
         async def send(session: McpSession, limit: TimeLimit, progress: Tell) -> JsonObject:
             if ready is not None:
                 ready()
-            return await session.request(method, params, caller, limit, progress, header_schema, paused)
+            return await session.request(
+                method, params, caller, limit, progress, header_schema, paused, settles=settles
+            )
 
         return await self._in_time(method, caller, send)
 
@@ -213,6 +217,15 @@ class McpConnection:
         async with self._borrowed(caller, "ping") as (_, session):
             await session.notify(method, params)
 
+    async def roots_changed(self, caller: Caller) -> None:
+        """Tell a server with a handshake that the directories of a caller are others than before, on each connection
+        that was begun for such a caller. From now on it may ask for them while no request is under way.
+        """
+        for link in [each for each in self._links if each.is_up and each.capabilities == caller.capabilities]:
+            link.standing = caller
+            assert link.session is not None
+            await link.session.notify("notifications/roots/list_changed", {})
+
     async def close(self) -> None:
         """End all connections, in whatever task this is called, those that are being opened included."""
         self._is_closed = True
@@ -236,6 +249,15 @@ class McpConnection:
         A server without a handshake is asked by a request that stays open, and asked again when that breaks off.
         """
         self._uris |= set(uris)
+        self._listen_anew()
+
+    def unlisten(self, uris: Sequence[str]) -> None:
+        """Be told of these resources no more. A server with a handshake has to be asked for that, too."""
+        self._uris -= set(uris)
+        if self._facts is not None and self._facts.era == "modern":
+            self._listen_anew()
+
+    def _listen_anew(self) -> None:
         if self._listener is not None:
             self._listener.cancel()
         self._listener = asyncio.create_task(self._keep_listening(), name=f"mcp {self.server.name} listens")
@@ -257,6 +279,11 @@ class McpConnection:
             except CallError:
                 failures += 1
             await self._clock.sleep(PAUSES_S[min(failures + 1, len(PAUSES_S) - 1)])
+
+    async def listen_for(self, notifications: JsonObject, caller: Caller) -> None:
+        """Be told of these, beside all else, for as long as this is awaited; `changed` hears of it."""
+        async with self._borrowed(caller, "subscriptions/listen") as (_, session):
+            await session.once("subscriptions/listen", {"notifications": notifications}, caller)
 
     def _filter(self) -> JsonObject:
         wanted: JsonObject = dict.fromkeys(("toolsListChanged", "promptsListChanged", "resourcesListChanged"), True)

@@ -52,6 +52,7 @@ class Link:
 
     Attributes:
         callers: on whose behalf requests are under way in which the server may ask back.
+        standing: whom it may ask while there are none.
         limits: the time limits of all requests that are under way.
         session: while it is up.
         vetting, is_vetted: it is looked at once, before it is used.
@@ -62,6 +63,7 @@ class Link:
     def __init__(self, capabilities: JsonObject, clock: Clock, log_level: str, changed: Changed | None) -> None:
         self.capabilities = capabilities
         self.callers: list[Caller] = []
+        self.standing: Caller = NOBODY
         self.limits: set[TimeLimit] = set()
         self.session: McpSession | None = None
         self.vetting = asyncio.Lock()
@@ -88,8 +90,8 @@ class Link:
     @property
     def caller(self) -> Caller:
         """Whom the server means when it turns to us: its one caller, nobody where there are several."""
-        first = self.callers[0] if self.callers else NOBODY
-        return first if all(each is first for each in self.callers) else NOBODY
+        askable = [each for each in self.callers if each is not NOBODY] or [self.standing]
+        return askable[0] if all(each is askable[0] for each in askable) else NOBODY
 
     def suits(self, caller: Caller) -> bool:
         """Whether this caller can be lent it, so that it stays known whom the server asks.

@@ -9,7 +9,7 @@ Source: Model Context Protocol 2025-11-25 (lifecycle) and 2026-07-28 (versioning
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -48,7 +48,7 @@ from .mcp_error import (
     told,
 )
 from .mcp_limit import TimeLimit
-from .mcp_task import settle
+from .mcp_task import collect, settle
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -245,6 +245,8 @@ class McpSession:
         progress: Callable[[JsonObject], None] | None = None,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
+        *,
+        settles: bool = True,
     ) -> JsonObject:
         """Send a request, answer what the server asks back, and return the raw result.
 
@@ -253,6 +255,7 @@ class McpSession:
             progress: hears of progress.
             header_schema: the schema of the tool that is called, which may want arguments in headers.
             paused: where it stopped before, out of the `state` of what was raised then: it goes on from there.
+            settles: what the server answers with a task is waited for; else its handle is the result.
 
         Raises:
             McpError: the server refuses.
@@ -260,13 +263,16 @@ class McpSession:
             CallTimeout: the connection was lost.
         """
         result = paused or await self.once(method, params, caller, progress, header_schema)
+        if "task" in params and isinstance(handle := result.get("task"), dict):
+            return await collect(handle, self._sender(caller, limit), self._clock, _tells(caller))
         for _ in range(ROUNDS_MAX):
             kind = result.get("resultType", "complete")
             if kind not in ("task", "input_required"):
                 return result
             try:
                 if kind == "task":
-                    return await self._settled(result, caller, limit)
+                    _check_wanted(caller)
+                    return await self._settled(result, caller, limit) if settles else result
                 state = await self._answers(result, caller, limit)
             except Waiting as waiting:
                 raise Waiting(waiting.pending, waiting.run_id, dumps(result)) from None
@@ -351,20 +357,26 @@ class McpSession:
 
     async def _settled(self, handle: JsonObject, caller: Caller, limit: TimeLimit) -> JsonObject:
         """What a task came to."""
-        if not isinstance(_extensions(caller).get(TASKS), dict):
-            raise InvalidResult("The server answered with a task, which nobody asked for.", effect="unknown")
-
-        async def send(method: str, params: JsonObject) -> JsonObject:
-            return await self.once(method, params, caller)
 
         async def answer(method: str, params: JsonObject) -> JsonObject:
             with limit.held():
                 return await ask(caller, method, params)
 
-        def told(message: str) -> None:
-            caller.told("notifications/message", {"level": "info", "data": message})
+        return await settle(handle, self._sender(caller, limit), answer, self._clock, _tells(caller))
 
-        return await settle(handle, send, answer, self._clock, told)
+    def _sender(self, caller: Caller, limit: TimeLimit) -> Callable[[str, JsonObject], Awaitable[JsonObject]]:
+        """What sends the requests about a task; each answer is a word of the server."""
+
+        async def send(method: str, params: JsonObject) -> JsonObject:
+            result = await self.once(method, params, caller)
+            limit.heard()
+            return result
+
+        return send
+
+
+def _tells(caller: Caller) -> Callable[[str], None]:
+    return lambda message: caller.told("notifications/message", {"level": "info", "data": message})
 
 
 @contextmanager
@@ -448,9 +460,15 @@ def _facts(era: Known, version: str, found: JsonObject, info: Json) -> ServerFac
     )
 
 
-def _extensions(caller: Caller) -> JsonObject:
+def _check_wanted(caller: Caller) -> None:
+    """A task is answered only to whoever said that they know tasks.
+
+    Raises:
+        InvalidResult: they did not.
+    """
     declared = caller.capabilities.get("extensions")
-    return declared if isinstance(declared, dict) else {}
+    if not isinstance(declared, dict) or not isinstance(declared.get(TASKS), dict):
+        raise InvalidResult("The server answered with a task, which nobody asked for.", effect="unknown")
 
 
 def _is_modern_only(refused: McpError) -> bool:

@@ -2,13 +2,14 @@
 
 Knows nothing of connections: it is handed a way to send a request. Whoever stops waiting cancels the task.
 
-Source: the MCP extension `io.modelcontextprotocol/tasks` (SEP-2663).
+Source: the MCP extension `io.modelcontextprotocol/tasks` (SEP-2663); Model Context Protocol 2025-11-25, Tasks.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from ..core.errors import CallCancelled, ToolError
 from ..core.interfaces import Clock
@@ -22,6 +23,62 @@ POLL_S = (0.05, 30.0)
 
 CANCEL_S = 5.0
 """How long a task that nobody waits for any more is given to hear of it, in seconds."""
+
+_CANCELLED = "The server cancelled this call; it may have happened in part."
+
+
+class Watch:
+    """A task that is looked at now and then, until it is over.
+
+    Args:
+        handle: what the server answered the call with.
+        send: sends a request to the server and returns its raw result.
+        clock: time.
+        told: hears each new message about the task's state.
+
+    Attributes:
+        task: how it was when it was looked at last.
+        params: that name it.
+
+    Raises:
+        ToolError: it is no task.
+    """
+
+    def __init__(self, handle: JsonObject, send: Send, clock: Clock, told: Callable[[str], None]) -> None:
+        task_id = handle.get("taskId")
+        if not isinstance(task_id, str) or not task_id:
+            raise ToolError("The server answered with a task that has no id.", effect="unknown")
+        self.params: JsonObject = {"taskId": task_id}
+        self._send = send
+        self._clock = clock
+        self._told = told
+        self._message = ""
+        self._take(handle)
+
+    @property
+    def status(self) -> str:
+        """How far it is, in the server's word."""
+        return str(self.task.get("status"))
+
+    def _take(self, task: JsonObject) -> None:
+        self.task = task
+        if self.status not in OVER and task.get("statusMessage") not in ("", None, self._message):
+            self._message = str(task["statusMessage"])
+            self._told(self._message)
+
+    async def look(self) -> None:
+        """Look again, as soon as its server takes that for worth while."""
+        await self._clock.sleep(_pause(self.task.get("pollIntervalMs", self.task.get("pollInterval"))))
+        self._take(await self._send("tasks/get", self.params))
+
+    @asynccontextmanager
+    async def needed(self) -> AsyncIterator[None]:
+        """A block that needs the task: if it is cancelled, so is that."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            await asyncio.wait([asyncio.ensure_future(_cancel(self._send, self.params))], timeout=CANCEL_S)
+            raise
 
 
 async def settle(handle: JsonObject, send: Send, answer: Send, clock: Clock, told: Callable[[str], None]) -> JsonObject:
@@ -41,26 +98,35 @@ async def settle(handle: JsonObject, send: Send, answer: Send, clock: Clock, tol
         ToolError: the task failed, in the words of the server; or it is no task.
         CallCancelled: the server cancelled it: it may have happened in part.
     """
-    task_id = handle.get("taskId")
-    if not isinstance(task_id, str) or not task_id:
-        raise ToolError("The server answered with a task that has no id.", effect="unknown")
-    params: JsonObject = {"taskId": task_id}
-    answered: set[str] = set()
-    message = ""
-    task = handle
-    try:
-        while (status := str(task.get("status"))) not in OVER:
-            if task.get("statusMessage") not in ("", None, message):
-                message = str(task["statusMessage"])
-                told(message)
-            if status == "input_required":
-                await _give(task.get("inputRequests"), params, send, answer, answered)
-            await clock.sleep(_pause(task.get("pollIntervalMs")))
-            task = await send("tasks/get", params)
-    except asyncio.CancelledError:
-        await asyncio.wait([asyncio.ensure_future(_cancel(send, params))], timeout=CANCEL_S)
-        raise
-    return _outcome(task)
+    watch, answered = Watch(handle, send, clock, told), set[str]()
+    async with watch.needed():
+        while watch.status not in OVER:
+            if watch.status == "input_required":
+                await _give(watch.task.get("inputRequests"), watch.params, send, answer, answered)
+            await watch.look()
+    return outcome(watch.task)
+
+
+async def collect(handle: JsonObject, send: Send, clock: Clock, told: Callable[[str], None]) -> JsonObject:
+    """Wait for a task of a server with a handshake, and get its result.
+
+    What such a server asks meanwhile it asks while it is asked for the result, like during any other request.
+
+    Args:
+        handle, send, clock, told: as for `settle`; the handle is the `task` of the `CreateTaskResult`.
+
+    Raises:
+        ToolError: it is no task.
+        CallCancelled: as for `settle`.
+        McpError: it failed with an error of the protocol.
+    """
+    watch = Watch(handle, send, clock, told)
+    async with watch.needed():
+        while watch.status not in {*OVER, "input_required"}:
+            await watch.look()
+        if watch.status == "cancelled":
+            raise CallCancelled(_CANCELLED)
+        return await send("tasks/result", watch.params)
 
 
 async def _give(requests: Json, params: JsonObject, send: Send, answer: Send, answered: set[str]) -> None:
@@ -81,12 +147,18 @@ async def _cancel(send: Send, params: JsonObject) -> None:
         return
 
 
-def _outcome(task: JsonObject) -> JsonObject:
+def outcome(task: JsonObject) -> JsonObject:
+    """What a task that is over came to: the raw result of its call.
+
+    Raises:
+        ToolError: it failed, in the words of the server.
+        CallCancelled: the server cancelled it: it may have happened in part.
+    """
     result, error = task.get("result"), task.get("error")
     if task["status"] == "completed" and isinstance(result, dict):
         return result
     if task["status"] == "cancelled":
-        raise CallCancelled("The server cancelled this call; it may have happened in part.")
+        raise CallCancelled(_CANCELLED)
     why = error.get("message") if isinstance(error, dict) else None
     raise ToolError(f"The server could not do this. {why or ''}".rstrip(), effect="unknown")
 

@@ -40,6 +40,7 @@ from ..protocols.mcp_content import Part, contents_of, messages_of, refusal_of, 
 from ..protocols.mcp_name import public_name
 from ..protocols.mcp_offer import Prompt, Resource, prompts_of, resources_of
 from ..protocols.mcp_pin import digest
+from ..protocols.mcp_tasks import only_as_task
 from ..protocols.plain_text import plain
 from ..storage.pins import Known, PinStore
 from ..transport.guard import Guard, is_here
@@ -209,10 +210,7 @@ class McpToolset:
                     raise
                 self._is_stale = True
                 continue
-            refusal = refusal_of(raw)
-            if refusal:
-                raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if usable.tool.reads_only else "unknown")
-            return result_of(call.id, raw)
+            return told_by_server(call.id, raw, reads_only=usable.tool.reads_only)
         raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
 
     def _caller(self, context: Context) -> ContextCaller:
@@ -235,6 +233,8 @@ class McpToolset:
                 raise _Outdated
 
         params: JsonObject = {"name": usable.name, "arguments": call.arguments}
+        if only_as_task(usable.definition, self._offered):
+            params["task"] = {}
         return await self._asked("tools/call", params, caller, paused, usable.tool.parameters, ready)
 
     async def _asked(
@@ -524,6 +524,18 @@ class McpToolset:
             self._is_stale = True
         if self._changed is not None:
             self._changed(method, params)
+
+
+def told_by_server(call_id: str, raw: JsonObject, *, reads_only: bool) -> ToolResult:
+    """What a server answered to a call, as its result.
+
+    Raises:
+        ToolError: the server says that it failed.
+    """
+    refusal = refusal_of(raw)
+    if refusal:
+        raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if reads_only else "unknown")
+    return result_of(call_id, raw)
 
 
 class _Outdated(Exception):
