@@ -30,6 +30,8 @@ from .words import bare, spaced
 
 REQUIRED_MIN = 0.3
 OPTIONAL_MIN = 0.55
+GUESS_MIN = 0.5
+"""What nobody named is asked for, unless it is likelier than all else together."""
 
 
 class Argument(NamedTuple):
@@ -218,7 +220,7 @@ def _choices(
             continue
         if slot.path not in found and not slot.many:
             guess = guessed(slot, clause)
-            if guess is not None and guess.likely >= least:
+            if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)
     return {path: argument for path, argument in found.items() if path not in taken}
 

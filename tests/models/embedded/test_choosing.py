@@ -1,0 +1,63 @@
+"""Which tool is meant, where no word of the question is a word of the tool."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.core.tool import Tool
+from actum.models.embedded.choosing import Chooser
+from actum.models.embedded.clauses import read
+from actum.models.embedded.likeness import Likeness, likeness
+from actum.models.embedded.selection import Shelf, index
+from tests.models.embedded.harness import TODAY
+
+
+def tool(name: str, description: str, *parameters: str) -> Tool:
+    properties = {each: {"type": "string"} for each in parameters}
+    schema = {"type": "object", "properties": properties, "required": list(parameters)}
+    return Tool(name=name, description=description, parameters=schema)
+
+
+PHYSICIAN = tool("find_physician", "Finds physicians.", "place")
+VEHICLE = tool("hire_vehicle", "Hires a vehicle.", "city")
+CROPS = tool("crop_yield", "Harvest of farmland.", "crop", "country")
+
+
+@pytest.mark.row("L5")
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("I need a doctor in Berlin", "find_physician"),
+        ("Is there a dentist in Oslo?", "find_physician"),
+        ("I want to rent a car in Rome", "hire_vehicle"),
+    ],
+)
+def test_a_tool_is_found_by_what_it_means(said: str, meant: str) -> None:
+    chosen = Chooser(Shelf([PHYSICIAN, VEHICLE, CROPS])).choose(read(said, TODAY))
+    assert chosen is not None
+    assert chosen.indexed.tool.name == meant
+
+
+def test_a_question_that_names_no_tool_goes_to_the_one_that_is_near() -> None:
+    chooser = Chooser(Shelf([PHYSICIAN, VEHICLE, CROPS]))
+    question = read("How much wheat do farmers in France produce?", TODAY)
+    assert chooser.choose(question) is None
+    guessed = chooser.guess(question)
+    assert guessed is not None
+    assert guessed.indexed.tool.name == "crop_yield"
+
+
+@pytest.mark.parametrize("said", ["What a lovely evening", "Sing me a song", "Who wrote Hamlet?", "我想睡觉"])
+def test_what_is_near_to_no_tool_gets_none(said: str) -> None:
+    for offered in ([PHYSICIAN], [VEHICLE], [PHYSICIAN, VEHICLE, CROPS]):
+        chooser = Chooser(Shelf(offered))
+        assert chooser.choose(read(said, TODAY)) is None
+        assert chooser.guess(read(said, TODAY)) is None
+
+
+def test_a_long_text_is_no_question_to_guess_at() -> None:
+    assert Chooser(Shelf([PHYSICIAN])).guess(read("my doctor in Berlin said " * 40, TODAY)) is None
+
+
+def test_words_that_nobody_knows_are_near_to_nothing() -> None:
+    assert likeness(read("zxqvw", TODAY), index(PHYSICIAN)) == Likeness()
