@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from actum.core.json import JsonObject
 from actum.core.tool import Tool
 from actum.models.embedded.choosing import Chooser
 from actum.models.embedded.clauses import read
@@ -13,8 +14,8 @@ from tests.models.embedded.harness import TODAY
 
 
 def tool(name: str, description: str, *parameters: str) -> Tool:
-    properties = {each: {"type": "string"} for each in parameters}
-    schema = {"type": "object", "properties": properties, "required": list(parameters)}
+    properties: JsonObject = {each: {"type": "string"} for each in parameters}
+    schema: JsonObject = {"type": "object", "properties": properties, "required": list(parameters)}
     return Tool(name=name, description=description, parameters=schema)
 
 
@@ -40,7 +41,7 @@ def test_a_tool_is_found_by_what_it_means(said: str, meant: str) -> None:
 
 def test_a_question_that_names_no_tool_goes_to_the_one_that_is_near() -> None:
     chooser = Chooser(Shelf([PHYSICIAN, VEHICLE, CROPS]))
-    question = read("How much wheat do farmers in France produce?", TODAY)
+    question = read("wheat production of France", TODAY)
     assert chooser.choose(question) is None
     guessed = chooser.guess(question)
     assert guessed is not None

@@ -9,7 +9,6 @@ from actum.core.tool import Tool
 from actum.models.embedded.arguments import as_object, fill
 from actum.models.embedded.clauses import read
 from actum.models.embedded.selection import index
-
 from tests.models.embedded.harness import TODAY
 
 

@@ -64,19 +64,22 @@ _SAYING = frozenset({"#yes", "#no", "#include", "whether", "true", "fals", "defa
 @lru_cache(maxsize=2048)
 def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """What a description says that values stand for: `driving（驾车）`, `1 for cleaning`, `bus 公交`."""
+    told = [value for value in values if value in description]
+    if not told:
+        return {}
+    any_of_them = "|".join(sorted(map(re.escape, told), key=len, reverse=True))
+    edge = rf"(?<![\w.])(?P<value>{any_of_them})(?![\w.])['\"”’]?"
+    says = r"(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|表示|代表|为|是)"
     found: dict[str, tuple[str, ...]] = {}
-    for value in values:
-        name = re.escape(value)
-        edge = rf"(?<![\w.]){name}(?![\w.])['\"”’]?"
-        after = re.findall(
-            rf"{edge}\s*(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|表示|代表|为|是)\s*['\"“‘]?([^，,;；。.、)）|/'\"”’]+)",
-            description,
-        )
-        before = re.findall(rf"([^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}", description)
-        beside = re.findall(rf"{edge}\s+([{HAN}]+)", description)
-        said = tuple(each.strip().lower() for each in [*after, *before, *beside] if 0 < len(each.strip()) <= GLOSS_MAX)
-        if said:
-            found[value] = said
+    for pattern in (
+        rf"{edge}\s*{says}\s*['\"“‘]?(?P<said>[^，,;；。.、)）|/'\"”’]+)",
+        rf"(?P<said>[^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}",
+        rf"{edge}\s+(?P<said>[{HAN}]+)",
+    ):
+        for match in re.finditer(pattern, description):
+            said = match["said"].strip().lower()
+            if 0 < len(said) <= GLOSS_MAX:
+                found[match["value"]] = (*found.get(match["value"], ()), said)
     return found
 
 
@@ -117,16 +120,27 @@ def _literal(text: str, clause: Clause) -> tuple[int, int, float] | None:
     """The value's own words. A word such as `on` or `all` means too many things to be taken by itself."""
     if not text or text in lexicon().function_words:
         return None
-    pattern = re.escape(text) if is_han(text) else _in_one_word(text)
-    match = re.search(pattern, clause.words, re.IGNORECASE)
+    if _squeezed(text) not in _squeezed(clause.words):
+        return None  # most values are not said: no pattern is made for them
+    match = _written(text).search(clause.words)
     return (clause.start + match.start(), clause.start + match.end(), 1.0) if match else None
 
 
+@lru_cache(maxsize=8192)
+def _squeezed(text: str) -> str:
+    return _APART.sub("", text.lower())
+
+
+_APART = re.compile(r"[\s-]")
+
+
 @lru_cache(maxsize=2048)
-def _in_one_word(text: str) -> str:
-    """A pattern that finds `singleplayer` in `single-player` and the other way round."""
-    letters = [re.escape(letter) for letter in re.sub(r"[\s-]", "", text)]
-    return rf"(?<!\w){'[ -]?'.join(letters)}(?!\w)"
+def _written(text: str) -> re.Pattern[str]:
+    """A pattern that finds a value, `singleplayer` in `single-player` and the other way round."""
+    if is_han(text):
+        return re.compile(re.escape(text), re.IGNORECASE)
+    letters = [re.escape(letter) for letter in _squeezed(text)]
+    return re.compile(rf"(?<!\w){'[ -]?'.join(letters)}(?!\w)", re.IGNORECASE)
 
 
 def _by_root(text: str, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:

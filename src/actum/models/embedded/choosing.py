@@ -33,7 +33,7 @@ GUESS_MIN, ASKS_MORE = 1.6, 1.0
 GUESS_WORDS_MAX = 100
 """What is longer and names no tool is no question."""
 
-CANDIDATES = 5
+CANDIDATES = 4
 
 
 class Chooser:

@@ -308,7 +308,7 @@ def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
     if candidate.last - candidate.first >= WIDE:
         return
     if type_ == "string":
-        yield from _near(aim, candidate)
+        yield from _near(aim, candidate.span.text)
     keys = frozenset().union(*view.keys[candidate.first : candidate.last])
     if keys & aim.shared:
         yield f"has own|{kind}"
@@ -320,19 +320,20 @@ def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
         yield f"has told|{type_}"
 
 
-def _near(aim: Aim, candidate: Candidate) -> Iterator[str]:
+def _near(aim: Aim, text: str) -> Iterator[str]:
     """How near its meaning comes to what the slot is called, and to the others: a `lion` to `animal`."""
-    kind, meaning = aim.kind, meaning_of(candidate.span.text)
+    kind, type_ = aim.kind, aim.slot.type
+    meaning = meaning_of(text)
     if meaning is None:
         yield f"near=?|{kind}"
         return
     name, told = nearness(meaning, aim.meant), nearness(meaning, aim.told_of)
     other = max((nearness(meaning, each) for each in aim.rivals), default=0.0)
-    yield f"near={_grade(name)}|{aim.slot.type}"
+    yield f"near={_grade(name)}|{type_}"
     yield f"near={_grade(name)}|{kind}"
-    yield f"near told={_grade(told)}|{aim.slot.type}"
+    yield f"near told={_grade(told)}|{type_}"
     yield f"near told={_grade(told)}|{kind}"
-    yield f"nearer={_grade(name - other)}|{aim.slot.type}"
+    yield f"nearer={_grade(name - other)}|{type_}"
 
 
 def _grade(value: float) -> int:

@@ -132,13 +132,10 @@ def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled
     ]
     for slot in (*filled.missing, *unsure):
         for tool in shelf.tools:
+            if tool is filled.indexed or not tool.required or not feeds(tool, slot, (), by_name=True):
+                continue
             given = fill(tool, clause)
-            if (
-                tool is not filled.indexed
-                and tool.required
-                and not given.missing
-                and feeds(tool, slot, (), by_name=True)
-            ):
+            if not given.missing:
                 return given, fill(filled.indexed, clause, avoid=[each.span for each in given.arguments]), slot
     return None
 

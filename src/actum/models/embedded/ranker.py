@@ -22,6 +22,10 @@ from .spans import Span
 from .weights import weights
 
 
+CLOSER_MAX = 30
+"""So many candidates with the best borders are looked at more closely."""
+
+
 class Ranked(NamedTuple):
     """A candidate and how likely it is what the slot wants, 0 to 1."""
 
@@ -57,15 +61,12 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     aim = aim_of(slot, indexed)
     found = [each for each in offered(slot, indexed, clause) if not overlapping(each, avoid)]
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
-    starts: dict[int, float] = {}
-    stops: dict[int, float] = {}
-    scores: list[float] = []
-    for each in found:
-        if each.first not in starts:
-            starts[each.first] = _sum(known, begins(aim, view, each.first))
-        if each.last not in stops:
-            stops[each.last] = _sum(known, ends(aim, view, each.last))
-        scores.append(starts[each.first] + stops[each.last] + _sum(known, inside(aim, view, each, numbers)))
+    starts = {first: _sum(known, begins(aim, view, first)) for first in {each.first for each in found}}
+    stops = {last: _sum(known, ends(aim, view, last)) for last in {each.last for each in found}}
+    if len(found) > CLOSER_MAX:
+        found.sort(key=lambda each: -starts[each.first] - stops[each.last])
+        found = found[:CLOSER_MAX]
+    scores = [starts[each.first] + stops[each.last] + _sum(known, inside(aim, view, each, numbers)) for each in found]
     empty = _sum(known, nothing(aim, view))
     highest = max([*scores, empty])
     total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
