@@ -21,7 +21,6 @@ from .slots import Slot
 from .spans import Span
 from .weights import weights
 
-
 CLOSER_MAX = 30
 """So many candidates with the best borders are looked at more closely."""
 
