@@ -27,8 +27,10 @@ ASKS_MIN = 0.5
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
-GUESS_MIN, ASKS_MORE = 1.6, 1.0
-"""From this on a tool is guessed that no word names; so much more is wanted of one that lacks something."""
+GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.6, 0.2, 1.0
+"""From this on a tool is guessed that no word names, and from less in Chinese, where fewer words are known; so much more
+is wanted of one that lacks something.
+"""
 
 GUESS_WORDS_MAX = 100
 """What is longer and names no tool is no question."""
@@ -73,7 +75,8 @@ class Chooser:
         known = weights("guesser.json")
         judged = [(_worth(known, signs(each, filled, question)), filled) for each, filled in found]
         worth, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
-        least = GUESS_MIN + (ASKS_MORE if best is not None and best.missing else 0.0)
+        least = GUESS_MIN_HAN if is_han(question.words) else GUESS_MIN
+        least += ASKS_MORE if best is not None and best.missing else 0.0
         return best if worth >= least else None
 
     def names_something(self, piece: Clause) -> bool:
