@@ -14,6 +14,7 @@ from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp import McpService
 from actum.server.mcp_http import LOCAL, Access
 from actum.toolsets.mcp_connection import McpConnection
+from tests.web import Unsignalled
 
 
 @asynccontextmanager
@@ -23,7 +24,7 @@ async def served(service: McpService, access: Access = LOCAL, *, sse: bool = Fal
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         config = uvicorn.Config(service.app(access=access, sse=sse), log_level="error", timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
+        server = Unsignalled(config)
         running = asyncio.create_task(server.serve([taken]))
         while not server.started:  # noqa: ASYNC110 - it has no event to wait for
             await asyncio.sleep(0.005)
