@@ -14,8 +14,8 @@ from starlette.types import ASGIApp
 class Unsignalled(uvicorn.Server):
     """uvicorn's, inside of a running loop: it takes no signals.
 
-    Of two that took them and end in the order in which they began, the first would stay the process's handler: what looks
-    there for whether the web server is to end would take every later one for ending.
+    Of two that took them and end in the order in which they began, the first would stay the process's handler: what
+    looks there for whether the web server is to end would take every later one for ending.
     """
 
     @contextlib.contextmanager
