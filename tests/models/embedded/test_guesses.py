@@ -5,16 +5,23 @@ from __future__ import annotations
 import pytest
 
 from actum.core.json import Json, JsonObject
-from actum.core.tool import Tool
+from actum.core.tool import Effects, Tool
 from actum.models.embedded.arguments import as_object, fill
 from actum.models.embedded.clauses import read
 from actum.models.embedded.selection import index
 from tests.models.embedded.harness import TODAY
 
 
-def filled(name: str, schema: JsonObject, said: str, *, required: bool = True) -> JsonObject:
+def filled(
+    name: str, schema: JsonObject, said: str, *, required: bool = True, effects: Effects | None = None
+) -> JsonObject:
     parameters: JsonObject = {"type": "object", "properties": {name: schema}, "required": [name] if required else []}
-    tool = Tool(name="find", description="Finds what is wanted.", parameters=parameters)
+    tool = Tool(
+        name="find",
+        description="Finds what is wanted.",
+        parameters=parameters,
+        effects=frozenset({effects}) if effects else None,
+    )
     return as_object(fill(index(tool), read(said, TODAY)).arguments)
 
 
@@ -47,3 +54,10 @@ def test_an_optional_value_wants_more_than_a_leaning() -> None:
 def test_a_value_that_is_named_is_never_guessed_away() -> None:
     schema: JsonObject = {"type": "string", "enum": ["small", "medium", "large"]}
     assert filled("size", schema, "a tiny box, but make it large") == {"size": "large"}
+
+
+def test_a_tool_that_changes_things_gets_nothing_that_was_guessed() -> None:
+    schema: JsonObject = {"type": "string", "enum": ["small", "medium", "large"]}
+    assert filled("size", schema, "a tiny box", effects="read") == {"size": "small"}
+    assert filled("size", schema, "a tiny box", effects="write") == {}
+    assert filled("size", schema, "a small box", effects="write") == {"size": "small"}

@@ -22,7 +22,7 @@ from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
 from .lexicon import table, wordset
 from .ranker import Ranking, rank
-from .selection import Indexed
+from .selection import Indexed, changes_things
 from .slots import Slot
 from .spans import Span
 from .values import located
@@ -31,7 +31,7 @@ from .words import bare, spaced
 REQUIRED_MIN = 0.3
 OPTIONAL_MIN = 0.55
 GUESS_MIN = 0.5
-"""What nobody named is asked for, unless it is likelier than all else together."""
+"""What nobody named is asked for, unless it is likelier than all else together; of a tool that changes things always."""
 
 
 class Argument(NamedTuple):
@@ -218,7 +218,7 @@ def _choices(
                 found[slot.path] = Argument(slot, said[0], said[1], 0.8)
         else:
             continue
-        if slot.path not in found and not slot.many:
+        if slot.path not in found and not slot.many and not changes_things(indexed.tool):
             guess = guessed(slot, clause)
             if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)

@@ -71,10 +71,10 @@ def speaking(slot: Slot, clause: Clause) -> list[list[str]]:
         return [list(_of_truth(slot, bool(value), words, nearest[0])) for value in values]
     whole = meaning_of(clause.words)
     found: list[list[str]] = []
+    first, second = sorted([*nearest, 0.0, 0.0] if len(values) < 2 else nearest, reverse=True)[:2]
     for at, value in enumerate(values):
-        rival = max((other for place, other in enumerate(nearest) if place != at), default=0.0)
-        all_of_it = nearness(whole, meant[at])
-        found.append(list(_of_value(slot, value, words, (nearest[at], rival, all_of_it))))
+        rival = second if nearest[at] == first else first
+        found.append(list(_of_value(slot, value, words, (nearest[at], rival, nearness(whole, meant[at])))))
     return found
 
 
