@@ -31,7 +31,8 @@ from .words import bare, spaced
 REQUIRED_MIN = 0.3
 OPTIONAL_MIN = 0.55
 GUESS_MIN = 0.5
-"""What nobody named is asked for, unless it is likelier than all else together; of a tool that changes things always."""
+"""What nobody named is asked for, unless it is likelier than all else together; for a tool that changes things always.
+"""
 
 
 class Argument(NamedTuple):
