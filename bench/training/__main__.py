@@ -24,12 +24,15 @@ from actum.learn import Promotion
 from actum.models.embedded import Embedded
 from actum.models.embedded.weights import FILES, SHIPPED, use
 
-from . import fit, fit_chooser, fit_meanings
+from . import fit, fit_chooser, fit_grouping, fit_meanings
 from .amounts import TODAY
-from .corpus import Asked, held_out, is_chinese, kept, make, nothing
+from .corpus import Asked, is_chinese
+from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
-SEED, CHOOSER_SEED = 1, 7
+SEED, CHOOSER_SEED, GROUPER_SEED = 1, 7, 7
+GROUPED = 1_500
+"""From so many questions for several calls, and so many for one, is learned which values belong together."""
 LEAST, SCALE = 0.1, 100
 OTHERS = 0.4
 """The share of the questions about unusual tools that the ranker learns from."""
@@ -44,17 +47,30 @@ def learn() -> None:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
     choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS))
+    print(f"choices: {time.process_time() - began:.0f} s, {len(choices.sizes)}")
     weights = fit.learned(choices)
     ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
     _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
+    print(f"ranker: {time.process_time() - began:.0f} s")
+    _write("grouper.json", fit_grouping.FIRST, 1, {})
     use(CANDIDATE)
+    _group(fit_grouping.sample(list(make(GROUPER_SEED, 1, 2, others=0.5)), GROUPED, GROUPED))
     usual = list(make(CHOOSER_SEED, 1, 0, others=0.0))
     some = [each for each in usual if is_chinese(each.question)]
     some += [each for each in usual if not is_chinese(each.question)][::4]
+    print(f"grouper: {time.process_time() - began:.0f} s")
     _choose("chooser.json", some, ())
     every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
     _choose("guesser.json", random.Random(SEED).sample(every, GUESSES) + kept() * KEPT, nothing())
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
+
+
+def _group(asked: Sequence[Asked]) -> None:
+    def show(weights: Mapping[str, float]) -> None:
+        _write("grouper.json", weights, 1, {"questions": len(asked)})
+        use(CANDIDATE)
+
+    show(fit_grouping.learned(asked, show))
 
 
 def _choose(name: str, asked: Sequence[Asked], idle: Sequence[str]) -> None:

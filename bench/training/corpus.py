@@ -8,17 +8,15 @@ with a schema and not this schema. Everything follows from the seed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
-from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
-from actum.toolsets.everyday import everyday_tools
 
 from .amounts import MADE, NUMBERS, Made
 
@@ -161,7 +159,7 @@ class Maker:
             arguments[names[each.names[0]]] = value
             near = _BY_POOL.get(each.pools[0], ()) if each.pools and chance.random() < 0.5 else ()
             name = re.sub(r"(?<=[a-z])(?=[A-Z])|[_.]", " ", names[each.names[0]]).lower().strip()
-            pieces.append(chance.choice(near or _FRAGMENTS).format(name=name, value=words))
+            pieces.append(chance.choice(near or FRAGMENTS).format(name=name, value=words))
         head = chance.choice(told).rstrip(".")
         head = chance.choice(
             (head, head, f"I want to {head[:1].lower()}{head[1:]}", f"Can you {head[:1].lower()}{head[1:]}")
@@ -192,7 +190,7 @@ class Maker:
         each = chance.choice(more)
         near = _BY_POOL.get(each.pools[0], ()) if chance.random() < 0.5 else ()
         spelled = each.names[0].replace("_", " ")
-        tail = chance.choice(near or _FRAGMENTS).format(name=spelled, value=f"{{{each.names[0]}}}")
+        tail = chance.choice(near or FRAGMENTS).format(name=spelled, value=f"{{{each.names[0]}}}")
         end = pattern[-1] if pattern[-1] in ".?" else ""
         return self.ask(sketch, f"{pattern.rstrip('.?')}{chance.choice((' ', ' ', ', ', ' and '))}{tail}{end}")
 
@@ -234,8 +232,30 @@ class Maker:
         if len(places) < 2:
             return None
         chosen = sorted(self.chance.sample(places, 2), key=pattern.index)
-        tail = "" if is_chinese(pattern) or self.chance.random() < 0.3 else " respectively"
-        return self._rows(sketch, pattern.rstrip(".?"), chosen, self.chance.choice((2, 2, 3)), tail)
+        kinds = {each.names[0]: each.type for each in sketch.parameters}
+        named = all(kinds[match[1]] in ("str", "enum") for each in chosen if (match := _PLACE.match(each)))
+        if named and self.chance.random() < 0.4:
+            return self._crossed(sketch, pattern, chosen)
+        said = named or self.chance.random() < 0.7
+        tail = (" 分别" if is_chinese(pattern) else " respectively") if said else ""
+        return self._rows(
+            sketch,
+            pattern.rstrip(".?"),
+            chosen,
+            self.chance.choice((2, 2, 3)),
+            tail.strip() if is_chinese(pattern) else tail,
+        )
+
+    def _crossed(self, sketch: Sketch, pattern: str, places: list[str]) -> Asked:
+        """The pattern with two values at each of two places: each of the one with each of the other."""
+        asked = self._rows(sketch, pattern, places, 2, "")
+        (name, one), (_, other) = asked.calls
+        changed = [key for key in one if one[key] != other[key]]
+        calls = [
+            one | {key: source[key] for key, source in zip(changed, chosen, strict=True)}
+            for chosen in product((one, other), repeat=len(changed))
+        ]
+        return asked._replace(calls=tuple((name, each) for each in calls))
 
     def _tails(self, sketch: Sketch, pattern: str) -> Asked | None:
         """`..., and for Rome on Monday`: what stands before the first place is not said again."""
@@ -445,7 +465,7 @@ _CLOSINGS = (" please?", ", please.", "? Thanks!", " for me.", " right now?", "!
 
 _NEVER_QUOTED = {"text", "message", "phrase", "arithmetic", "sqltext", "arithmetic_zh"}
 _LOWERED = {"city", "country", "person", "company", "team", "artist", "movie", "language", "cuisine"}
-_FRAGMENTS = (
+FRAGMENTS = (
     "with a {name} of {value}",
     "with {name} {value}",
     "with the {name} {value}",
@@ -534,116 +554,3 @@ def _without(pattern: str, places: list[str]) -> str:
     for number, place in enumerate(places):
         pattern = pattern.replace(place, _hole(number), 1)
     return pattern
-
-
-KEPT_TIMES = 12
-KEPT = HERE.parents[2] / "tests" / "models" / "embedded"
-
-
-HELD_OUT_SEED = 20_261_120
-
-
-def held_out() -> list[Asked]:
-    """Questions that nothing was learned from: those of the tests, and generated ones of another seed.
-
-    The generated ones are about tools that training never sees.
-    """
-    asked = list(make(HELD_OUT_SEED, 1, 1, fresh=True))
-    chance = random.Random(HELD_OUT_SEED)
-    idle = [
-        Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
-    ]
-    return [*_of_tests("questions_held_out"), *asked, *idle]
-
-
-OFFERED = 3
-"""So many tools are on offer where nothing is asked for."""
-
-
-def kept() -> list[Asked]:
-    """The questions that the tests know by heart, about tools that people really use."""
-    return [*_of_tests("questions"), *_of_tests("questions_mixed")]
-
-
-def _of_tests(name: str) -> list[Asked]:
-    groups = json.loads((KEPT / "tools.json").read_text("utf-8"))
-    tools = {
-        tool["name"]: Tool(name=tool["name"], description=tool["description"], parameters=tool["parameters"])
-        for group in groups.values()
-        for tool in group
-    }
-    tools |= {tool.definition.name: tool.definition for tool in everyday_tools(HERE)}
-    found: list[Asked] = []
-    for line in (KEPT / f"{name}.jsonl").read_text("utf-8").splitlines():
-        row = json.loads(line)
-        calls = tuple((called, _settled(arguments)) for called, arguments in row["calls"])
-        offered = tuple(tools[called] for called in dict.fromkeys(called for called, _ in calls))
-        if offered:
-            found.append(Asked(row["ask"], offered, calls))
-    return found
-
-
-def _settled(arguments: JsonObject) -> JsonObject:
-    """Where several values are right, the first."""
-    settled: JsonObject = {}
-    for name, value in arguments.items():
-        several = value.get("any") if isinstance(value, dict) else None
-        settled[name] = several[0] if isinstance(several, list) else value
-    return settled
-
-
-def make(seed: int, times: int, several: int, *, fresh: bool = False, others: float = 1.0) -> Iterator[Asked]:
-    """Questions from each pattern of both languages.
-
-    Args:
-        seed: where chance begins.
-        times: so many for one call.
-        several: so many for several calls, where the pattern lends itself to it.
-        fresh: those about the tools of which nothing is learned, instead of the others.
-        others: the share that is taken of the questions about tools outside of the first files; these stand once.
-    """
-    if not fresh:
-        yield from kept() * KEPT_TIMES
-    chance = random.Random(seed)
-    for file in sorted(HERE.glob("??_*.txt")):
-        maker, first = Maker(seed, file), file.stem.endswith(_FIRST)
-        how = (times, several) if first else (1, min(several, 1))
-        for sketch in sketches(file):
-            if is_fresh(sketch) == fresh and (first or others):
-                for each in _asked(maker, sketch, *how, spelled=file.name.startswith("en")):
-                    if first or chance.random() < others:
-                        yield each._replace(about=f"{file.stem}/{sketch.names[0]}")
-
-
-_FIRST = "_first"
-"""These files are about what most people ask; the others widen them, and would drown them if all of it were taken."""
-
-
-def nothing(*, fresh: bool = False) -> list[str]:
-    """What asks for no tool; a tenth of it is kept for judging."""
-    lines = (HERE / "nothing.txt").read_text("utf-8").splitlines()
-    said = [line for line in lines if line and not line.startswith("#")]
-    return [line for line in said if _is_tenth(line) == fresh]
-
-
-def is_fresh(sketch: Sketch) -> bool:
-    """Nothing is learned of these, a tenth of all: what is learned of the others is judged by them."""
-    return _is_tenth(sketch.names[0])
-
-
-def _is_tenth(text: str) -> bool:
-    return hashlib.sha256(text.encode()).digest()[0] % 10 == 0
-
-
-def _asked(maker: Maker, sketch: Sketch, times: int, several: int, *, spelled: bool) -> Iterator[Asked]:
-    if spelled:
-        yield from (maker.ask_spelled(sketch) for _ in range(6 * times))
-    for pattern in sketch.patterns:
-        for _ in range(times):
-            yield maker.ask(sketch, pattern)
-        made = [maker.ask_lacking(sketch, pattern), *(maker.ask_more(sketch, pattern) for _ in range(times))]
-        yield from (each for each in made if each is not None)
-        for _ in range(several):
-            asked = maker.ask_several(sketch, pattern)
-            if asked is not None:
-                yield asked

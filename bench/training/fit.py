@@ -106,10 +106,10 @@ def _choice(
     said: list[Json] = []
     for arguments in calls:
         value = _at(arguments, slot.path)
-        if value is not None and not any(_same(value, other) for other in said):
+        if value is not None and not any(same(value, other) for other in said):
             said.append(value)
     found = offered(slot, indexed, clause)
-    which = [next((n for n, value in enumerate(said, 1) if _same(each.value, value)), 0) for each in found]
+    which = [next((n for n, value in enumerate(said, 1) if same(each.value, value)), 0) for each in found]
     if any(n not in which for n in range(1, len(said) + 1)):
         return None
     aim, view = aim_of(slot, indexed), View.of(clause)
@@ -155,11 +155,12 @@ def _at(arguments: JsonObject, path: tuple[str, ...]) -> Json | None:
     return place
 
 
-def _same(made: Json, said: Json) -> bool:
+def same(made: Json, said: Json) -> bool:
+    """Whether a value is what was said, spaces and capitals apart."""
     if isinstance(made, str) and isinstance(said, str):
         return _bare(made) == _bare(said) != ""
     if isinstance(made, list) and isinstance(said, list):
-        return len(made) == len(said) and all(_same(one, other) for one, other in zip(made, said, strict=True))
+        return len(made) == len(said) and all(same(one, other) for one, other in zip(made, said, strict=True))
     if isinstance(made, bool) or isinstance(said, bool):
         return made is said
     if isinstance(made, int | float) and isinstance(said, int | float):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -233,15 +233,20 @@ def _implied(
     found = _todays(indexed, clause, taken)
     for slot in indexed.slots:
         if slot.type in ("integer", "number") and not slot.many and slot.path not in taken:
-            named = f"{spaced(slot.name)} {slot.description}".lower()
-            for said, meant, value in _meanings():
-                match = said.search(clause.words) if meant.search(named) else None
-                if match is not None:
-                    start = clause.start + match.start()
-                    span = Span("implied", start, start + len(match[0]), match[0], value)
-                    found[slot.path] = Argument(slot, value, span, 0.7)
-                    break
+            first = next(implied(slot, clause), None)
+            if first is not None:
+                found[slot.path] = first
     return found
+
+
+def implied(slot: Slot, clause: Clause) -> Iterator[Argument]:
+    """The numbers that words of `implied.csv` mean for a slot: `from rest` is no velocity."""
+    named = f"{spaced(slot.name)} {slot.description}".lower()
+    for said, meant, value in _meanings():
+        if meant.search(named):
+            for match in said.finditer(clause.words):
+                start = clause.start + match.start()
+                yield Argument(slot, value, Span("implied", start, start + len(match[0]), match[0], value), 0.7)
 
 
 @cache

@@ -10,7 +10,7 @@ from .content import is_definition
 from .lexicon import is_han, wordset
 from .likeness import likeness, on_the_whole
 from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
-from .sharing import mentions
+from .sharing import mentioned
 from .spans import Span
 from .weights import weights
 from .words import bare
@@ -145,7 +145,7 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     kinds = {each.span.kind for each in filled.arguments}  # a second city beside one that was taken is another call
     spare = {(span.start, span.end) for span in filled.spare if span.kind not in kinds}
     numbers = [span for span in clause.spans if span.kind == "number"]
-    taken = [each.span for several in mentions(filled, clause).values() for each in several]
+    taken = mentioned(filled, clause)
     unused = [n for n in numbers if not any(n.overlaps(span) for span in taken)]
     missing = len(filled.missing)
     content, left = _left_over(tool, taken, clause)

@@ -7,54 +7,45 @@ drone, and what is its flight control" lends the drone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from .arguments import Argument, Filled, fill
-from .candidates import Candidate, View
-from .choices import chosen_values
 from .clauses import Clause
-from .lexicon import is_han, wordset
+from .grouping import Call, readings
+from .lexicon import is_han
 from .slots import Slot
 from .spans import Span
 from .step import Step
-from .words import bare
 
 Said = Mapping[tuple[str, ...], list[Argument]]
 """The values that are said for each slot."""
 
 
-Call = tuple[Argument, ...]
+def spread(filled: Filled, clause: Clause) -> list[Call]:
+    """The arguments, once for each call that the clause asks for."""
+    best = next(iter(readings(filled, clause)), None)
+    if best is None or len(best.calls) == 1:
+        return [filled.arguments]
+    mentioned = {each.slot.path for each in best.mentions}
+    chosen = [each for each in filled.arguments if each.slot.path not in mentioned | filled.rankings.keys()]
+    parts = [fill(filled.indexed, part).arguments for part in best.parts]
+    own = [[each for each in part if each.slot.path not in mentioned | filled.rankings.keys()] for part in parts]
+    several = {path for path, many in Counter(each.slot.path for part in own for each in part).items() if many > 1}
+    common = [each for each in chosen if each.slot.path not in several]
+    if not several:
+        return [(*call, *common) for call in best.calls]
+    return [
+        (*call, *(each for each in part if each.slot.path in several), *common)
+        for call, part in zip(best.calls, own, strict=True)
+    ]
 
 
-def spread(filled: Filled, clause: Clause) -> Iterator[tuple[Argument, ...]]:
-    """The arguments, once for each call that the clause asks for.
-
-    A slot for which several values are said makes several calls. Where they are said in one row ("Rome and Oslo"), the
-    slot with most of them leads, one with as many goes along with it in order, and of any other a call gets the value
-    that stands nearest before it. Where they are not, each begins a part of the clause that is a call of its own.
-    """
-    for counted in _counts(clause):
-        told = fill(filled.indexed, clause, avoid=[counted])
-        if told.missing:
-            continue
-        calls = list(_by_value(told, clause, [counted]))
-        if len(calls) == counted.value:
-            yield from calls
-            return
-    yield from _by_value(filled, clause, ())
-
-
-def _counts(clause: Clause) -> Iterator[Span]:
-    """Numbers in words before a plural: `two circles` may tell how many calls there are, and be no value."""
-    for span in clause.spans:
-        if span.kind == "number" and span.text.isalpha() and span.value in COUNTS:
-            _, after = clause.neighbours(span)
-            if any(token.text.endswith("s") for token in after[:3]):
-                yield span
-
-
-COUNTS = range(2, 9)
+def mentioned(filled: Filled, clause: Clause) -> list[Span]:
+    """Where values are said for the tool's slots, in the best reading and where the tool is called once."""
+    best = next(iter(readings(filled, clause)), None)
+    said = [each.argument.span for each in best.mentions] if best is not None else []
+    return [*said, *(each.span for each in filled.arguments)]
 
 
 def explained(calls: Sequence[Call], clause: Clause) -> int:
@@ -75,180 +66,6 @@ def _values_at(clause: Clause) -> set[int]:
 
 
 _VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "name", "formula"})
-
-
-def _by_value(filled: Filled, clause: Clause, avoid: Sequence[Span]) -> Iterator[Call]:
-    said = mentions(filled, clause)
-    most = max((len(each) for each in said.values()), default=1)
-    if most == 1:
-        yield filled.arguments
-        return
-    leader = next(each for each in said.values() if len(each) == most)
-    if any(not _in_a_row(left.span, right.span, clause) for left, right in pairwise(leader)):
-        parts = _parts(leader, said, clause)
-        if len(parts) > 1:
-            yield from _by_part(parts, filled, said, avoid)
-            return
-    yield from _zipped(filled, said, leader)
-
-
-def _zipped(filled: Filled, said: Said, leader: Sequence[Argument]) -> Iterator[tuple[Argument, ...]]:
-    for number, lead in enumerate(leader):
-        made: list[Argument] = []
-        for argument in filled.arguments:
-            values = said.get(argument.slot.path, [argument])
-            before = [each for each in values if each.span.start <= lead.span.start]
-            made.append(values[number] if len(values) == len(leader) else before[-1] if before else values[0])
-        yield tuple(made)
-
-
-def _by_part(
-    parts: Sequence[Clause], filled: Filled, said: Said, avoid: Sequence[Span]
-) -> Iterator[tuple[Argument, ...]]:
-    """The calls of each part; what a part does not say is as in the part before, or as for the whole."""
-    known = {each.slot.path: each for each in filled.arguments if each.slot.required}
-    for part in parts:
-        own = fill(filled.indexed, part, avoid=avoid)
-        for call in _zipped_part(own, part):
-            made = tuple(each for each in call if _is_own(each, said))
-            had = {each.slot.path for each in made}
-            lent = [each for path, each in known.items() if path not in had]
-            known |= {each.slot.path: each for each in made if each.slot.required}
-            yield (*made, *lent)
-
-
-def _is_own(argument: Argument, said: Said) -> bool:
-    """A part has its own value for a slot, unless all of the clause says one that is for every part."""
-    known = said.get(argument.slot.path, [])
-    alone = argument.slot.required and argument.slot.type == "string" and len(known) == 1
-    typed = argument.span.kind not in ("run", "word", "phrase", "chunk")
-    return not alone or typed or known[0].span.overlaps(argument.span)
-
-
-def _zipped_part(filled: Filled, part: Clause) -> Iterator[tuple[Argument, ...]]:
-    said = mentions(filled, part)
-    most = max((len(each) for each in said.values()), default=1)
-    leader = next((each for each in said.values() if len(each) == most), [])
-    if most == 1 or any(not _in_a_row(left.span, right.span, part) for left, right in pairwise(leader)):
-        yield filled.arguments
-    else:
-        yield from _zipped(filled, said, leader)
-
-
-def _in_a_row(left: Span, right: Span, clause: Clause) -> bool:
-    """Only small words stand between two values, and one that joins them."""
-    between = [token for token in clause.tokens if left.end <= token.start and token.end <= right.start]
-    return len(between) <= ROW_MAX and all(token.functional or token.kind == "sign" for token in between)
-
-
-ROW_MAX = 4
-
-ROW_WORTH = 4.0
-
-
-def _parts(leader: Sequence[Argument], said: Said, clause: Clause) -> list[Clause]:
-    """The clause cut before each value of the leader but the first, where its part begins."""
-    cuts: list[int] = []
-    for left, right in pairwise(leader):
-        others = [each.span for several in said.values() for each in several if each.span.start < right.span.start]
-        floor = max((span.end for span in others if span.end <= right.span.start), default=left.span.end)
-        signs = [
-            token
-            for token in clause.tokens
-            if left.span.end <= token.start < right.span.start
-            and (token.text in _APART or bare(token.text) in wordset("between clauses"))
-            and not any(span.start <= token.start < span.end for span in others)
-        ]
-        # The part begins at the latest sign before which another slot's value was said, else at the latest of all.
-        early = [token for token in signs if token.start >= floor]
-        chosen = early[0] if early else signs[-1] if signs else None
-        if chosen is not None:
-            cuts.append(chosen.end)
-    edges = [clause.start, *cuts, clause.end]
-    return [clause.part(start, end) for start, end in pairwise(edges)]
-
-
-def mentions(filled: Filled, clause: Clause) -> dict[tuple[str, ...], list[Argument]]:
-    """For each slot the values that are said for it, in the order of the clause."""
-    said = {each.slot.path: [each] for each in filled.arguments}
-    while (found := max(_rivals(said, filled, clause), key=lambda pair: pair[0], default=None)) is not None:
-        said[found[1].slot.path].append(found[1])
-    return {path: sorted(several, key=lambda each: each.span.start) for path, several in said.items()}
-
-
-def _rivals(said: Said, filled: Filled, clause: Clause) -> Iterator[tuple[float, Argument]]:
-    """What could be one more value of a slot: about as likely as the one it took, and like one that is known."""
-    taken = [each.span for several in said.values() for each in several]
-    for argument in filled.arguments:
-        slot, known = argument.slot, said[argument.slot.path]
-        if slot.many or slot.kind in ("boolean", "text", "query", "sql"):
-            continue
-        if slot.kind == "enum":
-            for option in chosen_values(slot, filled.indexed.named, clause):
-                rival = Argument(slot, *option)
-                if option[2] >= 0.8 and _is_free(rival, known, taken, clause):
-                    yield 0.0, rival
-            continue
-        ranking = filled.rankings.get(slot.path)
-        first = (
-            next((each for each in ranking.ranked if each.candidate.span == argument.span), None) if ranking else None
-        )
-        if ranking is None or first is None:
-            continue
-        places = {each.candidate.span: each.candidate for each in ranking.ranked}
-        for each in ranking.ranked:
-            rival = Argument(slot, each.candidate.value, each.candidate.span, each.likely)
-            if each.score <= ranking.empty or not _is_free(rival, known, taken, clause):
-                continue
-            near = min(known, key=lambda one: abs(one.span.start - rival.span.start))
-            worth = each.score - first.score + _likeness(places[near.span], each.candidate, clause)
-            if worth > LIKE_MIN:
-                yield worth, rival
-
-
-LIKE_MIN = -1.0
-"""How much must speak for one more value, as a logarithm beside the first one."""
-
-
-def _likeness(one: Candidate, other: Candidate, clause: Clause) -> float:
-    """How much two pieces look like values of one kind, named side by side or in like places."""
-    view = View.of(clause)
-    first, last = sorted((one, other), key=lambda each: each.first)
-    worth = 0.0
-    between = range(first.last, last.first)
-    if between and all(view.lower[at] in _JOINING or view.functional[at] for at in between) and len(between) <= 4:
-        worth += ROW_WORTH
-    if first.first and view.lower[first.first - 1] == view.lower[last.first - 1]:
-        worth += 1.5
-    if set(one.kinds) & set(other.kinds):
-        worth += 0.5
-    elif "number" in (*one.kinds, *other.kinds) or "date" in (*one.kinds, *other.kinds):
-        worth -= 3.0
-    if one.span.text[:1].isupper() != other.span.text[:1].isupper():
-        worth -= 3.0
-    if one.span.text.isalpha() != other.span.text.isalpha() and "number" in one.kinds:
-        worth -= 2.0
-    return worth
-
-
-_JOINING = frozenset(",;、，") | {"and", "or", "和", "与", "also", "及", "以及"}
-
-
-def _is_free(rival: Argument, known: Sequence[Argument], taken: Sequence[Span], clause: Clause) -> bool:
-    """Its words are not taken, and it is said in one row with a known value or in another part of the clause."""
-    if any(rival.span.overlaps(span) for span in taken):
-        return False
-    if any(each.value == rival.value and not isinstance(each.value, int | float) for each in known):
-        return False
-    if re.fullmatch("[A-Z]{2}", rival.span.text) and clause.text[: rival.span.start].endswith(", "):
-        return False  # the `TX` of `Dallas, TX`
-    near = min(known, key=lambda each: abs(each.span.start - rival.span.start))
-    left, right = sorted((near.span, rival.span), key=lambda span: span.start)
-    between = [token for token in clause.tokens if left.end <= token.start and token.end <= right.start]
-    return any(token.text in _APART or bare(token.text) in wordset("between clauses") for token in between)
-
-
-_APART = frozenset(",;.，、；。")
 
 
 def with_topics(steps: list[Step]) -> list[Step]:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-FILES = ("ranker.json", "chooser.json", "guesser.json")
+FILES = ("ranker.json", "grouper.json", "chooser.json", "guesser.json")
 SHIPPED: Traversable = files("actum") / "models" / "embedded" / "data"
 _place: list[Traversable] = [SHIPPED]
 

@@ -1,0 +1,155 @@
+"""Which values belong to one call, where a question says several for a slot: "Rome and Oslo", "a base of 3 and a height
+of 4, and then with 5 and 6".
+
+Every piece that may be a value is a mention. A reading is a row of mentions that share no words, and calls follow from it:
+a slot with as many values as there are calls gives each its own, in order; of any other one a call gets what was said
+last. Learned weights (`data/grouper.json`) say which reading is the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from .arguments import Argument, Filled
+from .candidates import View
+from .clauses import Clause
+from .lexicon import wordset
+from .mentions import Mention, mentions_of
+from .readings import Said, Signs, joined, joining, said_of, whole, worth
+from .weights import weights
+
+BEAM, READINGS_MAX = 24, 8
+"""So many ways to read what stands before a place are kept in sight, and so many of the whole clause."""
+
+Call = tuple[Argument, ...]
+
+
+class Reading(NamedTuple):
+    """A way to read a clause.
+
+    Attributes:
+        mentions: the values that it takes, in the order of the clause.
+        signs: what speaks for it.
+        calls: the calls that it makes.
+        parts: where each call is said; empty where they are said side by side.
+    """
+
+    mentions: tuple[Mention, ...]
+    signs: Signs
+    calls: tuple[Call, ...]
+    parts: tuple[Clause, ...] = ()
+
+
+def readings(filled: Filled, clause: Clause) -> list[Reading]:
+    """The best ways to read a clause as several calls of a tool, and that as one, the best first; empty where there are no
+    several.
+    """
+    known = weights("grouper.json")
+    found = mentions_of(filled, clause)
+    several = [each for row in _rows(found, filled, clause, known) for each in _several(row, filled, clause)]
+    if not several:
+        return []
+    several.sort(key=lambda each: -worth(known, each.signs))
+    every = [*several[:READINGS_MAX], _as_one(found, filled, clause)]
+    return sorted(every, key=lambda each: -worth(known, each.signs))
+
+
+class _Row(NamedTuple):
+    """A reading as far as it has come."""
+
+    worth: float
+    mentions: tuple[Mention, ...]
+    signs: dict[str, float]
+
+    def and_then(self, mention: Mention, filled: Filled, clause: Clause, known: Signs) -> _Row:
+        added = dict(joining(mention, self.mentions, filled.indexed.slots, clause))
+        signs = {name: self.signs.get(name, 0.0) + added.get(name, 0.0) for name in self.signs | added}
+        return _Row(self.worth + worth(known, added), (*self.mentions, mention), signs)
+
+
+def _rows(found: Sequence[Mention], filled: Filled, clause: Clause, known: Signs) -> list[_Row]:
+    beam = [_Row(0.0, (), {})]
+    for mention in found:
+        free = [row for row in beam if not row.mentions or row.mentions[-1].last <= mention.first]
+        longer = [row.and_then(mention, filled, clause, known) for row in free]
+        beam = sorted([*beam, *longer], key=lambda row: -row.worth)[:BEAM]
+    return beam
+
+
+def _as_one(found: Sequence[Mention], filled: Filled, clause: Clause) -> Reading:
+    """The arguments as they were filled in: one call."""
+    taken = {(each.slot.path, each.span) for each in filled.arguments}
+    row = _Row(0.0, (), {})
+    for mention in found:
+        if (mention.slot.path, mention.argument.span) in taken:
+            row = row.and_then(mention, filled, clause, {})
+    signs = row.signs | dict(whole(row.mentions, filled.indexed.slots, clause))
+    return Reading(row.mentions, signs, (filled.arguments,))
+
+
+def _several(row: _Row, filled: Filled, clause: Clause) -> Iterator[Reading]:
+    """The several calls that a row of mentions may make."""
+    said, view = said_of(row.mentions), View.of(clause)
+    calls = max(map(len, said.values()), default=1)
+    if calls == 1:
+        return
+    signs = row.signs | dict(whole(row.mentions, filled.indexed.slots, clause))
+    leading = [each for each in said.values() if len(each) == calls]
+    parts = () if _is_row(leading[0], view) else tuple(_parts(leading, clause))
+    yield Reading(row.mentions, signs, tuple(_aligned(said, leading)), parts)
+    alone = [path for path, each in said.items() if len(each) == 1 and not each[0].slot.required]
+    if alone:
+        own = {**signs, "optional for one": float(len(alone))}
+        yield Reading(row.mentions, own, tuple(_aligned(said, leading, alone)), parts)
+    rows = [each for each in said.values() if len(each) > 1]
+    if len(rows) == 2 and all(_is_row(each, view) for each in rows):
+        numbers = any(each[0].slot.type in ("integer", "number") for each in rows)
+        respectively = bool(wordset("respectively").intersection(view.lower))
+        crossed = {
+            "cross": 1.0,
+            "cross numbers": float(numbers),
+            "cross, respectively": float(respectively),
+            "uneven": 0.0,
+        }
+        yield Reading(row.mentions, {**signs, **crossed}, tuple(_crossed(said)))
+
+
+def _is_row(mentions: Sequence[Mention], view: View) -> bool:
+    return all(joined(one, other, view) for one, other in pairwise(mentions))
+
+
+def _parts(leading: Sequence[Sequence[Mention]], clause: Clause) -> Iterator[Clause]:
+    """Where each call is said: from its first value up to the first one of the next."""
+    starts = [min(each.argument.span.start for each in group) for group in zip(*leading, strict=True)]
+    for start, end in pairwise([clause.start, *starts[1:], clause.end]):
+        yield clause.part(start, end)
+
+
+def _aligned(said: Said, leading: Sequence[Sequence[Mention]], alone: Sequence[tuple[str, ...]] = ()) -> Iterator[Call]:
+    """The calls, each with its own values of the leading slots, and what was said last of the others.
+
+    Args:
+        said: the mentions of each slot.
+        leading: those of which each call has its own.
+        alone: slots whose one value is for one call only.
+    """
+    calls = list(zip(*leading, strict=True))
+    starts = [min(each.first for each in call) for call in calls]
+    for number, own in enumerate(calls):
+        made = {each.slot.path: each for each in own}
+        for path, several in said.items():
+            before = [each for each in several if number + 1 == len(calls) or each.first < starts[number + 1]]
+            if path in alone:
+                if before and (number == 0 or several[0].first >= starts[number]):
+                    made[path] = several[0]
+            elif path not in made:
+                made[path] = before[-1] if before else several[0]
+        yield tuple(each.argument for each in made.values())
+
+
+def _crossed(said: Said) -> Iterator[Call]:
+    """Each value of the one slot with each of the other."""
+    for chosen in product(*said.values()):
+        yield tuple(each.argument for each in chosen)

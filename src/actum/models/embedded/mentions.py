@@ -1,0 +1,100 @@
+"""Mentions: every piece of a clause that may be a value of one of a tool's slots, also where a slot has a likelier one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from .arguments import Argument, Filled, implied
+from .candidates import View
+from .choices import chosen_values
+from .clauses import Clause
+from .slots import Slot
+from .spans import Span
+
+MENTIONS_MAX = 8
+"""So many of a slot, the likeliest ones."""
+
+LEAST, MOST = -1.0, 15.0
+"""A piece for which less speaks than for nothing by this much is none; and so much is counted at most."""
+
+CHOSEN, HINTED, IMPLIED = 2.0, 0.5, 3.0
+"""What speaks for a value of an enumeration that is said, that is only alike, and for a number that words imply."""
+
+
+class Mention(NamedTuple):
+    """A piece that may be a value of a slot.
+
+    Attributes:
+        argument: the value, and of which slot.
+        first, last: its tokens are `tokens[first:last]`.
+        gain: how much more speaks for it than for nothing, as a logarithm.
+        kinds: kinds of the typed spans that are exactly this piece.
+    """
+
+    argument: Argument
+    first: int
+    last: int
+    gain: float
+    kinds: tuple[str, ...]
+
+    @property
+    def slot(self) -> Slot:
+        """Whose value it may be."""
+        return self.argument.slot
+
+
+def mentions_of(filled: Filled, clause: Clause) -> list[Mention]:
+    """The mentions of a tool's slots in the order of the clause.
+
+    Args:
+        filled: the tool, with what else could go into its slots.
+        clause: the clause.
+    """
+    found = [
+        each
+        for slot in filled.indexed.slots
+        if not slot.many or slot.path in filled.rankings
+        for each in _of_slot(slot, filled, clause)
+    ]
+    return sorted(found, key=lambda each: (each.first, each.last))
+
+
+def _of_slot(slot: Slot, filled: Filled, clause: Clause) -> Iterator[Mention]:
+    taken = {each.span for each in filled.arguments if each.slot is slot}
+    ranking = filled.rankings.get(slot.path)
+    if ranking is not None:
+        likely = [each for each in ranking.ranked if each.candidate.last > each.candidate.first]
+        for at, each in enumerate(likely):
+            candidate, gain = each.candidate, min(MOST, each.score - ranking.empty)
+            if (at < MENTIONS_MAX and gain > LEAST) or candidate.span in taken:
+                argument = Argument(slot, candidate.value, candidate.span, 1.0 - ranking.none)
+                yield Mention(argument, candidate.first, candidate.last, gain, candidate.kinds)
+    elif slot.kind == "enum":
+        for value, span, sure in chosen_values(slot, filled.indexed.named, clause):
+            gain = CHOSEN if sure >= SAID else HINTED
+            yield from (
+                _placed(Argument(slot, value, said, sure), gain, "enum", clause) for said in _everywhere(span, clause)
+            )
+    if slot.type in ("integer", "number") and not slot.many:
+        yield from (_placed(each, IMPLIED, "implied", clause) for each in implied(slot, clause))
+
+
+SAID = 0.8
+"""From this confidence on a value of an enumeration is said and not only like what is said."""
+
+
+def _placed(argument: Argument, gain: float, kind: str, clause: Clause) -> Mention:
+    tokens = View.of(clause).tokens
+    inside = [
+        at for at, token in enumerate(tokens) if token.start < argument.span.end and argument.span.start < token.end
+    ]
+    return Mention(argument, inside[0] if inside else 0, inside[-1] + 1 if inside else 0, gain, (kind,))
+
+
+def _everywhere(span: Span, clause: Clause) -> Iterator[Span]:
+    """A piece wherever it is said."""
+    for match in re.finditer(rf"(?<![a-zA-Z]){re.escape(span.text)}(?![a-zA-Z])", clause.words):
+        start = clause.start + match.start()
+        yield span._replace(start=start, end=start + len(match[0]))

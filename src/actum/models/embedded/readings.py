@@ -1,0 +1,222 @@
+"""What speaks for a way to read a clause that says several values for a slot, as names of signs; what they are worth,
+`grouping` has learned.
+
+A reading is a row of mentions. Signs say how each follows those before it: "and Oslo" right behind "Rome", a height behind
+a base as in the sentence before, a third name where the clause tells of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from .candidates import View
+from .clauses import Clause
+from .lexicon import wordset
+from .mentions import Mention
+from .slots import Slot
+from .spans import Span
+
+Signs = Mapping[str, float]
+Said = Mapping[tuple[str, ...], Sequence[Mention]]
+"""The mentions of each slot, in the order of the clause."""
+
+
+def said_of(mentions: Sequence[Mention]) -> dict[tuple[str, ...], list[Mention]]:
+    """The mentions by their slots."""
+    said: dict[tuple[str, ...], list[Mention]] = {}
+    for each in mentions:
+        said.setdefault(each.slot.path, []).append(each)
+    return said
+
+
+def worth(known: Signs, signs: Signs) -> float:
+    """What signs come to."""
+    return sum(known.get(name, 0.0) * value for name, value in signs.items())
+
+
+def joining(
+    mention: Mention, before: Sequence[Mention], slots: Sequence[Slot], clause: Clause
+) -> Iterator[tuple[str, float]]:
+    """What speaks for one more mention behind others.
+
+    Args:
+        mention: the mention.
+        before: those that the reading has so far.
+        slots: all slots of the tool.
+        clause: the clause.
+    """
+    earlier = [each for each in before if each.slot is mention.slot]
+    if mention.argument.span in counted(clause):
+        yield "counts things", 1.0
+    elif "number" in mention.kinds and mention.argument.span.text.isalpha():
+        yield "number in words", 1.0
+    same_call = [each for each in before if not earlier or each.first > earlier[-1].first]
+    yield "out of order", float(sum(_precedes(mention.slot, each.slot, slots) for each in same_call))
+    if not earlier:
+        yield "gain", mention.gain
+        yield f"first {'required' if mention.slot.required else 'optional'}", 1.0
+        return
+    view, last, sort = View.of(clause), earlier[-1], _sort(mention.slot)
+    yield "gain again", mention.gain
+    yield "gains less", max(0.0, max(each.gain for each in earlier) - mention.gain)
+    yield f"again {sort}", 1.0
+    if before[-1] is last and joined(last, mention, view):
+        yield "in a row", 1.0
+        yield f"in a row {sort}", 1.0
+        yield from _beside(mention.slot, before, slots)
+    else:
+        yield from _anew(mention, last, before, view)
+    yield from _alike(mention, last, view)
+
+
+def _precedes(slot: Slot, other: Slot, slots: Sequence[Slot]) -> bool:
+    """A slot of the same kind that the schema has before the other."""
+    return slot.kind == other.kind and slots.index(slot) < slots.index(other)
+
+
+def _sort(slot: Slot) -> str:
+    if slot.many:
+        return "list"
+    return "enum" if slot.kind == "enum" else "text" if slot.kind in _FREE else slot.type
+
+
+_FREE = ("text", "query", "title", "sql")
+
+
+def _beside(slot: Slot, before: Sequence[Mention], slots: Sequence[Slot]) -> Iterator[tuple[str, float]]:
+    """Whether a value in a row may rather be one of another slot: of `num2`, or of a list."""
+    has = sum(each.slot is slot for each in before)
+    for other in slots:
+        if other is slot or other.type != slot.type:
+            continue
+        if other.many:
+            yield "in a row beside a list", 1.0
+        elif other.required and other.kind == slot.kind and sum(each.slot is other for each in before) <= has:
+            yield "in a row past its like", 1.0
+
+
+def _anew(mention: Mention, last: Mention, before: Sequence[Mention], view: View) -> Iterator[tuple[str, float]]:
+    """Whether a value begins another call or goes on in one, as those before did."""
+    paths = [each.slot.path for each in before]
+    previous = [at for at, path in enumerate(paths[:-1]) if path == paths[-1]]
+    follows = paths[previous[-1] + 1] if previous else paths[0]
+    yield ("as before" if follows == mention.slot.path else "not as before"), 1.0
+    yield _border(last, mention, view), 1.0
+    counts = {paths.count(path) for path in paths}
+    yield ("even so far" if len(counts) == 1 else "uneven so far"), 1.0
+    if before[-1] is last:
+        yield "apart, nothing between", 1.0
+        yield "apart, no border", float(_border(last, mention, view) == "no border")
+
+
+def _border(last: Mention, mention: Mention, view: View) -> str:
+    between = range(last.last, mention.first)
+    if any(view.tokens[at].text in _ENDS and not view.inside[at] for at in between):
+        return "a new sentence"
+    apart = any(view.tokens[at].text in _APART or view.lower[at] in wordset("between clauses") for at in between)
+    return "a new part" if apart else "no border"
+
+
+_ENDS = frozenset(".?!;。？！；")
+_APART = frozenset(",;.，、；。")
+
+
+def joined(last: Mention, mention: Mention, view: View) -> bool:
+    """Nothing but small words stands between two mentions, and one of them joins."""
+    between = range(last.last, mention.first)
+    small = len(between) <= ROW_MAX and all(view.functional[at] or view.tokens[at].kind == "sign" for at in between)
+    return small and any(view.lower[at] in _JOINING for at in between)
+
+
+ROW_MAX = 4
+_JOINING = frozenset({",", "，", "、", ";", "and", "or", "和", "与", "及", "跟", "以及", "或", "&", "/", "also"})
+
+
+def _alike(mention: Mention, last: Mention, view: View) -> Iterator[tuple[str, float]]:
+    """How much two mentions look like values of one slot."""
+    both = set(last.kinds) & set(mention.kinds)
+    if both:
+        yield "same kind", 1.0
+        yield f"same kind {'quoted' if 'quoted' in both else 'name' if both & _NAMES else 'other'}", 1.0
+    elif _TYPED & {*last.kinds, *mention.kinds}:
+        yield "other kind", 1.0
+    yield "loose", float(not mention.kinds)
+    one, other = last.argument, mention.argument
+    yield "other capitals", float(one.span.text[:1].isupper() != other.span.text[:1].isupper())
+    before = [view.lower[each.first - 1] if each.first else "" for each in (last, mention)]
+    after = [view.lower[each.last] if each.last < len(view.lower) else "" for each in (last, mention)]
+    yield "same word before", float(before[0] == before[1] != "")
+    yield "same word after", float(after[0] == after[1] != "")
+    yield f"same value {mention.slot.type}", float(one.value == other.value)
+    yield "length differs", float(min(3, abs((last.last - last.first) - (mention.last - mention.first))))
+
+
+_NAMES = frozenset({"name", "city", "country", "language"})
+_TYPED = frozenset({"number", "date", "quoted"})
+
+
+def whole(mentions: Sequence[Mention], slots: Sequence[Slot], clause: Clause) -> Iterator[tuple[str, float]]:
+    """What speaks for a reading as a whole.
+
+    Args:
+        mentions: its mentions.
+        slots: all slots of the tool.
+        clause: the clause.
+    """
+    said, view = said_of(mentions), View.of(clause)
+    calls = max(map(len, said.values()), default=1)
+    several = float(calls > 1)
+    yield "lacking", float(sum(slot.required and slot.path not in said and slot.kind != "boolean" for slot in slots))
+    yield "uneven", float(sum(1 < len(each) < calls for each in said.values()))
+    yield "one call", 1.0 - several
+    yield "calls", float(calls - 1)
+    yield "unused", float(_unused(mentions, clause))
+    yield "row ends with a comma", float(_ends_with_comma(mentions, view))
+    yield ("several, says so" if wordset("again").intersection(view.lower) else "several, nothing says so"), several
+    told = {span.value for span in counted(clause)} | ({2} if "both" in view.lower else set())
+    if told:
+        yield ("as many as told" if calls in told else "not as many as told"), 1.0
+    once = [each[0].slot.required for each in said.values() if len(each) == 1]
+    yield "shared required", several * sum(once)
+    yield "shared optional", several * (len(once) - sum(once))
+
+
+def _ends_with_comma(mentions: Sequence[Mention], view: View) -> int:
+    """How many rows have nothing but a comma before their last value: `Paris, France` is one place."""
+    following = [*mentions[2:], None]
+    return sum(
+        one.slot is other.slot
+        and (third is None or third.slot is not other.slot)
+        and other.first - one.last == 1
+        and view.lower[one.last] in ",，"
+        for (one, other), third in zip(pairwise(mentions), following, strict=False)
+    )
+
+
+def _unused(mentions: Sequence[Mention], clause: Clause) -> int:
+    """How many numbers, names, quotes and days nothing takes."""
+    taken = [each.argument.span for each in mentions]
+    looks = (span for span in clause.spans if span.kind in _VALUES and span not in counted(clause))
+    return min(UNUSED_MAX, len({(span.start, span.end) for span in looks if not any(map(span.overlaps, taken))}))
+
+
+UNUSED_MAX = 6
+_VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "formula", "name"})
+
+
+@lru_cache(maxsize=64)
+def counted(clause: Clause) -> frozenset[Span]:
+    """Numbers in words before a plural: `two circles` may tell how many calls there are, and be no value."""
+    return frozenset(
+        span
+        for span in clause.spans
+        if span.kind == "number"
+        and span.text.isalpha()
+        and span.value in COUNTS
+        and any(token.text.endswith("s") for token in clause.neighbours(span)[1][:3])
+    )
+
+
+COUNTS = range(2, 9)
