@@ -47,22 +47,23 @@ def learn() -> None:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
     choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS))
-    print(f"choices: {time.process_time() - began:.0f} s, {len(choices.sizes)}")
-    weights = fit.learned(choices)
+    _rank(choices, half=True)
+    use(CANDIDATE)
+    every = make(CHOOSER_SEED, 1, 2)
+    unknown = [each for each in every if each.about and not fit.is_known_to_half(each.about)]
+    known = kept() * KEPT
+    _group(fit_grouping.sample(unknown, GROUPED, 2 * GROUPED) + known)
+    _choose("chooser.json", fit_grouping.sample(unknown, 0, CHOSEN) + known, ())
+    _choose("guesser.json", fit_grouping.sample(unknown, 0, GUESSES) + known, nothing())
+    _rank(choices)
+    print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
+
+
+def _rank(choices: fit.Choices, *, half: bool = False) -> None:
+    weights = fit.learned(choices, half=half)
     ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
     _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
-    print(f"ranker: {time.process_time() - began:.0f} s")
-    _write("grouper.json", fit_grouping.FIRST, 1, {})
     use(CANDIDATE)
-    _group(fit_grouping.sample(list(make(GROUPER_SEED, 1, 2, others=0.5)), GROUPED, GROUPED))
-    usual = list(make(CHOOSER_SEED, 1, 0, others=0.0))
-    some = [each for each in usual if is_chinese(each.question)]
-    some += [each for each in usual if not is_chinese(each.question)][::4]
-    print(f"grouper: {time.process_time() - began:.0f} s")
-    _choose("chooser.json", some, ())
-    every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
-    _choose("guesser.json", random.Random(SEED).sample(every, GUESSES) + kept() * KEPT, nothing())
-    print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 
 
 def _group(asked: Sequence[Asked]) -> None:

@@ -7,6 +7,7 @@ slot is a choice of its own. Needs numpy; takes about two minutes; the same seed
 
 from __future__ import annotations
 
+import hashlib
 import random
 import re
 from collections.abc import Iterable, Sequence
@@ -44,7 +45,9 @@ class Choices(NamedTuple):
         counts: how many each candidate has.
         sizes: how many candidates each slot has.
         values: for each candidate which of the said values it is, from 1; 0 when it is none of them.
-        abouts: which tool each slot is of; the forms of one sketch are one tool.
+        abouts: which tool each slot is of, by number; the forms of one sketch are one tool.
+        tools: the tools.
+        skipped: how many slots have a value that no candidate has.
     """
 
     names: list[str]
@@ -53,6 +56,7 @@ class Choices(NamedTuple):
     sizes: Ints
     values: Ints
     abouts: Ints
+    tools: list[str]
     skipped: int
 
 
@@ -96,7 +100,7 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
                 sizes.append(len(counts) - before)
                 abouts.append(tools.setdefault(each.about or tool.name, len(tools)))
     flat, lengths, slots, said, about = (np.array(each, np.int64) for each in (features, counts, sizes, values, abouts))
-    return Choices(list(numbered), flat, lengths, slots, said, about, skipped)
+    return Choices(list(numbered), flat, lengths, slots, said, about, list(tools), skipped)
 
 
 def _choice(
@@ -183,8 +187,14 @@ class Settings(NamedTuple):
     seed: int = 1
 
 
-def learned(choices: Choices, settings: Settings | None = None) -> dict[str, float]:
-    """The weights, by feature; one that the slots of fewer than `rare` tools have is left out."""
+def learned(choices: Choices, settings: Settings | None = None, *, half: bool = False) -> dict[str, float]:
+    """The weights, by feature; one that the slots of fewer than `rare` tools have is left out.
+
+    Args:
+        choices: what is learned from.
+        settings: how.
+        half: learn from every other tool only, those that `is_known_to_half` tells.
+    """
     how = settings or Settings()
     size = len(choices.names)
     at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
@@ -192,7 +202,8 @@ def learned(choices: Choices, settings: Settings | None = None) -> dict[str, flo
     common = _common(choices, how.rare)
     weights, squares, total = np.zeros(size), np.full(size, 0.1), np.zeros(size)
     chance = np.random.default_rng(how.seed)
-    order = np.arange(len(choices.sizes))
+    every = np.arange(len(choices.sizes))
+    order = every[[is_known_to_half(choices.tools[about]) for about in choices.abouts]] if half else every
     for turn in range(how.rounds):
         chance.shuffle(order)
         for first in range(0, len(order), how.batch):
@@ -211,6 +222,11 @@ def learned(choices: Choices, settings: Settings | None = None) -> dict[str, flo
             total += weights
     average = total / (how.rounds - how.rounds // 2)
     return {name: float(value) for name, value in zip(choices.names, average, strict=True) if value}
+
+
+def is_known_to_half(about: str) -> bool:
+    """Whether weights that are learned from half of the tools know this one."""
+    return hashlib.sha256(about.encode()).digest()[1] % 2 == 0
 
 
 def _pull(weights: Floats, used: Ints, lengths: Ints, sizes: Ints, values: Ints) -> Floats:

@@ -169,7 +169,7 @@ def _disorder(argument: Argument, chosen: Sequence[Argument]) -> float:
     against = 0.0
     for other in chosen:
         if other.slot.kind == argument.slot.kind and argument.span.start < other.span.start:
-            against += IN_A_SERIES if _series(other.slot.name) == _series(argument.slot.name) else OUT_OF_ORDER
+            against += IN_A_SERIES if series(other.slot.name) == series(argument.slot.name) else OUT_OF_ORDER
     return against
 
 
@@ -177,7 +177,7 @@ IN_A_SERIES, OUT_OF_ORDER = 4.0, 0.3
 
 
 @cache
-def _series(name: str) -> str:
+def series(name: str) -> str:
     """What the names of a series have in common: `city1` and `city2`, `first_color` and `second_color`."""
     return re.sub(r"(?<=[a-z_])[ab12]$|\d+|first|second|one|two", "", name.lower())
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .arguments import Argument, Filled, implied
 from .candidates import View
-from .choices import chosen_values
+from .choices import LITERAL, chosen_values
 from .clauses import Clause
 from .slots import Slot
 from .spans import Span
@@ -58,7 +58,20 @@ def mentions_of(filled: Filled, clause: Clause) -> list[Mention]:
         if not slot.many or slot.path in filled.rankings
         for each in _of_slot(slot, filled, clause)
     ]
-    return sorted(found, key=lambda each: (each.first, each.last))
+    said = {
+        span
+        for slot in filled.indexed.slots
+        if slot.kind == "enum"
+        for _, span, sure in chosen_values(slot, filled.indexed.named, clause)
+        if sure >= LITERAL
+    }
+    free = [each for each in found if each.slot.kind == "enum" or not _is_one_of(each.argument.span, said)]
+    return sorted(free, key=lambda each: (each.first, each.last))
+
+
+def _is_one_of(span: Span, said: set[Span]) -> bool:
+    """The piece is a value of an enumeration, word by word: that is what it was said for."""
+    return any(each.start - 1 <= span.start <= each.start and each.end <= span.end <= each.end + 1 for each in said)
 
 
 def _of_slot(slot: Slot, filled: Filled, clause: Clause) -> Iterator[Mention]:

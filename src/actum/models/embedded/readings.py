@@ -11,12 +11,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
+from .arguments import series
 from .candidates import View
 from .clauses import Clause
 from .lexicon import wordset
 from .mentions import Mention
 from .slots import Slot
 from .spans import Span
+from .words import spaced, terms
 
 Signs = Mapping[str, float]
 Said = Mapping[tuple[str, ...], Sequence[Mention]]
@@ -49,9 +51,10 @@ def joining(
     """
     earlier = [each for each in before if each.slot is mention.slot]
     if mention.argument.span in counted(clause):
-        yield "counts things", 1.0
-    elif "number" in mention.kinds and mention.argument.span.text.isalpha():
-        yield "number in words", 1.0
+        yield ("counts its own" if _names_slot(mention, clause) else "counts things"), 1.0
+    if "number" in mention.kinds and mention.argument.span.text.isalpha():
+        figures = any(each.kind == "number" and not each.text.isalpha() for each in clause.spans)
+        yield ("in words among figures" if figures else "in words"), 1.0
     same_call = [each for each in before if not earlier or each.first > earlier[-1].first]
     yield "out of order", float(sum(_precedes(mention.slot, each.slot, slots) for each in same_call))
     if not earlier:
@@ -69,6 +72,12 @@ def joining(
     else:
         yield from _anew(mention, last, before, view)
     yield from _alike(mention, last, view)
+
+
+def _names_slot(mention: Mention, clause: Clause) -> bool:
+    """A word behind a number is one of the slot's name: `two adults`."""
+    own, view = frozenset(term.key for term in terms(spaced(mention.slot.name), hints=False)), View.of(clause)
+    return any(own & keys for keys in view.keys[mention.last : mention.last + 3])
 
 
 def _precedes(slot: Slot, other: Slot, slots: Sequence[Slot]) -> bool:
@@ -94,7 +103,7 @@ def _beside(slot: Slot, before: Sequence[Mention], slots: Sequence[Slot]) -> Ite
         if other.many:
             yield "in a row beside a list", 1.0
         elif other.required and other.kind == slot.kind and sum(each.slot is other for each in before) <= has:
-            yield "in a row past its like", 1.0
+            yield ("in a row past its series" if series(other.name) == series(slot.name) else "in a row past its like"), 1.0
 
 
 def _anew(mention: Mention, last: Mention, before: Sequence[Mention], view: View) -> Iterator[tuple[str, float]]:
@@ -103,12 +112,14 @@ def _anew(mention: Mention, last: Mention, before: Sequence[Mention], view: View
     previous = [at for at, path in enumerate(paths[:-1]) if path == paths[-1]]
     follows = paths[previous[-1] + 1] if previous else paths[0]
     yield ("as before" if follows == mention.slot.path else "not as before"), 1.0
-    yield _border(last, mention, view), 1.0
+    border = _border(last, mention, view)
+    yield border, 1.0
+    yield f"{border}, {'loose' if not mention.kinds else _sort(mention.slot)}", 1.0
     counts = {paths.count(path) for path in paths}
     yield ("even so far" if len(counts) == 1 else "uneven so far"), 1.0
     if before[-1] is last:
         yield "apart, nothing between", 1.0
-        yield "apart, no border", float(_border(last, mention, view) == "no border")
+        yield "apart, no border", float(border == "no border")
 
 
 def _border(last: Mention, mention: Mention, view: View) -> str:
@@ -150,6 +161,8 @@ def _alike(mention: Mention, last: Mention, view: View) -> Iterator[tuple[str, f
     yield "same word before", float(before[0] == before[1] != "")
     yield "same word after", float(after[0] == after[1] != "")
     yield f"same value {mention.slot.type}", float(one.value == other.value)
+    if mention.slot.many and isinstance(one.value, list) and isinstance(other.value, list):
+        yield "other number in list", float(len(one.value) != len(other.value))
     yield "length differs", float(min(3, abs((last.last - last.first) - (mention.last - mention.first))))
 
 
