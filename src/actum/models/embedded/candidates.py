@@ -335,9 +335,16 @@ def _held_together(view: View, at: int) -> bool:
 
 
 def _cuts(view: View, first: int, last: int) -> bool:
-    """One end of it is in the middle of a typed span."""
+    """One end of it is in the middle of a typed span, or of a name."""
+    if _halves_a_name(view, first - 1) or _halves_a_name(view, last):
+        return True
     left = any(start < first for start, _ in view.inside[first])
     return left or any(end > last for _, end in view.inside[last - 1])
+
+
+def _halves_a_name(view: View, at: int) -> bool:
+    """The sign joins two words that are one name: `Wi-Fi`."""
+    return _hyphenated(view, at) and view.tokens[at - 1].text[0].isupper() and view.tokens[at + 1].text[0].isupper()
 
 
 def _run_span(clause: Clause, view: View, first: int, last: int, *, owner: bool = False) -> Span:

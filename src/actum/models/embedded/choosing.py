@@ -18,7 +18,7 @@ from .words import bare
 FITS_MIN = 1.05
 """From this on a tool is taken to be meant; a logarithm."""
 
-FITS_MORE = 0.4
+FITS_MORE = 0.6
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
 ASKS_MIN = 1.3

@@ -7,8 +7,9 @@ asked, and what was done in between is laid over it (`progress`); nothing is kep
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from ...core.json import Json
 from .arguments import Filled, fill
 from .chain import feeds, refers_back
 from .choosing import Chooser
@@ -191,9 +192,19 @@ _SAID = frozenset({"number", "quoted", "date", "time", "code", "url", "email", "
 
 
 def _without_titles(steps: list[Step]) -> list[Step]:
-    """`Help me with some sums`: what says nothing that a call needs, beside a call of the same tool, is its title."""
-    whole = {step.indexed.tool.name for step in steps if step.arguments and not step.missing}
-    return [step for step in steps if step.arguments or not step.missing or step.indexed.tool.name not in whole]
+    """`Help me with some sums`, or `so how many miles is that?`: what lacks something, and says nothing that a call of the
+    same tool does not say already, is its title.
+    """
+    said: dict[str, list[Json]] = {}
+    for step in steps:
+        if step.arguments and not step.missing:
+            said.setdefault(step.indexed.tool.name, []).extend(each.value for each in step.arguments)
+    return [step for step in steps if not _is_said(step, said)]
+
+
+def _is_said(step: Step, said: Mapping[str, Sequence[Json]]) -> bool:
+    known = said.get(step.indexed.tool.name)
+    return bool(step.missing) and known is not None and all(each.value in known for each in step.arguments)
 
 
 def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:

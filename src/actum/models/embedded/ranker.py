@@ -89,8 +89,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     view = View.of(clause)
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
-    commands = aim_of(slot, indexed).commands
-    return [each for each in found if not _is_command(each, commands, view)]
+    commands, name = aim_of(slot, indexed).commands, indexed.tool.name
+    return [each for each in found if not _is_command(each, commands, view) and each.value != name]
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:

@@ -55,6 +55,8 @@ def joining(
     if "number" in mention.kinds and mention.argument.span.text.isalpha():
         figures = any(each.kind == "number" and not each.text.isalpha() for each in clause.spans)
         yield ("in words among figures" if figures else "in words"), 1.0
+    places = {place for at in range(mention.first, mention.last) for place in View.of(clause).inside[at]}
+    yield "out of another", float(any(start < mention.first or end > mention.last for start, end in places))
     same_call = [each for each in before if not earlier or each.first > earlier[-1].first]
     yield "out of order", float(sum(_precedes(mention.slot, each.slot, slots) for each in same_call))
     if not earlier:
