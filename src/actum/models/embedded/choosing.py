@@ -35,7 +35,8 @@ more is wanted of one that lacks something.
 GUESS_WORDS_MAX = 100
 """What is longer and names no tool is no question."""
 
-CANDIDATES = 4
+CANDIDATES, NEAR_BEST = 4, 0.4
+"""So many tools at most are looked at closely, and none whose words come to less than this share of the best one's."""
 
 
 class Chooser:
@@ -103,7 +104,8 @@ class Chooser:
 
     def _choose(self, clause: Clause) -> Filled | None:
         ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)
-        found = [(each, fill(each.indexed, clause)) for each in ranked[:CANDIDATES] if each.score > 0.0]
+        near = max(NEAR_BEST * ranked[0].score, 1e-9) if ranked else 0.0
+        found = [(each, fill(each.indexed, clause)) for each in ranked[:CANDIDATES] if each.score >= near]
         judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
         least = FITS_MIN - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
         fitting = [

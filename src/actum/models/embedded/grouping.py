@@ -20,7 +20,7 @@ from .mentions import Mention, mentions_of
 from .readings import Said, Signs, joined, joining, said_of, whole, worth
 from .weights import weights
 
-BEAM, READINGS_MAX = 24, 8
+BEAM, READINGS_MAX = 16, 8
 """So many ways to read what stands before a place are kept in sight, and so many of the whole clause."""
 
 Call = tuple[Argument, ...]
@@ -46,14 +46,44 @@ def readings(filled: Filled, clause: Clause) -> list[Reading]:
     """The best ways to read a clause as several calls of a tool, and that as one, the best first; empty where there are no
     several.
     """
+    key = (filled.indexed.tool.digest, clause)
+    lately = _lately.get(key)
+    if lately is not None and lately[0] is filled:
+        return lately[1]
+    if len(_lately) >= LATELY_MAX:
+        _lately.clear()
+    found = _readings(filled, clause)
+    _lately[key] = (filled, found)
+    return found
+
+
+_lately: dict[tuple[str, Clause], tuple[Filled, list[Reading]]] = {}
+"""What was worked out lately: a plan asks for the same more than once."""
+
+LATELY_MAX = 256
+
+
+def _readings(filled: Filled, clause: Clause) -> list[Reading]:
     known = weights("grouper.json")
     found = mentions_of(filled, clause)
+    if not _may_be_several(found):
+        return []
     several = [each for row in _rows(found, filled, clause, known) for each in _several(row, filled, clause)]
     if not several:
         return []
     several.sort(key=lambda each: -worth(known, each.signs))
     every = [*several[:READINGS_MAX], _as_one(found, filled, clause)]
     return sorted(every, key=lambda each: -worth(known, each.signs))
+
+
+def _may_be_several(found: Sequence[Mention]) -> bool:
+    """Some slot has two mentions that share no words."""
+    ends: dict[tuple[str, ...], int] = {}
+    for each in found:
+        if each.first >= ends.get(each.slot.path, each.last):
+            return True
+        ends[each.slot.path] = min(each.last, ends.get(each.slot.path, each.last))
+    return False
 
 
 class _Row(NamedTuple):
@@ -65,7 +95,9 @@ class _Row(NamedTuple):
 
     def and_then(self, mention: Mention, filled: Filled, clause: Clause, known: Signs) -> _Row:
         added = dict(joining(mention, self.mentions, filled.indexed.slots, clause))
-        signs = {name: self.signs.get(name, 0.0) + added.get(name, 0.0) for name in self.signs | added}
+        signs = self.signs | added
+        for name in added.keys() & self.signs.keys():
+            signs[name] += self.signs[name]
         return _Row(self.worth + worth(known, added), (*self.mentions, mention), signs)
 
 

@@ -21,7 +21,7 @@ from .slots import Slot
 from .spans import Span
 from .weights import weights
 
-CLOSER_MAX = 30
+CLOSER_MAX = 20
 """So many candidates with the best borders are looked at more closely."""
 
 

@@ -35,7 +35,7 @@ def said_of(mentions: Sequence[Mention]) -> dict[tuple[str, ...], list[Mention]]
 
 def worth(known: Signs, signs: Signs) -> float:
     """What signs come to."""
-    return sum(known.get(name, 0.0) * value for name, value in signs.items())
+    return sum([known[name] * value for name, value in signs.items() if name in known])
 
 
 def joining(
