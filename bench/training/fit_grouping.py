@@ -25,7 +25,17 @@ from .fit import same
 FIRST = {
     **{"gain": 1.0, "gain again": 1.0, "gains less": -0.3, "first required": 2.0, "first optional": -0.5},
     **{"in a row": 2.0, "as before": 1.0, "not as before": -2.0, "even so far": 0.5, "uneven so far": -0.5},
-    **{"lacking": -3.0, "uneven": -2.0, "calls": -1.0, "unused": -0.5, "out of order": -1.0, "counts things": -2.0, "in words among figures": -2.0, "out of another": -2.0},
+    **{
+        "lacking": -3.0,
+        "uneven": -2.0,
+        "calls": -1.0,
+        "unused": -0.5,
+        "out of order": -1.0,
+        "counts things": -2.0,
+        "in words among figures": -2.0,
+        "out of another": -2.0,
+        "choice unused": -1.0,
+    },
     **{"in a row past its series": -3.0},
     **{"same kind": 0.5, "other kind": -2.0, "other capitals": -2.0, "cross": -1.0},
 }
@@ -113,7 +123,9 @@ def _fitted(judged: Sequence[Judged], *, steps: int = 300, rate: float = 0.03, d
         scores = np.where(there, data @ weights, -np.inf)
         likely = np.exp(scores - scores.max(axis=1, keepdims=True))
         wished = likely * right
-        pull = likely / likely.sum(axis=1, keepdims=True) - wished / np.maximum(wished.sum(axis=1, keepdims=True), 1e-300)
+        pull = likely / likely.sum(axis=1, keepdims=True) - wished / np.maximum(
+            wished.sum(axis=1, keepdims=True), 1e-300
+        )
         slope = np.einsum("ij,ijk->k", pull, data) / len(judged) + decay * (weights - first)
         squares = 0.9 * squares + 0.1 * slope * slope
         weights -= rate * slope / np.sqrt(squares)

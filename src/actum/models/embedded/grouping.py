@@ -68,7 +68,7 @@ def _readings(filled: Filled, clause: Clause) -> list[Reading]:
     found = mentions_of(filled, clause)
     if not _may_be_several(found):
         return []
-    several = [each for row in _rows(found, filled, clause, known) for each in _several(row, filled, clause)]
+    several = [each for row in _rows(found, filled, clause, known) for each in _several(row, found, filled, clause)]
     if not several:
         return []
     several.sort(key=lambda each: -worth(known, each.signs))
@@ -117,17 +117,17 @@ def _as_one(found: Sequence[Mention], filled: Filled, clause: Clause) -> Reading
     for mention in found:
         if (mention.slot.path, mention.argument.span) in taken:
             row = row.and_then(mention, filled, clause, {})
-    signs = row.signs | dict(whole(row.mentions, filled.indexed.slots, clause))
+    signs = row.signs | dict(whole(row.mentions, found, filled.indexed.slots, clause))
     return Reading(row.mentions, signs, (filled.arguments,))
 
 
-def _several(row: _Row, filled: Filled, clause: Clause) -> Iterator[Reading]:
+def _several(row: _Row, found: Sequence[Mention], filled: Filled, clause: Clause) -> Iterator[Reading]:
     """The several calls that a row of mentions may make."""
     said, view = said_of(row.mentions), View.of(clause)
     calls = max(map(len, said.values()), default=1)
     if calls == 1:
         return
-    signs = row.signs | dict(whole(row.mentions, filled.indexed.slots, clause))
+    signs = row.signs | dict(whole(row.mentions, found, filled.indexed.slots, clause))
     leading = [each for each in said.values() if len(each) == calls]
     parts = () if _is_row(leading[0], view) else tuple(_parts(leading, clause))
     yield Reading(row.mentions, signs, tuple(_aligned(said, leading)), parts)

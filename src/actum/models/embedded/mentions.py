@@ -19,7 +19,7 @@ MENTIONS_MAX = 8
 LEAST, MOST = -1.0, 15.0
 """A piece for which less speaks than for nothing by this much is none; and so much is counted at most."""
 
-CHOSEN, HINTED, IMPLIED = 2.0, 0.5, 3.0
+CHOSEN, HINTED, IMPLIED = 4.0, 1.0, 3.0
 """What speaks for a value of an enumeration that is said, that is only alike, and for a number that words imply."""
 
 

@@ -15,7 +15,7 @@ from .arguments import series
 from .candidates import View
 from .clauses import Clause
 from .lexicon import wordset
-from .mentions import Mention
+from .mentions import CHOSEN, Mention
 from .slots import Slot
 from .spans import Span
 from .words import spaced, terms
@@ -70,6 +70,8 @@ def joining(
     if before[-1] is last and joined(last, mention, view):
         yield "in a row", 1.0
         yield f"in a row {sort}", 1.0
+        yield "in a row by or", float(any(view.lower[at] in _OR for at in range(last.last, mention.first)))
+        yield f"in a row by and, {sort}", float(any(view.lower[at] in _AND for at in range(last.last, mention.first)))
         yield from _beside(mention.slot, before, slots)
     else:
         yield from _anew(mention, last, before, view)
@@ -105,7 +107,10 @@ def _beside(slot: Slot, before: Sequence[Mention], slots: Sequence[Slot]) -> Ite
         if other.many:
             yield "in a row beside a list", 1.0
         elif other.required and other.kind == slot.kind and sum(each.slot is other for each in before) <= has:
-            yield ("in a row past its series" if series(other.name) == series(slot.name) else "in a row past its like"), 1.0
+            yield (
+                ("in a row past its series" if series(other.name) == series(slot.name) else "in a row past its like"),
+                1.0,
+            )
 
 
 def _anew(mention: Mention, last: Mention, before: Sequence[Mention], view: View) -> Iterator[tuple[str, float]]:
@@ -143,6 +148,8 @@ def joined(last: Mention, mention: Mention, view: View) -> bool:
     return small and any(view.lower[at] in _JOINING for at in between)
 
 
+_OR = frozenset({"or", "或", "还是", "/"})
+_AND = frozenset({"and", "和", "与", "及", "以及", "跟"})
 ROW_MAX = 4
 _JOINING = frozenset({",", "，", "、", ";", "and", "or", "和", "与", "及", "跟", "以及", "或", "&", "/", "also"})
 
@@ -172,11 +179,14 @@ _NAMES = frozenset({"name", "city", "country", "language"})
 _TYPED = frozenset({"number", "date", "quoted"})
 
 
-def whole(mentions: Sequence[Mention], slots: Sequence[Slot], clause: Clause) -> Iterator[tuple[str, float]]:
+def whole(
+    mentions: Sequence[Mention], found: Sequence[Mention], slots: Sequence[Slot], clause: Clause
+) -> Iterator[tuple[str, float]]:
     """What speaks for a reading as a whole.
 
     Args:
         mentions: its mentions.
+        found: all that it could have.
         slots: all slots of the tool.
         clause: the clause.
     """
@@ -188,6 +198,7 @@ def whole(mentions: Sequence[Mention], slots: Sequence[Slot], clause: Clause) ->
     yield "one call", 1.0 - several
     yield "calls", float(calls - 1)
     yield "unused", float(_unused(mentions, clause))
+    yield "choice unused", float(_choices_unused(mentions, found))
     yield "row ends with a comma", float(_ends_with_comma(mentions, view))
     yield ("several, says so" if wordset("again").intersection(view.lower) else "several, nothing says so"), several
     told = {span.value for span in counted(clause)} | ({2} if "both" in view.lower else set())
@@ -215,6 +226,12 @@ def _unused(mentions: Sequence[Mention], clause: Clause) -> int:
     taken = [each.argument.span for each in mentions]
     looks = (span for span in clause.spans if span.kind in _VALUES and span not in counted(clause))
     return min(UNUSED_MAX, len({(span.start, span.end) for span in looks if not any(map(span.overlaps, taken))}))
+
+
+def _choices_unused(mentions: Sequence[Mention], found: Sequence[Mention]) -> int:
+    """How many values of enumerations are said that nothing takes."""
+    said = {each.argument.span for each in found if each.kinds == ("enum",) and each.gain >= CHOSEN}
+    return sum(not any(span.overlaps(each.argument.span) for each in mentions) for span in said)
 
 
 UNUSED_MAX = 6
