@@ -5,8 +5,11 @@ from __future__ import annotations
 import itertools
 
 from actum.core.schema import compile_schema
-from bench.training.corpus import held_out, kept, make
-from bench.training.fit import Settings, choices_of, learned
+from bench.training import fit_grouping
+from bench.training.corpus import HERE, Maker, sketches
+from bench.training.fit import Settings, choices_of, is_known_to_half, learned
+from bench.training.questions import held_out, kept, make
+from bench.training.stories import story
 
 
 def test_the_same_seed_asks_the_same_questions() -> None:
@@ -34,3 +37,23 @@ def test_a_choice_is_learned_and_learned_the_same_again() -> None:
     weights = learned(choices, how)
     assert weights == learned(choices, how)
     assert max(weights.values()) > 0.5
+
+
+def test_which_values_belong_together_is_learned_from_questions_for_several_calls() -> None:
+    asked = list(itertools.islice((each for each in make(1, 1, 1) if each.about), 160))
+    shown: list[dict[str, float]] = []
+    weights = fit_grouping.learned(asked, lambda known: shown.append(dict(known)), times=1)
+    assert shown == [fit_grouping.FIRST]
+    assert weights["lacking"] < 0.0 < weights["gain"]
+
+
+def test_weights_that_know_half_of_the_tools_know_about_half() -> None:
+    known = [is_known_to_half(f"tool {n}") for n in range(1_000)]
+    assert 450 < sum(known) < 550
+
+
+def test_a_story_tells_of_as_many_things_as_there_are_calls() -> None:
+    maker, every = Maker(3, HERE / "en_science.txt"), sketches(HERE / "en_science.txt")
+    told = [each for sketch in every if (each := story(maker, sketch)) is not None]
+    assert len(told) > 20
+    assert all(1 < len(each.calls) <= 4 and len({name for name, _ in each.calls}) == 1 for each in told)
