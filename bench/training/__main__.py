@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import random
 import shutil
 import sys
 import time
@@ -26,13 +25,15 @@ from actum.models.embedded.weights import FILES, SHIPPED, use
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings
 from .amounts import TODAY
-from .corpus import Asked, is_chinese
+from .corpus import Asked
 from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED, GROUPER_SEED = 1, 7, 7
-GROUPED = 1_500
-"""From so many questions for several calls, and so many for one, is learned which values belong together."""
+GROUPED, CHOSEN = 1_200, 1_500
+"""From so many questions for several calls, and twice as many for one, is learned which values belong together; and from
+so many which tool is meant.
+"""
 LEAST, SCALE = 0.1, 100
 OTHERS = 0.4
 """The share of the questions about unusual tools that the ranker learns from."""

@@ -1,7 +1,7 @@
-"""The weights by which values are put together to calls, learned from questions for one call and for several of one tool.
+"""The weights by which values are put together to calls, learned from questions for one call and for several.
 
-The readings that the present weights find are judged by the calls that are right; better weights find other readings, so
-it is done twice.
+The readings that the present weights find are judged by the calls that are right; better weights find other readings,
+so it is done twice.
 """
 
 from __future__ import annotations
@@ -23,21 +23,30 @@ from .corpus import Asked
 from .fit import same
 
 FIRST = {
-    **{"gain": 1.0, "gain again": 1.0, "gains less": -0.3, "first required": 2.0, "first optional": -0.5},
-    **{"in a row": 2.0, "as before": 1.0, "not as before": -2.0, "even so far": 0.5, "uneven so far": -0.5},
-    **{
-        "lacking": -3.0,
-        "uneven": -2.0,
-        "calls": -1.0,
-        "unused": -0.5,
-        "out of order": -1.0,
-        "counts things": -2.0,
-        "in words among figures": -2.0,
-        "out of another": -2.0,
-        "choice unused": -1.0,
-    },
-    **{"in a row past its series": -3.0},
-    **{"same kind": 0.5, "other kind": -2.0, "other capitals": -2.0, "cross": -1.0},
+    "gain": 1.0,
+    "gain again": 1.0,
+    "gains less": -0.3,
+    "first required": 2.0,
+    "first optional": -0.5,
+    "in a row": 2.0,
+    "as before": 1.0,
+    "not as before": -2.0,
+    "even so far": 0.5,
+    "uneven so far": -0.5,
+    "lacking": -3.0,
+    "uneven": -2.0,
+    "calls": -1.0,
+    "unused": -0.5,
+    "out of order": -1.0,
+    "counts things": -2.0,
+    "in words among figures": -2.0,
+    "out of another": -2.0,
+    "choice unused": -1.0,
+    "in a row past its series": -3.0,
+    "same kind": 0.5,
+    "other kind": -2.0,
+    "other capitals": -2.0,
+    "cross": -1.0,
 }
 """Weights to begin with, and to stay near where little speaks against them."""
 

@@ -1,5 +1,5 @@
-"""Questions that tell of several things one after the other, each of which is a call: "There are two tanks. The first has a
-length of 3 m and a width of 2 m, the second ...".
+"""Questions that tell of several things one after the other, each of which is a call: "There are two tanks. The first
+has a length of 3 m and a width of 2 m, the second ...".
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Which values belong to one call, where a question says several for a slot: "Rome and Oslo", "a base of 3 and a height
 of 4, and then with 5 and 6".
 
-Every piece that may be a value is a mention. A reading is a row of mentions that share no words, and calls follow from it:
-a slot with as many values as there are calls gives each its own, in order; of any other one a call gets what was said
-last. Learned weights (`data/grouper.json`) say which reading is the best.
+Every piece that may be a value is a mention. A reading is a row of mentions that share no words, and calls follow from
+it: a slot with as many values as there are calls gives each its own, in order; of any other one a call gets what was
+said last. Learned weights (`data/grouper.json`) say which reading is the best.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Reading(NamedTuple):
 
 
 def readings(filled: Filled, clause: Clause) -> list[Reading]:
-    """The best ways to read a clause as several calls of a tool, and that as one, the best first; empty where there are no
-    several.
+    """The best ways to read a clause as several calls of a tool, and that as one, the best first; empty where there are
+    no several.
     """
     key = (filled.indexed.tool.digest, clause)
     lately = _lately.get(key)

@@ -1,4 +1,4 @@
-"""Mentions: every piece of a clause that may be a value of one of a tool's slots, also where a slot has a likelier one."""
+"""Mentions: every piece of a clause that may be a value of a tool's slot, also where the slot has a likelier one."""
 
 from __future__ import annotations
 

@@ -192,8 +192,8 @@ _SAID = frozenset({"number", "quoted", "date", "time", "code", "url", "email", "
 
 
 def _without_titles(steps: list[Step]) -> list[Step]:
-    """`Help me with some sums`, or `so how many miles is that?`: what lacks something, and says nothing that a call of the
-    same tool does not say already, is its title.
+    """`Help me with some sums`, or `so how many miles is that?`: what lacks something, and says nothing that a call of
+    the same tool does not say already, is its title.
     """
     said: dict[str, list[Json]] = {}
     for step in steps:

@@ -1,8 +1,8 @@
 """What speaks for a way to read a clause that says several values for a slot, as names of signs; what they are worth,
 `grouping` has learned.
 
-A reading is a row of mentions. Signs say how each follows those before it: "and Oslo" right behind "Rome", a height behind
-a base as in the sentence before, a third name where the clause tells of two.
+A reading is a row of mentions. Signs say how each follows those before it: "and Oslo" right behind "Rome", a height
+behind a base as in the sentence before, a third name where the clause tells of two.
 """
 
 from __future__ import annotations
