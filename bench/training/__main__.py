@@ -31,8 +31,8 @@ from .questions import held_out, kept, make, nothing
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED, GROUPER_SEED = 1, 7, 7
 GROUPED, CHOSEN = 1_200, 1_500
-"""From so many questions for several calls, and twice as many for one, is learned which values belong together; and from
-so many which tool is meant.
+"""From so many questions for several calls, and twice as many for one, is learned which values belong together; and
+from so many which tool is meant.
 """
 LEAST, SCALE = 0.1, 100
 OTHERS = 0.4

@@ -1,5 +1,5 @@
-"""The questions that are learned from, and those that are held out: made from the sketches, kept by the tests, or asking
-for no tool at all.
+"""The questions that are learned from, and those that are held out: made from the sketches, kept by the tests, or
+asking for no tool at all.
 """
 
 from __future__ import annotations
