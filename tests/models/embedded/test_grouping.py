@@ -48,7 +48,7 @@ CONCERT = tool("find_concerts", "Find concerts.", city=TEXT, genre={"type": "str
     ("question", "offered", "expected"),
     [
         (
-            "The area of two triangles. One has a base of 12 and a height of 15, the other a base of 18 and a height of 24",
+            "The area of two triangles. One has a base of 12 and a height of 15, the other a base of 18 and height 24",
             AREA,
             [{"base": 12, "height": 15}, {"base": 18, "height": 24}],
         ),
