@@ -8,6 +8,7 @@ number can be looked up.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -18,8 +19,9 @@ from .features import aim_of, begins, ends, fits_of, inside, nothing
 from .lexicon import wordset
 from .selection import Indexed
 from .slots import Slot
-from .spans import Span
+from .spans import PARTS, Span
 from .weights import weights
+from .words import spaced
 
 CLOSER_MAX = 30
 """So many candidates with the best borders are looked at more closely."""
@@ -89,8 +91,24 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     view = View.of(clause)
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+    found = [each for each in found if not _is_cut_place(each, indexed, clause)]
     commands = aim_of(slot, indexed).commands
     return [each for each in found if not _is_command(each, commands, view)]
+
+
+def _is_cut_place(candidate: Candidate, indexed: Indexed, clause: Clause) -> bool:
+    """A part of `Riga, Latvia` where the tool takes a place as a whole; the whole where it takes the parts."""
+    parts = {part for slot in indexed.slots for part in _PART_OF_PLACE.findall(spaced(slot.name).lower())}
+    if len(parts) > 1:
+        return candidate.span.detail == PARTS
+    span = candidate.span
+    return any(
+        each.detail == PARTS and each.start <= span.start and span.end <= each.end and len(each.text) > len(span.text)
+        for each in clause.spans
+    )
+
+
+_PART_OF_PLACE = re.compile(r"\b(?:city|town|state|country|region|province|county|street)\b")
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:

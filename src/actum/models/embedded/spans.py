@@ -18,6 +18,7 @@ from .dates import FoundDate, find_dates
 from .expressions import find_expressions
 from .lexicon import HAN, fold, is_han, lexicon, wordset
 from .numerals import Found, find_numbers
+from .places import find_places
 from .times import FoundTime, find_times
 from .words import LETTER, Term, Token
 
@@ -140,6 +141,9 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         )
     masked += [(span.start, span.end) for span in spans if span.kind in _CLOSED]
     spans += _proper_names(text, tokens, masked)
+    whole = list(_places_of_parts(text, spans))
+    spans += whole
+    masked += [(span.start, span.end) for span in whole]
     spans += _unknown_words(text, tokens, terms, masked)
     spans += _known_words(tokens, terms, masked)
     return sorted(set(spans), key=lambda span: (span.start, -span.end, span.kind))
@@ -375,6 +379,20 @@ def _name_of(text: str, run: list[Token], tokens: Sequence[Token]) -> Iterator[S
     if words and words[0].text != "I":
         said = re.sub(r"['’]s$", "", text[words[0].start : words[-1].end])
         yield Span("name", words[0].start, words[0].start + len(said), said, said)
+
+
+def _places_of_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """`Riga, Latvia` beside `Riga` and `Latvia`."""
+    names, cities = (
+        [(span.start, span.end) for span in spans if span.kind == kind] for kind in ("name", "city")
+    )
+    for found in find_places(text, names, cities):
+        said = text[found.start : found.end]
+        yield Span("city", found.start, found.end, said, said, PARTS)
+
+
+PARTS = "parts"
+"""The detail of a place of several parts."""
 
 
 def _is_concept(word: str) -> bool:

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 
 from ...core.json import Json
 from .lexicon import lexicon, shared_table, table
+from .places import region_named
 from .slots import Slot
 from .spans import Span
 from .words import spaced
@@ -162,14 +163,30 @@ def located(slot: Slot, value: Json) -> Json:
     if slot.kind not in ("city", "place") or not isinstance(value, str):
         return value
     if _WITH_REGION.search(slot.description):
+        value = _abbreviated(value) if _SHOWN_REGION.search(slot.description) else value
         region = _regions().get(value.casefold()) if "," not in value else None
         return f"{value}, {region}" if region else value
     alone = "city" in slot.name.lower() and not re.search("state|country|region", slot.description, re.IGNORECASE)
     return _TAIL.sub("", value) if alone else value
 
 
+def _abbreviated(place: str) -> str:
+    """`Austin, Texas` and `Austin Texas` as `Austin, TX`: the states of the USA by their letters."""
+    for city, state in (place.rsplit(sign, 1) for sign in (", ", " ") if sign in place):
+        region = region_named(state)
+        if region and region[0] and region[1] == "United States" and city.casefold() in _regions():
+            return f"{city.rstrip(',')}, {region[0]}"
+    return place
+
+
+_SHOWN_REGION = re.compile(r"[A-Za-z], ?[A-Z]{2}\b")
+
+
 @cache
 def _regions() -> dict[str, str]:
-    """The region of a city, by its name: the state in the USA, else the country."""
-    found = {row["name"].casefold(): row["country"] for row in shared_table("cities")}
+    """The region of a city, by its name: the state in the USA, else the country, by the name that is usual beside it."""
+    found = {row["name"].casefold(): _SHORT.get(row["country"], row["country"]) for row in shared_table("cities")}
     return found | {city.casefold(): row["region"] for row in table("regions") for city in row["cities"].split("|")}
+
+
+_SHORT = {"United Kingdom": "UK", "United Arab Emirates": "UAE", "United States": "USA"}
