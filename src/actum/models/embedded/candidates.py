@@ -185,8 +185,11 @@ def candidates(slot: Slot, clause: Clause, content: tuple[Span, float] | None = 
 
 
 def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
+    quotes = [span for span in clause.spans if span.kind == "quoted"] if slot.type == "string" else []
     for (first, last), spans in view.typed.items():
         kinds = tuple(span.kind for span in spans)
+        if not _OWN_SIGNS.intersection(kinds) and any(_within(spans[0], quote) for quote in quotes):
+            continue
         seen: list[Json] = []
         for span in spans:
             for value, form in forms_of(slot, span, clause.text):
@@ -195,6 +198,14 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
                     yield Candidate(span, value, first, last, kinds, form)
     if slot.type == "string":
         yield from _loose_runs(clause)
+
+
+_OWN_SIGNS = frozenset({"quoted", "date", "time", "datetime", "email", "url", "attachment", "expression"})
+"""What is told by its own signs, in quotes as well; anything else in quotes is a part of what they hold."""
+
+
+def _within(span: Span, quote: Span) -> bool:
+    return quote.start < span.start and span.end < quote.end
 
 
 def _marked(found: Sequence[Candidate], content: Span, sure: float) -> Iterator[Candidate]:

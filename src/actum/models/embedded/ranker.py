@@ -15,6 +15,7 @@ from typing import NamedTuple
 from .candidates import Candidate, View, candidates, overlapping
 from .clauses import Clause
 from .content import content_of
+from .emphasis import emphasis
 from .features import aim_of, begins, ends, fits_of, inside, nothing
 from .lexicon import wordset
 from .selection import Indexed
@@ -67,7 +68,13 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     if len(found) > CLOSER_MAX:
         found.sort(key=lambda each: -starts[each.first] - stops[each.last])
         found = found[:CLOSER_MAX]
-    scores = [starts[each.first] + stops[each.last] + _sum(known, inside(aim, view, each, numbers)) for each in found]
+    scores = [
+        starts[each.first]
+        + stops[each.last]
+        + _sum(known, inside(aim, view, each, numbers))
+        + emphasis(aim, view, each)
+        for each in found
+    ]
     empty = _sum(known, nothing(aim, view))
     highest = max([*scores, empty])
     total = math.fsum(math.exp(score - highest) for score in [*scores, empty])

@@ -144,6 +144,8 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
     if _MOMENT.search(description):
         return "datetime"
     named, described = kind_of_name(name), _kind_of_description(description.lower())
+    if described == "email" and named == "place":
+        return described  # an `address`
     shown = "id" if _SHOWN_CODE.search(description) else "string"
     return (described if name.lower() in _VAGUE else "") or named or described or shown
 

@@ -179,7 +179,7 @@ def _plain(text: str) -> Iterator[Span]:
         ("code", _CODE),
     ):
         for match in pattern.finditer(text):
-            said = match[0].rstrip(".,;:!?。") if kind in ("url", "sql", "file") else match[0]
+            said = match[0].rstrip(_NO_END[kind]) if kind in _NO_END else match[0]
             counted = bool(_ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said)))
             counted |= kind == "code" and bool(_NUMBERED.fullmatch(said)) and _beside_han(text, *match.span())
             if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
@@ -188,6 +188,10 @@ def _plain(text: str) -> Iterator[Span]:
     for match in _QUOTED.finditer(text):
         inner = next(group for group in match.groups() if group is not None)
         yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
+
+
+_NO_END = {"url": ".,;:!?。'\"`>", "sql": ".,;:!?。", "file": ".,;:!?。"}
+"""Signs with which one of the kind does not end."""
 
 
 def _beside_han(text: str, start: int, end: int) -> bool:
