@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
-from .choices import chosen_values, truth
+from .choices import chosen_values, listed_values, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
@@ -205,7 +205,7 @@ def _choices(
     found: dict[tuple[str, ...], Argument] = {}
     for slot in indexed.slots:
         least = REQUIRED_MIN if slot.required else OPTIONAL_MIN
-        if slot.kind == "enum":
+        if slot.kind == "enum" or listed_values(slot.description, slot.type):
             options = [option for option in chosen_values(slot, indexed.named, clause) if option[2] >= least]
             if slot.required and not options:  # then a word of the tool's name may be meant as well
                 options = [option for option in chosen_values(slot, frozenset(), clause) if option[2] >= least]
@@ -219,7 +219,7 @@ def _choices(
                 found[slot.path] = Argument(slot, said[0], said[1], 0.8)
         else:
             continue
-        if slot.path not in found and not slot.many and not changes_things(indexed.tool):
+        if slot.path not in found and slot.kind in ("enum", "boolean") and not slot.many and not changes_things(indexed.tool):
             guess = guessed(slot, clause)
             if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)

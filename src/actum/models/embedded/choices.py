@@ -27,10 +27,22 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
         own: terms of the tool's name: a value that is nothing but one of them was not chosen by being said.
         clause: the clause.
     """
-    told = _glosses(slot.description, tuple(map(str, slot.enum)))
+    listed = () if slot.enum else listed_values(slot.description, slot.type)
+    told = _telling(_glosses(slot.description, tuple(map(str, slot.enum or listed))))
     found = [choice for value in slot.enum if (choice := _choice(value, own, clause, told.get(str(value), ())))]
+    found += [choice for value in listed if (choice := _by_gloss(value, clause, told.get(str(value), ())))]
     found.sort(key=lambda choice: (-choice[2], choice[1].start))
     return found
+
+
+def _telling(told: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """The glosses without the words that all of them have: `service` of `cleaning service` and `ironing service`."""
+    words = [{word for said in each for word in said.split()} for each in told.values()]
+    common = set.intersection(*words) if len(words) > 1 else set()
+    return {
+        value: tuple(" ".join(word for word in said.split() if word not in common) or said for said in each)
+        for value, each in told.items()
+    }
 
 
 def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] | None:
@@ -68,22 +80,44 @@ def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, 
     if not told:
         return {}
     any_of_them = "|".join(sorted(map(re.escape, told), key=len, reverse=True))
-    edge = rf"(?<![\w.])(?P<value>{any_of_them})(?![\w.])['\"”’]?"
-    says = r"(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|表示|代表|为|是)"
+    edge = rf"(?<![\w.])(?P<value>{any_of_them})(?![\w.])['\"”’]?(?!\s*(?:to|-|–|—|~|至|到)\s*\d)"
     found: dict[str, tuple[str, ...]] = {}
     for pattern in (
-        rf"{edge}\s*{says}\s*['\"“‘]?(?P<said>[^，,;；。.、)）|/'\"”’]+)",
+        rf"{edge}\s*{_SAYS}\s*['\"“‘]?(?P<said>[^，,;；。.、)）|/'\"”’]+)",
         rf"(?P<said>[^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}",
         rf"{edge}\s+(?P<said>[{HAN}]+)",
     ):
         for match in re.finditer(pattern, description):
-            said = match["said"].strip().lower()
+            said = re.split(r"\s+(?:and|or)\s+['\"“‘]?\d", match["said"])[0].strip().lower()
             if 0 < len(said) <= GLOSS_MAX:
                 found[match["value"]] = (*found.get(match["value"], ()), said)
     return found
 
 
-GLOSS_MAX = 24
+_SAYS = (
+    r"(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|represents?\b|represented by\b|stands for\b|denotes?\b|indicates?\b"
+    r"|corresponds to\b|表示|代表|为|是)"
+)
+GLOSS_MAX = 32
+
+
+@lru_cache(maxsize=2048)
+def listed_values(description: str, type_: str) -> tuple[Json, ...]:
+    """The values of a slot that is no enumeration by its schema but lists in words what each stands for: `1 represents
+    cleaning, 2 ironing`, `'asc' for ascending`; empty where fewer than two are told.
+    """
+    kept: list[Json] = []
+    for match in _LISTED[type_].finditer(description) if type_ in _LISTED else ():
+        value: Json = match[1] if type_ == "string" else int(match[1])
+        if value not in kept:
+            kept.append(value)
+    return tuple(kept) if len(kept) > 1 else ()
+
+
+_LISTED = {
+    "integer": re.compile(rf"(?<![\w.-])['\"“‘]?(\d{{1,3}})['\"”’]?\s*{_SAYS}\s*(?=['\"“‘]?[A-Za-z{HAN}])(?!to\b)"),
+    "string": re.compile(rf"(?<!\w)['\"“‘]([\w-]+)['\"”’]\s*(?:for|means|represents?|表示|代表)\s*(?=['\"“‘]?[A-Za-z{HAN}])"),
+}
 
 
 def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()) -> Choice | None:
@@ -92,11 +126,9 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
     literal = _literal(text, clause)
     if literal is not None and not (keys and keys <= own):
         return value, _span(literal, clause, value), LITERAL
-    for gloss in told:
-        meant = frozenset(term.key for term in terms(gloss, hints=False))
-        place = _literal(gloss, clause) or (_place(meant, clause) if meant else None)
-        if place is not None:
-            return value, _span(place, clause, value), MEANT * place[2]
+    meant_by = _by_gloss(value, clause, told)
+    if meant_by is not None:
+        return meant_by
     if isinstance(value, int | float) and not isinstance(value, bool):
         return next(
             ((value, span, LITERAL) for span in clause.spans if span.kind == "number" and span.value == value), None
@@ -113,6 +145,16 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
     for span in clause.spans:
         if span.detail and known & {span.detail, *span.detail.split(":")}:
             return value, Span("enum", span.start, span.end, span.text, value), NAMED
+    return None
+
+
+def _by_gloss(value: Json, clause: Clause, told: Sequence[str]) -> Choice | None:
+    """The value, where the clause has what the description says that it stands for."""
+    for gloss in told:
+        meant = frozenset(term.key for term in terms(gloss, hints=False))
+        place = _literal(gloss, clause) or (_place(meant, clause) if meant else None)
+        if place is not None:
+            return value, _span(place, clause, value), MEANT * place[2]
     return None
 
 

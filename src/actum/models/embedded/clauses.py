@@ -121,9 +121,16 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
 def _subordinate(piece: Clause) -> bool:
     """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
     words = [bare(token.text) for token in piece.tokens[:2]]
+    if piece.text[: piece.start].rstrip()[-1:] not in _STOPPED and (words[0] in wordset("adding") or " ".join(words) in _SETTLING):
+        return True
     return (
         len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
     ) or piece.words.endswith("的时候")
+
+
+_STOPPED = ("", *".?!。？！")
+_SETTLING = frozenset({"make sure", "making sure", "be sure", "ensure that", "ensure the", "starting at", "starting from"})
+"""What begins a wish about the same thing."""
 
 
 def _end_before(question: Clause, place: int) -> int:
