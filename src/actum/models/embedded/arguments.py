@@ -16,7 +16,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
-from .choices import chosen_values, listed_values, truth
+from .choices import chosen_values, listed_values, says_yes_or_no, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
@@ -213,12 +213,13 @@ def _choices(
                 found[slot.path] = Argument(slot, [value for value, _, _ in options], options[0][1], options[0][2])
             elif options:
                 found[slot.path] = Argument(slot, *options[0])
-        elif slot.kind == "boolean":
+        elif slot.kind != "boolean":
+            continue
+        if says_yes_or_no(slot) and slot.path not in found:
             said = truth(slot, indexed.named, clause)
             if said is not None:
-                found[slot.path] = Argument(slot, said[0], said[1], 0.8)
-        else:
-            continue
+                value = next((each for each in slot.enum if str(each).lower() == str(said[0]).lower()), said[0])
+                found[slot.path] = Argument(slot, value, said[1], 0.8)
         if slot.path not in found and slot.kind in ("enum", "boolean") and not slot.many and not changes_things(indexed.tool):
             guess = guessed(slot, clause)
             if guess is not None and guess.likely >= max(least, GUESS_MIN):

@@ -46,31 +46,60 @@ def _telling(told: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
 
 
 def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] | None:
-    """Whether a clause says yes or no to a slot; None when it is silent."""
+    """Whether a clause says yes or no to a slot; None when it is silent, or says that it does not matter."""
     if bare(slot.name) in wordset("switches"):
         for key, value in (("#on", True), ("#off", False)):
             if place := _place(frozenset({key}), clause):
                 return value, _span(place, clause, value)
-    keys = frozenset(term.key for term in terms(spaced(slot.name), hints=False)) - own
-    place = _place(keys, clause) if keys and any(generic(key) > 0.4 for key in keys) else None
+    keys = _telling_keys(spaced(slot.name), own)
+    place = _together(keys, clause, len(keys)) if keys else None
     place = place or _told_of(slot, own, clause)
     if place is None:
         return None
-    before = [bare(token.text) for token in clause.tokens if token.end <= place[0]][-3:]
-    value = not wordset("negations").intersection(before)
+    around = _same_breath(place, clause)
+    if around & wordset("indifferent"):
+        return None
+    value = not around & wordset("negations")
     return value, _span(place, clause, value)
+
+
+def says_yes_or_no(slot: Slot) -> bool:
+    """It is a boolean, or an enumeration that has both `True` and `False` in words."""
+    return slot.kind == "boolean" or {"true", "false"} <= {str(value).lower() for value in slot.enum}
+
+
+def _telling_keys(text: str, own: frozenset[str]) -> frozenset[str]:
+    """The terms of a name or description that say what it is about, and not that there is something to switch."""
+    keys = frozenset(term.key for term in terms(text, hints=False)) - own - wordset("of switches")
+    return frozenset(key for key in keys if generic(key) > 0.4)
 
 
 def _told_of(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
     """Where a clause says what the description is about: two words of it, or the one that it has."""
-    about = frozenset(term.key for term in terms(slot.description.split(",")[0], hints=False)) - own
-    about = frozenset(key for key in about - _SAYING if generic(key) > 0.4)
-    said = frozenset(key for key in about if _place(frozenset({key}), clause) is not None)
-    return _place(said, clause) if len(said) >= min(2, len(about)) > 0 else None
+    about = _telling_keys(slot.description.split(",")[0], own)
+    return _together(about, clause, min(2, len(about))) if about else None
 
 
-_SAYING = frozenset({"#yes", "#no", "#include", "whether", "true", "fals", "default", "#only", "flag", "enabl"})
-"""Words of descriptions that only say that there is something to say."""
+def _together(keys: frozenset[str], clause: Clause, least: int) -> tuple[int, int, float] | None:
+    """Where a clause says as many of these in words of their own, be it in another form: `suitable`, `suitability`."""
+    roots = {start_of(key) for key in keys}
+    said = {(t.start, t.end): t for t in clause.terms if t.weight == 1.0 and (t.key in keys or start_of(t.key) in roots)}
+    if len({start_of(each.key) for each in said.values()}) < least:
+        return None
+    return min(start for start, _ in said), max(end for _, end in said), 1.0
+
+
+def _same_breath(place: tuple[int, int, float], clause: Clause) -> set[str]:
+    """The words before a place that belong to it: no further than the last sign, and not many."""
+    words: list[str] = []
+    for token in clause.tokens:
+        if token.end <= place[0]:
+            words = [] if token.kind == "sign" and token.text in ",;.!?，；。！？" else [*words, bare(token.text)]
+    return set(words[-NEGATED_BY:])
+
+
+NEGATED_BY = 4
+"""So many words before something may deny it."""
 
 
 @lru_cache(maxsize=2048)
