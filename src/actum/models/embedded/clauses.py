@@ -13,6 +13,7 @@ from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
+from .dates import said_today
 from .lexicon import wordset
 from .spans import Span, find_spans, plain_spans
 from .words import Term, Token, bare, terms, tokenize
@@ -78,13 +79,17 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
         attachments: what came with it, as spans.
     """
     text = _unwrapped(text[:LENGTH_MAX])
-    plain = plain_spans(text, today)
+    stated = said_today(text)
+    plain = plain_spans(text, stated.day if stated else today)
+    if stated:
+        plain = [span for span in plain if not (stated.start <= span.start < stated.end and span.kind in _DAYS)]
     tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
-    return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), today)
+    return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), stated.day if stated else today)
 
 
+_DAYS = frozenset({"date", "datetime"})
 _WRAPPED = re.compile(r"(\s*)(?:\"([^\"]*)\"|“([^“”]*)”)(\s*)", re.DOTALL)
 
 

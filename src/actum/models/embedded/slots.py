@@ -26,6 +26,7 @@ _SHOWN_CODE = re.compile(r"\b[A-Za-z]{1,8}-?\d+\b")
 
 _MOMENT = re.compile(
     r"YYYY-MM-DD[T ]\\?'?HH|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|(?:DD|MM|YYYY)[/.-](?:MM|DD)[/.-](?:YYYY|DD)[ T]HH"
     r"|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
     re.IGNORECASE,
 )

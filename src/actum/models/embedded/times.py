@@ -103,6 +103,10 @@ _TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
         lambda m: _clock(m[1], m[2], m[3].lower() + "m"),
     ),
     (
+        re.compile(r"(?<![\d:./-])(\d{1,2})(?::([0-5]\d))?\s+(?:in\s+the\s+(morning|afternoon|evening)|at\s+night)\b", re.IGNORECASE),
+        lambda m: _clock(m[1], m[2], "am" if (m[3] or "").lower() == "morning" else "pm"),
+    ),
+    (
         re.compile(rf"{_HAN_HALF}(?<![\d:])([01]?\d|2[0-3])[:：]([0-5]\d)(?::[0-5]\d)?(?![\d:])"),
         lambda m: _clock(m[2], m[3], _HALVES.get(m[1] or "", "")),
     ),

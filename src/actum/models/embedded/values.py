@@ -125,12 +125,16 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
 
 def _momentous(slot: Slot, iso: str) -> str:
     """A moment in the form that the description shows, else as ISO 8601."""
-    if re.search(r"YYYY-MM-DD HH:MM|\d{4}-\d\d-\d\d \d\d:\d\d", slot.description, re.IGNORECASE):
-        seconds = re.search(r"HH:MM:SS|\d\d:\d\d:\d\d", slot.description, re.IGNORECASE)
-        return iso.replace("T", " ") if seconds else iso.replace("T", " ")[:-3]
-    return (
-        iso if re.search(r"SS|:\d\d:\d\d|ISO|date-time", f"{slot.description}{slot.schema.get('format')}") else iso[:-3]
-    )
+    told = f"{slot.description}{slot.schema.get('format')}"
+    day, _, time = iso.partition("T")
+    apart = _APART.search(told)
+    seconds = re.search(r"SS\b|:ss\b|:\d\d:\d\d" if apart else r"SS\b|:ss\b|:\d\d:\d\d|ISO|date-time", told)
+    zone = "Z" if _UTC.search(told) and not apart else ""
+    return f"{_dated(slot, day)}{' ' if apart else 'T'}{time if seconds else time[:-3]}{zone}"
+
+
+_APART = re.compile(r"(?:YYYY|DD|MM)\s+HH:MM|\d{4}\s+\d\d:\d\d|\d{4}-\d\d-\d\d\s+\d\d:\d\d", re.IGNORECASE)
+_UTC = re.compile(r"\d\d:\d\d(?::\d\d)?Z|SS['\"]?Z", re.IGNORECASE)
 
 
 _FORMATS = (
