@@ -7,8 +7,13 @@ Made of signs and of the words of the tool, the same for any tool. What such a p
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from typing import NamedTuple
+
 from .candidates import Candidate, View
 from .features import Aim
+from .lexicon import table
 
 QUOTED, BRACKETED, ANNOUNCED, ANOTHERS = 2.5, 6.0, 3.0, -3.0
 REACH = 6
@@ -19,7 +24,11 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     """How much more speaks for a piece than was learned; less than 0 where another slot's name stands before it."""
     around = (*view.lower[candidate.first - 1 : candidate.first], *view.lower[candidate.last : candidate.last + 1])
     worth = BRACKETED if candidate.listed > 1 and around == ("[", "]") else 0.0
-    if aim.slot.type != "string" or "quoted" not in candidate.kinds:
+    if aim.slot.type != "string":
+        return worth
+    if "name" in candidate.kinds:
+        return worth + _introduced(aim, view, candidate)
+    if "quoted" not in candidate.kinds:
         return worth
     return worth + QUOTED + _announced(aim, view, candidate.first)
 
@@ -36,4 +45,34 @@ def _announced(aim: Aim, view: View, first: int) -> float:
     return 0.0
 
 
+def _introduced(aim: Aim, view: View, candidate: Candidate) -> float:
+    """Whether the words around a name tell whose it is: `starring` before that of an actor."""
+    rows = [row for row in _people() if row.slot.search(aim.slot.name.replace("_", " ").lower())]
+    if not rows:
+        return 0.0
+    before = set(view.lower[max(0, candidate.first - NEAR) : candidate.first])
+    after = " ".join(view.lower[candidate.last : candidate.last + 4])
+    told = {row for row in _people() if before & row.before or any(after.startswith(each) for each in row.after)}
+    return INTRODUCED if told.intersection(rows) else -INTRODUCED if told else 0.0
+
+
+class _Person(NamedTuple):
+    """Which slots a person goes into, and what is said before and after the name."""
+
+    slot: re.Pattern[str]
+    before: frozenset[str]
+    after: tuple[str, ...]
+
+
+@cache
+def _people() -> tuple[_Person, ...]:
+    return tuple(
+        _Person(
+            re.compile(rf"\b(?:{row['slot']})\b"), frozenset(row["before"].split("|")), tuple(row["after"].split("|"))
+        )
+        for row in table("announcing")
+    )
+
+
+INTRODUCED, NEAR = 3.5, 2
 _QUOTES = frozenset("'\"“”‘’`")
