@@ -25,7 +25,7 @@ from .ranker import Ranking, rank
 from .selection import Indexed, changes_things
 from .slots import Slot
 from .spans import Span
-from .values import located
+from .values import country_of, located, value_for
 from .words import bare, spaced
 
 REQUIRED_MIN = 0.3
@@ -231,7 +231,7 @@ def _implied(
     indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
 ) -> dict[tuple[str, ...], Argument]:
     """What is meant and not said: numbers by the words of `implied.csv`, and the present day."""
-    found = _todays(indexed, clause, taken)
+    found = _todays(indexed, clause, taken) | _countries(indexed, taken)
     for slot in indexed.slots:
         if slot.type in ("integer", "number") and not slot.many and slot.path not in taken:
             named = f"{spaced(slot.name)} {slot.description}".lower()
@@ -249,6 +249,17 @@ def _implied(
 def _meanings() -> tuple[tuple[re.Pattern[str], re.Pattern[str], int], ...]:
     rows = table("implied")
     return tuple((re.compile(row["said"], re.IGNORECASE), re.compile(row["slot"]), int(row["value"])) for row in rows)
+
+
+def _countries(indexed: Indexed, taken: dict[tuple[str, ...], Argument]) -> dict[tuple[str, ...], Argument]:
+    """The country that a tool must have, of the city that was said."""
+    lacking = [slot for slot in indexed.slots if slot.kind == "country" and slot.required and slot.path not in taken]
+    cities = [each for each in taken.values() if each.slot.kind in ("city", "place") and each.span.kind == "city"]
+    country = country_of(str(cities[0].value)) if len(cities) == 1 and len(lacking) == 1 else None
+    if country is None or changes_things(indexed.tool):
+        return {}
+    span = Span("country", cities[0].span.start, cities[0].span.start, "", country, country)
+    return {lacking[0].path: Argument(lacking[0], value_for(lacking[0], span), span, 0.7)}
 
 
 def _todays(

@@ -31,8 +31,18 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
     told = _telling(_glosses(slot.description, tuple(map(str, slot.enum or listed))))
     found = [choice for value in slot.enum if (choice := _choice(value, own, clause, told.get(str(value), ())))]
     found += [choice for value in listed if (choice := _by_gloss(value, clause, told.get(str(value), ())))]
-    found.sort(key=lambda choice: (-choice[2], choice[1].start))
-    return found
+    found.sort(key=lambda choice: (-choice[2], choice[1].start, choice[1].start - choice[1].end))
+    return _not_replaced(found, clause)
+
+
+def _not_replaced(found: list[Choice], clause: Clause) -> list[Choice]:
+    """The choices, those last that something else shall stand in for: pizza in `from pizza to burger`."""
+    gone = [choice for choice in found if _REPLACED.search(clause.text[: choice[1].start])]
+    kept = [choice for choice in found if choice not in gone]
+    return [*kept, *gone] if kept else found
+
+
+_REPLACED = re.compile(r"\b(?:instead of|rather than|(?:change|switch|swap)\b[^.?!]*\bfrom)(?:\s+(?:an?|the|my))?\s*$", re.IGNORECASE)
 
 
 def _telling(told: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -171,10 +181,16 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
     if place is not None:
         return value, _span(place, clause, value), ALIKE
     known = {name.key for name in lexicon().names.get(fold(text), ())}
+    if _LOCALE.fullmatch(str(value)):
+        known.add(str(value)[:2].lower())
     for span in clause.spans:
         if span.detail and known & {span.detail, *span.detail.split(":")}:
             return value, Span("enum", span.start, span.end, span.text, value), NAMED
     return None
+
+
+_LOCALE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]{2,4})?")
+"""A code of a language, with that of its country: `zh-CN`."""
 
 
 def _by_gloss(value: Json, clause: Clause, told: Sequence[str]) -> Choice | None:

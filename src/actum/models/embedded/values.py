@@ -12,7 +12,7 @@ from datetime import date
 from functools import cache, lru_cache
 
 from ...core.json import Json
-from .lexicon import lexicon, shared_table, table
+from .lexicon import fold, lexicon, shared_table, table
 from .places import region_named
 from .slots import Slot
 from .spans import Span
@@ -104,6 +104,8 @@ _PARTS = {"year": lambda day: day.year, "month": lambda day: day.month, "day": l
 def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     if span.kind == "language" and ("code" in slot.description.lower() or "code" in slot.name):
         yield span.detail, "code"
+    elif span.kind == "country" and _WANTS_CODE.search(slot.description) and span.detail in _codes():
+        yield _codes()[span.detail], "code"
     elif span.kind == "currency":
         yield span.detail.split(":")[0], "code"
     elif span.kind == "date" and isinstance(span.value, str):
@@ -121,6 +123,14 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.text, "plain"
     else:
         yield span.value, "plain"
+
+
+_WANTS_CODE = re.compile(r"ISO ?3166|alpha-2|country codes?\b|two-letter|国家代码", re.IGNORECASE)
+
+
+@cache
+def _codes() -> dict[str, str]:
+    return {row["country"]: row["code"] for row in table("country_codes")}
 
 
 def _momentous(slot: Slot, iso: str) -> str:
@@ -164,14 +174,28 @@ _TAIL = re.compile(r",\s*(?:[A-Z]{2}|[A-Z][a-z]+)\.?$")
 
 def located(slot: Slot, value: Json) -> Json:
     """A city with its region where the description wants both, and without where it wants the city alone."""
+    if isinstance(value, str) and _STATE.search(spaced(slot.name).lower()) and _LETTERS.search(slot.description):
+        region = region_named(value)
+        return region[0] if region and region[0] else value
     if slot.kind not in ("city", "place") or not isinstance(value, str):
         return value
+    value = _full_names().get(value, value)
     if _WITH_REGION.search(slot.description):
         value = _abbreviated(value) if _SHOWN_REGION.search(slot.description) else value
         region = _regions().get(value.casefold()) if "," not in value else None
         return f"{value}, {region}" if region else value
     alone = "city" in slot.name.lower() and not re.search("state|country|region", slot.description, re.IGNORECASE)
     return _TAIL.sub("", value) if alone else value
+
+
+_STATE = re.compile(r"\b(?:state|province)\b")
+_LETTERS = re.compile(r"abbreviat|two-letter|2-letter|['\"“‘][A-Z]{2}['\"”’]", re.IGNORECASE)
+
+
+@cache
+def _full_names() -> dict[str, str]:
+    """Cities that go by letters or a nickname: `LA`."""
+    return {row["short"]: row["name"] for row in table("short_places")}
 
 
 def _abbreviated(place: str) -> str:
@@ -191,6 +215,17 @@ def _regions() -> dict[str, str]:
     """The region of a city, by its name: the state in the USA, else the country, by the name that is usual beside it."""
     found = {row["name"].casefold(): _SHORT.get(row["country"], row["country"]) for row in shared_table("cities")}
     return found | {city.casefold(): row["region"] for row in table("regions") for city in row["cities"].split("|")}
+
+
+def country_of(city: str) -> str | None:
+    """The country of a city, by one of its names in Latin letters."""
+    name = next((each.key for each in lexicon().names.get(fold(city), ()) if each.kind == "city"), city)
+    return _countries().get(name)
+
+
+@cache
+def _countries() -> dict[str, str]:
+    return {row["name"]: row["country"] for row in shared_table("cities")}
 
 
 _SHORT = {"United Kingdom": "UK", "United Arab Emirates": "UAE", "United States": "USA"}
