@@ -26,11 +26,33 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     worth = BRACKETED if candidate.listed > 1 and around == ("[", "]") else 0.0
     if aim.slot.type != "string":
         return worth
+    if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
+        worth += BY_ITS_NAME
+    if aim.slot.kind in _NAMES and _has_more_than_a_name(view, candidate):
+        worth += MORE_THAN_A_NAME
     if "name" in candidate.kinds:
         return worth + _introduced(aim, view, candidate)
     if "quoted" not in candidate.kinds:
         return worth
     return worth + QUOTED + _announced(aim, view, candidate.first)
+
+
+def _ends_by_its_name(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """Its last word only says what it is: `London time zone` for a time zone."""
+    last = candidate.last - 1
+    return not candidate.kinds and bool(view.keys[last] & aim.shared) and view.tokens[last].text.islower()
+
+
+def _has_more_than_a_name(view: View, candidate: Candidate) -> bool:
+    """A name with a word in lower case at an end: `upcoming Eminem`, `Chicago area`."""
+    said = [view.tokens[at].text for at in range(candidate.first, candidate.last)]
+    edges = [at for at in (candidate.first, candidate.last - 1) if view.tokens[at].text.isalpha()]
+    small = any(view.tokens[at].text.islower() and not view.functional[at] for at in edges)
+    return len(said) > 1 and small and any(each[0].isupper() for each in said)
+
+
+_NAMES = frozenset({"person", "city", "place", "country", "timezone", "id", "string", "title"})
+BY_ITS_NAME, MORE_THAN_A_NAME = -2.5, -2.5
 
 
 def _announced(aim: Aim, view: View, first: int) -> float:

@@ -24,7 +24,7 @@ class FoundPlace(NamedTuple):
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w.'’-]*"
 _STREET = re.compile(rf"(?<!\w)\d+[A-Za-z]?(?:\s{_WORD})+,\s*$")
-_OTHER = re.compile(rf",\s({_WORD}(?:\s{_WORD})?)(?=[.?!]*\s*$|[.?!]\s|\s(?!and\b|or\b)[a-z])")
+_OTHER = re.compile(rf",\s((?!I\b){_WORD}(?:\s{_WORD})?)(?=[.?!]*\s*$|[.?!]\s|\s(?!and\b|or\b)[a-z])")
 _AT = re.compile(r"\b(?:in|at|near|from)\s$", re.IGNORECASE)
 
 

@@ -305,9 +305,10 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
             attached.append((unit.start, unit.end))
             yield unit
         said = text[number.start : number.end]
+        value = _in_kelvin(text, said, number.value)
         if re.search(r"[A-Za-z)](?:\^|\*\*)$", text[: number.start]):
             continue  # the 2 of m/s^2 is no value
-        yield Span("number", number.start, number.end, said, number.value, unit.detail if unit else "")
+        yield Span("number", number.start, number.end, said, value, unit.detail if unit else "")
     for match in alone.finditer(text):
         if not _inside(match.start(), match.end(), attached):
             yield from _measure_spans(match.start(), match.end(), match[0], free=True)
@@ -315,6 +316,13 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
         names = lexicon().names.get(fold(match[1]), ())
         if any(name.kind == "unit" for name in names) and not _inside(*match.span(1), attached):
             yield from _measure_spans(match.start(1), match.end(1), match[1], free=True)
+
+
+def _in_kelvin(text: str, said: str, value: int | float) -> int | float:
+    """298K is no thousands where temperatures are spoken of."""
+    if re.fullmatch(r"\d+(?:\.\d+)?\s?K", said) and re.search(r"temperature|kelvin|\btemp\b|温度|开尔文", text, re.IGNORECASE):
+        return round(value / 1000, 6) if value % 1000 else value // 1000
+    return value
 
 
 _ASKED_UNIT = re.compile(
