@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
@@ -26,7 +27,7 @@ from .selection import Indexed, changes_things
 from .slots import Slot
 from .spans import Span
 from .values import country_of, located, value_for
-from .words import bare, spaced
+from .words import bare, spaced, terms
 
 REQUIRED_MIN = 0.3
 OPTIONAL_MIN = 0.55
@@ -104,7 +105,7 @@ def _fill(indexed: Indexed, clause: Clause, avoid: Sequence[Span]) -> Filled:
         for slot in indexed.slots
         if slot.path not in taken and slot.kind not in ("enum", "boolean")
     }
-    taken |= _assigned(indexed, rankings)
+    taken |= _assigned(indexed, rankings, clause)
     taken |= _implied(indexed, clause, taken)
     for slot in indexed.slots:
         if slot.required and slot.path not in taken and slot.kind in ("text", "title") and not slot.many:
@@ -145,9 +146,10 @@ OPTIONS, BEAM = 6, 24
 Taken = dict[tuple[str, ...], Argument]
 
 
-def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking]) -> Taken:
+def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking], clause: Clause) -> Taken:
     """The likeliest way to fill the slots such that no two take the same words."""
     ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
+    listed = _listed_names(indexed, clause)
     for slot in indexed.slots:
         if slot.path not in rankings:
             continue
@@ -158,22 +160,50 @@ def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking]) -> 
                 if argument is None:
                     longer.append((worth + gain, chosen))
                 elif not any(argument.span.overlaps(other.span) for other in chosen):
-                    longer.append((worth + gain - _disorder(argument, chosen), (*chosen, argument)))
+                    longer.append((worth + gain - _disorder(argument, chosen, listed), (*chosen, argument)))
         longer.sort(key=lambda way: -way[0])
         ways = longer[:BEAM]
     return {argument.slot.path: argument for argument in ways[0][1]}
 
 
-def _disorder(argument: Argument, chosen: Sequence[Argument]) -> float:
-    """What speaks against a value that stands before one of a slot which comes first, where both are of a kind."""
+def _disorder(argument: Argument, chosen: Sequence[Argument], listed: Sequence[tuple[str, ...]]) -> float:
+    """What speaks against a value that stands before one of a slot which comes first, where both are of a kind; by the
+    order in which the question lists their names, else by that of the schema.
+    """
     against = 0.0
     for other in chosen:
-        if other.slot.kind == argument.slot.kind and argument.span.start < other.span.start:
-            against += IN_A_SERIES if _series(other.slot.name) == _series(argument.slot.name) else OUT_OF_ORDER
+        if other.slot.kind != argument.slot.kind:
+            continue
+        first, last = other, argument
+        said = argument.slot.path in listed and other.slot.path in listed
+        if said and listed.index(argument.slot.path) < listed.index(other.slot.path):
+            first, last = argument, other
+        if last.span.start < first.span.start:
+            series = said or _series(other.slot.name) == _series(argument.slot.name)
+            against += IN_A_SERIES if series else OUT_OF_ORDER
+        elif said:
+            against -= AS_LISTED
     return against
 
 
-IN_A_SERIES, OUT_OF_ORDER = 4.0, 0.3
+def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
+    """The slots whose names are said side by side, in that order: `a base and height of 6 and 10`."""
+    places: list[tuple[int, int, tuple[str, ...]]] = []
+    for slot in indexed.slots:
+        keys = frozenset(term.key for term in terms(spaced(slot.name), hints=False))
+        said = [term for term in clause.terms if term.key in keys and term.weight == 1.0] if len(keys) == 1 else []
+        places += [(said[0].start, said[0].end, slot.path)] if said else []
+    places.sort()
+    row: list[tuple[str, ...]] = []
+    for left, right in pairwise(places):
+        if _AND.fullmatch(clause.text[left[1] : right[0]]):
+            row += [left[2], right[2]] if left[2] not in row else [right[2]]
+    return row
+
+
+_AND = re.compile(r"\s*(?:,|and|&|, and|和|与|、)\s*(?:the\s+|its\s+)?")
+
+IN_A_SERIES, OUT_OF_ORDER, AS_LISTED = 4.0, 0.3, 2.0
 
 
 @cache

@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json
@@ -370,6 +371,8 @@ def _lists(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
         start, stop = view.tokens[first].start, view.tokens[last - 1].end
         span = Span("list", start, stop, clause.text[start:stop], "")
         kinds = tuple(span.kind for span in view.typed.get(elements[0], ()))
+        if slot.type == "number":
+            values = [float(value) if isinstance(value, int | float) else value for value in values]
         if None not in values:
             yield Candidate(span, values, first, last, kinds, "list", len(values))
         if slot.type == "string" and said != values and "quoted" not in kinds:
@@ -399,7 +402,20 @@ def _listings(clause: Clause) -> tuple[Listing, ...]:
 def _number_listings(clause: Clause) -> tuple[Listing, ...]:
     view = View.of(clause)
     numbers = {place for place, spans in view.typed.items() if any(span.kind == "number" for span in spans)}
-    return tuple(_find_listings(view, numbers))
+    return (*_find_listings(view, numbers), *_ranges(view, numbers))
+
+
+def _ranges(view: View, numbers: set[tuple[int, int]]) -> Iterator[Listing]:
+    """`from x=1 to x=3`: two numbers that are the ends of a range."""
+    places = sorted(numbers)
+    for left, right in pairwise(places):
+        between = view.lower[left[1] : right[0]]
+        before = view.lower[max(0, left[0] - 4) : left[0]]
+        if {"to", "and", "until", "到", "至"} & set(between) and set(between) <= _IN_RANGE and {"from", "between", "从"} & set(before):
+            yield left[0], right[1], (left, right)
+
+
+_IN_RANGE = frozenset({"to", "and", "until", "=", "x", "y", "t", "a", "b", "到", "至"})
 
 
 def _find_listings(view: View, single: set[tuple[int, int]]) -> Iterator[Listing]:

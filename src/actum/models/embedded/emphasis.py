@@ -24,6 +24,8 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     """How much more speaks for a piece than was learned; less than 0 where another slot's name stands before it."""
     around = (*view.lower[candidate.first - 1 : candidate.first], *view.lower[candidate.last : candidate.last + 1])
     worth = BRACKETED if candidate.listed > 1 and around == ("[", "]") else 0.0
+    if candidate.listed == 2 and _TWO_ENDS.search(f"{aim.slot.name} {aim.slot.description}".lower()):
+        worth += BRACKETED
     if aim.slot.type != "string":
         return worth
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
@@ -35,6 +37,10 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     if "quoted" not in candidate.kinds:
         return worth
     return worth + QUOTED + _announced(aim, view, candidate.first)
+
+
+_TWO_ENDS = re.compile(r"interval|\brange\b|\b(?:limit|bound|boundarie)s\b|区间|范围")
+"""What takes the two ends of a range."""
 
 
 def _ends_by_its_name(aim: Aim, view: View, candidate: Candidate) -> bool:
