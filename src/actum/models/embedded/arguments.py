@@ -250,7 +250,12 @@ def _choices(
             if said is not None:
                 value = next((each for each in slot.enum if str(each).lower() == str(said[0]).lower()), said[0])
                 found[slot.path] = Argument(slot, value, said[1], 0.8)
-        if slot.path not in found and slot.kind in ("enum", "boolean") and not slot.many and not changes_things(indexed.tool):
+        if (
+            slot.path not in found
+            and slot.kind in ("enum", "boolean")
+            and not slot.many
+            and not changes_things(indexed.tool)
+        ):
             guess = guessed(slot, clause)
             if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)

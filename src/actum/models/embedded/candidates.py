@@ -411,7 +411,11 @@ def _ranges(view: View, numbers: set[tuple[int, int]]) -> Iterator[Listing]:
     for left, right in pairwise(places):
         between = view.lower[left[1] : right[0]]
         before = view.lower[max(0, left[0] - 4) : left[0]]
-        if {"to", "and", "until", "到", "至"} & set(between) and set(between) <= _IN_RANGE and {"from", "between", "从"} & set(before):
+        if (
+            {"to", "and", "until", "到", "至"} & set(between)
+            and set(between) <= _IN_RANGE
+            and {"from", "between", "从"} & set(before)
+        ):
             yield left[0], right[1], (left, right)
 
 

@@ -42,7 +42,9 @@ def _not_replaced(found: list[Choice], clause: Clause) -> list[Choice]:
     return [*kept, *gone] if kept else found
 
 
-_REPLACED = re.compile(r"\b(?:instead of|rather than|(?:change|switch|swap)\b[^.?!]*\bfrom)(?:\s+(?:an?|the|my))?\s*$", re.IGNORECASE)
+_REPLACED = re.compile(
+    r"\b(?:instead of|rather than|(?:change|switch|swap)\b[^.?!]*\bfrom)(?:\s+(?:an?|the|my))?\s*$", re.IGNORECASE
+)
 
 
 def _telling(told: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -93,7 +95,9 @@ def _told_of(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[int, int,
 def _together(keys: frozenset[str], clause: Clause, least: int) -> tuple[int, int, float] | None:
     """Where a clause says as many of these in words of their own, be it in another form: `suitable`, `suitability`."""
     roots = {start_of(key) for key in keys}
-    said = {(t.start, t.end): t for t in clause.terms if t.weight == 1.0 and (t.key in keys or start_of(t.key) in roots)}
+    said = {
+        (t.start, t.end): t for t in clause.terms if t.weight == 1.0 and (t.key in keys or start_of(t.key) in roots)
+    }
     if len({start_of(each.key) for each in said.values()}) < least:
         return None
     return min(start for start, _ in said), max(end for _, end in said), 1.0
@@ -155,7 +159,9 @@ def listed_values(description: str, type_: str) -> tuple[Json, ...]:
 
 _LISTED = {
     "integer": re.compile(rf"(?<![\w.-])['\"“‘]?(\d{{1,3}})['\"”’]?\s*{_SAYS}\s*(?=['\"“‘]?[A-Za-z{HAN}])(?!to\b)"),
-    "string": re.compile(rf"(?<!\w)['\"“‘]([\w-]+)['\"”’]\s*(?:for|means|represents?|表示|代表)\s*(?=['\"“‘]?[A-Za-z{HAN}])"),
+    "string": re.compile(
+        rf"(?<!\w)['\"“‘]([\w-]+)['\"”’]\s*(?:for|means|represents?|表示|代表)\s*(?=['\"“‘]?[A-Za-z{HAN}])"
+    ),
 }
 
 

@@ -86,7 +86,9 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
     tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
-    return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), stated.day if stated else today)
+    return Clause(
+        text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), stated.day if stated else today
+    )
 
 
 _DAYS = frozenset({"date", "datetime"})
@@ -126,7 +128,9 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
 def _subordinate(piece: Clause) -> bool:
     """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
     words = [bare(token.text) for token in piece.tokens[:2]]
-    if piece.text[: piece.start].rstrip()[-1:] not in _STOPPED and (words[0] in wordset("adding") or " ".join(words) in _SETTLING):
+    if piece.text[: piece.start].rstrip()[-1:] not in _STOPPED and (
+        words[0] in wordset("adding") or " ".join(words) in _SETTLING
+    ):
         return True
     return (
         len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
@@ -134,7 +138,9 @@ def _subordinate(piece: Clause) -> bool:
 
 
 _STOPPED = ("", *".?!。？！")
-_SETTLING = frozenset({"make sure", "making sure", "be sure", "ensure that", "ensure the", "starting at", "starting from"})
+_SETTLING = frozenset(
+    {"make sure", "making sure", "be sure", "ensure that", "ensure the", "starting at", "starting from"}
+)
 """What begins a wish about the same thing."""
 
 

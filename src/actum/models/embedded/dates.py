@@ -29,8 +29,8 @@ class FoundDate(NamedTuple):
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _MONTH = (
-    r"(january|february|march|april|may|june?|july?|august|september|october|november|december"
-    r"|(?:jan|feb|mar|apr|aug|sept?|oct|nov|dec)(?:\.|\b|(?=\d)))"
+    r"(january|february|march|april|may|june?(?!\.\s)|july?(?!\.\s)|august|september|october|november|december"
+    r"|(?:jun|jul)\.|(?:jan|feb|mar|apr|aug|sept?|oct|nov|dec)(?:\.|\b|(?=\d)))"
 )
 _YEAR = r"(?:(?:\s*[,?]\s*|\s+(?:of\s+)?)(\d{4})\b(?![-/.:]\d))?"
 _DAY = r"(mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
@@ -190,7 +190,7 @@ _FORMS: list[tuple[str, Reader]] = [
     (r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]?", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: date(int(m[3]), int(m[1]), int(m[2]))),
-    (rf"\b{_MONTH}\.?\s*(\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}", lambda m, t: _month_day(t, m[1], m[2], m[3])),
+    (rf"\b{_MONTH}(?:\.(?=\d)|\s*)(\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}", lambda m, t: _month_day(t, m[1], m[2], m[3])),
     (
         rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?:this\s+)?{_MONTH}\b{_YEAR}",
         lambda m, t: _month_day(t, m[2], m[1], m[3]),

@@ -318,9 +318,11 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
             yield from _measure_spans(match.start(1), match.end(1), match[1], free=True)
 
 
-def _in_kelvin(text: str, said: str, value: int | float) -> int | float:
+def _in_kelvin(text: str, said: str, value: float) -> float:
     """298K is no thousands where temperatures are spoken of."""
-    if re.fullmatch(r"\d+(?:\.\d+)?\s?K", said) and re.search(r"temperature|kelvin|\btemp\b|温度|开尔文", text, re.IGNORECASE):
+    if re.fullmatch(r"\d+(?:\.\d+)?\s?K", said) and re.search(
+        r"temperature|kelvin|\btemp\b|温度|开尔文", text, re.IGNORECASE
+    ):
         return round(value / 1000, 6) if value % 1000 else value // 1000
     return value
 
@@ -395,9 +397,7 @@ def _name_of(text: str, run: list[Token], tokens: Sequence[Token]) -> Iterator[S
 
 def _places_of_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:
     """`Riga, Latvia` beside `Riga` and `Latvia`."""
-    names, cities = (
-        [(span.start, span.end) for span in spans if span.kind == kind] for kind in ("name", "city")
-    )
+    names, cities = ([(span.start, span.end) for span in spans if span.kind == kind] for kind in ("name", "city"))
     for found in find_places(text, names, cities):
         said = text[found.start : found.end]
         yield Span("city", found.start, found.end, said, said, PARTS)

@@ -182,8 +182,8 @@ def located(slot: Slot, value: Json) -> Json:
     value = _full_names().get(value, value)
     if _WITH_REGION.search(slot.description):
         value = _abbreviated(value) if _SHOWN_REGION.search(slot.description) else value
-        region = _regions().get(value.casefold()) if "," not in value else None
-        return f"{value}, {region}" if region else value
+        beside = _regions().get(value.casefold()) if "," not in value else None
+        return f"{value}, {beside}" if beside else value
     alone = "city" in slot.name.lower() and not re.search("state|country|region", slot.description, re.IGNORECASE)
     return _TAIL.sub("", value) if alone else value
 
@@ -212,7 +212,7 @@ _SHOWN_REGION = re.compile(r"[A-Za-z], ?[A-Z]{2}\b")
 
 @cache
 def _regions() -> dict[str, str]:
-    """The region of a city, by its name: the state in the USA, else the country, by the name that is usual beside it."""
+    """The region of a city, by its name: the state in the USA, else the country, as it is written beside one."""
     found = {row["name"].casefold(): _SHORT.get(row["country"], row["country"]) for row in shared_table("cities")}
     return found | {city.casefold(): row["region"] for row in table("regions") for city in row["cities"].split("|")}
 
