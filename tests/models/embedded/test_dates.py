@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.models.embedded.dates import find_dates, stated_today
+from actum.models.embedded.clauses import read
+from actum.models.embedded.dates import find_dates, said_today, stated_today
 from tests.models.embedded.harness import TODAY
 
 
@@ -64,3 +65,14 @@ def test_a_full_date_is_read_in_every_form(day: date) -> None:
 )
 def test_instructions_may_state_the_day(text: str, day: date | None) -> None:
     assert stated_today(text) == day
+
+
+def test_a_day_is_of_the_only_year_that_is_said() -> None:
+    assert [day.iso for day in find_dates("from March 9 to March 10, 2023", TODAY)] == ["2023-03-09", "2023-03-10"]
+    assert [day.iso for day in find_dates("on March 9. This year is 2023", TODAY)] == ["2023-03-09"]
+
+
+def test_a_question_may_state_the_present_day() -> None:
+    clause = read("the weather tomorrow, today is Monday, 2023-10-02", TODAY)
+    assert [span.value for span in clause.spans if span.kind == "date"] == ["2023-10-03"]
+    assert said_today("a table for today") is None

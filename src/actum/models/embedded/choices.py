@@ -28,7 +28,7 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
         clause: the clause.
     """
     listed = () if slot.enum else listed_values(slot.description, slot.type)
-    told = _telling(_glosses(slot.description, tuple(map(str, slot.enum or listed))))
+    told = _telling(slot.description, tuple(map(str, slot.enum or listed)))
     found = [choice for value in slot.enum if (choice := _choice(value, own, clause, told.get(str(value), ())))]
     found += [choice for value in listed if (choice := _by_gloss(value, clause, told.get(str(value), ())))]
     found.sort(key=lambda choice: (-choice[2], choice[1].start, choice[1].start - choice[1].end))
@@ -47,8 +47,10 @@ _REPLACED = re.compile(
 )
 
 
-def _telling(told: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+@lru_cache(maxsize=2048)
+def _telling(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """The glosses without the words that all of them have: `service` of `cleaning service` and `ironing service`."""
+    told = _glosses(description, values)
     words = [{word for said in each for word in said.split()} for each in told.values()]
     common = set.intersection(*words) if len(words) > 1 else set()
     return {
@@ -80,6 +82,7 @@ def says_yes_or_no(slot: Slot) -> bool:
     return slot.kind == "boolean" or {"true", "false"} <= {str(value).lower() for value in slot.enum}
 
 
+@lru_cache(maxsize=8192)
 def _telling_keys(text: str, own: frozenset[str]) -> frozenset[str]:
     """The terms of a name or description that say what it is about, and not that there is something to switch."""
     keys = frozenset(term.key for term in terms(text, hints=False)) - own - wordset("of switches")
@@ -116,7 +119,6 @@ NEGATED_BY = 4
 """So many words before something may deny it."""
 
 
-@lru_cache(maxsize=2048)
 def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """What a description says that values stand for: `driving（驾车）`, `1 for cleaning`, `bus 公交`."""
     told = [value for value in values if value in description]

@@ -8,7 +8,7 @@ Made of signs and of the words of the tool, the same for any tool. What such a p
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .candidates import Candidate, View
@@ -75,13 +75,19 @@ def _announced(aim: Aim, view: View, first: int) -> float:
 
 def _introduced(aim: Aim, view: View, candidate: Candidate) -> float:
     """Whether the words around a name tell whose it is: `starring` before that of an actor."""
-    rows = [row for row in _people() if row.slot.search(aim.slot.name.replace("_", " ").lower())]
+    rows = _rows_of(aim.slot.name)
     if not rows:
         return 0.0
     before = set(view.lower[max(0, candidate.first - NEAR) : candidate.first])
     after = " ".join(view.lower[candidate.last : candidate.last + 4])
     told = {row for row in _people() if before & row.before or any(after.startswith(each) for each in row.after)}
     return INTRODUCED if told.intersection(rows) else -INTRODUCED if told else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _rows_of(name: str) -> tuple[_Person, ...]:
+    """The rows that a slot belongs to, by its name."""
+    return tuple(row for row in _people() if row.slot.search(name.replace("_", " ").lower()))
 
 
 class _Person(NamedTuple):

@@ -98,21 +98,26 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     view = View.of(clause)
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
-    found = [each for each in found if not _is_cut_place(each, indexed, clause)]
+    found = _with_whole_places(found, indexed, clause)
     commands = aim_of(slot, indexed).commands
     return [each for each in found if not _is_command(each, commands, view)]
 
 
-def _is_cut_place(candidate: Candidate, indexed: Indexed, clause: Clause) -> bool:
-    """A part of `Riga, Latvia` where the tool takes a place as a whole; the whole where it takes the parts."""
+def _with_whole_places(found: list[Candidate], indexed: Indexed, clause: Clause) -> list[Candidate]:
+    """Without the parts of `Riga, Latvia` where the tool takes a place as a whole, without the whole where it takes the
+    parts.
+    """
+    wholes = [span for span in clause.spans if span.detail == PARTS]
+    if not wholes:
+        return found
     parts = {part for slot in indexed.slots for part in _PART_OF_PLACE.findall(spaced(slot.name).lower())}
     if len(parts) > 1:
-        return candidate.span.detail == PARTS
-    span = candidate.span
-    return any(
-        each.detail == PARTS and each.start <= span.start and span.end <= each.end and len(each.text) > len(span.text)
-        for each in clause.spans
-    )
+        return [each for each in found if each.span.detail != PARTS]
+    return [each for each in found if not any(_is_part(each.span, whole) for whole in wholes)]
+
+
+def _is_part(span: Span, whole: Span) -> bool:
+    return whole.start <= span.start and span.end <= whole.end and len(span.text) < len(whole.text)
 
 
 _PART_OF_PLACE = re.compile(r"\b(?:city|town|state|country|region|province|county|street)\b")
