@@ -32,6 +32,8 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
         worth += BY_ITS_NAME
     if aim.slot.kind in _NAMES and _has_more_than_a_name(view, candidate):
         worth += MORE_THAN_A_NAME
+    if "email" in candidate.kinds and _MAIL.search(aim.slot.description):
+        worth += ANNOUNCED
     if "name" in candidate.kinds:
         return worth + _introduced(aim, view, candidate)
     if "quoted" not in candidate.kinds:
@@ -39,6 +41,7 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     return worth + QUOTED + _announced(aim, view, candidate.first)
 
 
+_MAIL = re.compile(r"e-?mail|邮箱|邮件", re.IGNORECASE)
 _TWO_ENDS = re.compile(r"interval|\brange\b|\b(?:limit|bound|boundarie)s\b|区间|范围")
 """What takes the two ends of a range."""
 
