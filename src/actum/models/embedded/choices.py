@@ -118,7 +118,9 @@ def _same_breath(place: tuple[int, int, float], clause: Clause) -> set[str]:
     return set(words[-NEGATED_BY:])
 
 
-_NO_FEE = re.compile(r"\b(?:no|without(?: an| any)?)\s+(?:\w+\s+)?(?:fees?|charges?|costs?)\b|\bfree of charge\b|免费", re.IGNORECASE)
+_NO_FEE = re.compile(
+    r"\b(?:no|without(?: an| any)?)\s+(?:\w+\s+)?(?:fees?|charges?|costs?)\b|\bfree of charge\b|免费", re.IGNORECASE
+)
 """What is told by a `no` and means free."""
 
 NEGATED_BY = 4
