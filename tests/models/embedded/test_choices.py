@@ -61,7 +61,6 @@ def test_a_range_in_brackets_explains_nothing() -> None:
         ("include_images", "Whether to include images.", "I want to see images", True),
         ("good_for_kids", "Whether it is suitable for children; suitability for kids.", "suitable for children", True),
         ("has_garage", "Whether it has a garage.", "and no garage", False),
-        ("free_entry", "Whether only places with free entry are wanted.", "with no entry fee", True),
         ("has_garage", "Whether it has a garage.", "I'm not concerned about a garage", None),
     ],
 )

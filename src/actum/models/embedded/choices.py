@@ -66,9 +66,6 @@ def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] 
             if place := _place(frozenset({key}), clause):
                 return value, _span(place, clause, value)
     keys = _telling_keys(spaced(slot.name), own)
-    if "free" in keys and (costless := _NO_FEE.search(clause.words)):
-        place = clause.start + costless.start(), clause.start + costless.end(), 1.0
-        return True, _span(place, clause, value=True)
     place = _together(keys, clause, len(keys)) if keys else None
     place = place or _told_of(slot, own, clause)
     if place is None:
@@ -117,11 +114,6 @@ def _same_breath(place: tuple[int, int, float], clause: Clause) -> set[str]:
             words = [] if token.kind == "sign" and token.text in ",;.!?，；。！？" else [*words, bare(token.text)]
     return set(words[-NEGATED_BY:])
 
-
-_NO_FEE = re.compile(
-    r"\b(?:no|without(?: an| any)?)\s+(?:\w+\s+)?(?:fees?|charges?|costs?)\b|\bfree of charge\b|免费", re.IGNORECASE
-)
-"""What is told by a `no` and means free."""
 
 NEGATED_BY = 4
 """So many words before something may deny it."""
