@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.models.embedded.dates import find_dates, stated_today
+from actum.models.embedded.clauses import read
+from actum.models.embedded.dates import find_dates, said_today, stated_today
 from tests.models.embedded.harness import TODAY
 
 
@@ -17,7 +18,7 @@ from tests.models.embedded.harness import TODAY
     [
         ("2026-01-05, 2026/1/6, 7/4/2026", ["2026-01-05", "2026-01-06", "2026-07-04"]),
         ("July 20, 1969 or 1 May 2027 or March 3rd", ["1969-07-20", "2027-05-01", "2026-03-03"]),
-        ("2024年1月1日到3月1日", ["2024-01-01", "2026-03-01"]),
+        ("2024年1月1日到3月1日", ["2024-01-01", "2024-03-01"]),
         ("五月一日，十二月二十五日", ["2026-05-01", "2026-12-25"]),
         ("today, tomorrow, the day after tomorrow", ["2026-11-20", "2026-11-21", "2026-11-22"]),
         ("昨天今天明天大后天", ["2026-11-19", "2026-11-20", "2026-11-21", "2026-11-23"]),
@@ -64,3 +65,14 @@ def test_a_full_date_is_read_in_every_form(day: date) -> None:
 )
 def test_instructions_may_state_the_day(text: str, day: date | None) -> None:
     assert stated_today(text) == day
+
+
+def test_a_day_is_of_the_only_year_that_is_said() -> None:
+    assert [day.iso for day in find_dates("from March 9 to March 10, 2023", TODAY)] == ["2023-03-09", "2023-03-10"]
+    assert [day.iso for day in find_dates("on March 9. This year is 2023", TODAY)] == ["2023-03-09"]
+
+
+def test_a_question_may_state_the_present_day() -> None:
+    clause = read("the weather tomorrow, today is Monday, 2023-10-02", TODAY)
+    assert [span.value for span in clause.spans if span.kind == "date"] == ["2023-10-03"]
+    assert said_today("a table for today") is None

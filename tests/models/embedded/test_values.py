@@ -22,6 +22,8 @@ pytestmark = pytest.mark.row("L5")
         ("on May 4, 2026", "date", "The day in the format DD-MM-YYYY.", "04-05-2026"),
         ("tomorrow at 3 pm", "start", "Start, YYYY-MM-DDTHH:MM:SS.", "2026-11-21T15:00:00"),
         ("明天下午三点", "start", "开始时间，格式 YYYY-MM-DD HH:MM", "2026-11-21 15:00"),
+        ("on May 4, 2026 at 3 in the afternoon", "start", "Start, DD/MM/YYYY HH:MM.", "04/05/2026 15:00"),
+        ("on May 4, 2026 at 3 pm", "start", "A date-time such as 2026-01-01T08:00:00Z.", "2026-05-04T15:00:00Z"),
         ("the weather in Boston", "location", "The city and state, such as San Francisco, CA.", "Boston, MA"),
         ("the weather in Oslo", "location", "City and country, e.g. Paris, France.", "Oslo, Norway"),
         ("the weather in Boston, MA", "city", "Name of the city.", "Boston"),

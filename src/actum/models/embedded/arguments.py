@@ -13,10 +13,11 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
-from .choices import chosen_values, truth
+from .choices import chosen_values, listed_values, says_yes_or_no, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
@@ -25,8 +26,8 @@ from .ranker import Ranking, rank
 from .selection import Indexed, changes_things
 from .slots import Slot
 from .spans import Span
-from .values import located
-from .words import bare, spaced
+from .values import country_of, located, value_for
+from .words import bare, spaced, terms
 
 REQUIRED_MIN = 0.3
 OPTIONAL_MIN = 0.55
@@ -104,7 +105,7 @@ def _fill(indexed: Indexed, clause: Clause, avoid: Sequence[Span]) -> Filled:
         for slot in indexed.slots
         if slot.path not in taken and slot.kind not in ("enum", "boolean")
     }
-    taken |= _assigned(indexed, rankings)
+    taken |= _assigned(indexed, rankings, clause)
     taken |= _implied(indexed, clause, taken)
     for slot in indexed.slots:
         if slot.required and slot.path not in taken and slot.kind in ("text", "title") and not slot.many:
@@ -145,9 +146,10 @@ OPTIONS, BEAM = 6, 24
 Taken = dict[tuple[str, ...], Argument]
 
 
-def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking]) -> Taken:
+def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking], clause: Clause) -> Taken:
     """The likeliest way to fill the slots such that no two take the same words."""
     ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
+    listed = _listed_names(indexed, clause)
     for slot in indexed.slots:
         if slot.path not in rankings:
             continue
@@ -158,22 +160,50 @@ def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking]) -> 
                 if argument is None:
                     longer.append((worth + gain, chosen))
                 elif not any(argument.span.overlaps(other.span) for other in chosen):
-                    longer.append((worth + gain - _disorder(argument, chosen), (*chosen, argument)))
+                    longer.append((worth + gain - _disorder(argument, chosen, listed), (*chosen, argument)))
         longer.sort(key=lambda way: -way[0])
         ways = longer[:BEAM]
     return {argument.slot.path: argument for argument in ways[0][1]}
 
 
-def _disorder(argument: Argument, chosen: Sequence[Argument]) -> float:
-    """What speaks against a value that stands before one of a slot which comes first, where both are of a kind."""
+def _disorder(argument: Argument, chosen: Sequence[Argument], listed: Sequence[tuple[str, ...]]) -> float:
+    """What speaks against a value that stands before one of a slot which comes first, where both are of a kind; by the
+    order in which the question lists their names, else by that of the schema.
+    """
     against = 0.0
     for other in chosen:
-        if other.slot.kind == argument.slot.kind and argument.span.start < other.span.start:
-            against += IN_A_SERIES if series(other.slot.name) == series(argument.slot.name) else OUT_OF_ORDER
+        if other.slot.kind != argument.slot.kind:
+            continue
+        first, last = other, argument
+        said = argument.slot.path in listed and other.slot.path in listed
+        if said and listed.index(argument.slot.path) < listed.index(other.slot.path):
+            first, last = argument, other
+        if last.span.start < first.span.start:
+            close = said or series(other.slot.name) == series(argument.slot.name)
+            against += IN_A_SERIES if close else OUT_OF_ORDER
+        elif said:
+            against -= AS_LISTED
     return against
 
 
-IN_A_SERIES, OUT_OF_ORDER = 4.0, 0.3
+def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
+    """The slots whose names are said side by side, in that order: `a base and height of 6 and 10`."""
+    places: list[tuple[int, int, tuple[str, ...]]] = []
+    for slot in indexed.slots:
+        keys = frozenset(term.key for term in terms(spaced(slot.name), hints=False))
+        said = [term for term in clause.terms if term.key in keys and term.weight == 1.0] if len(keys) == 1 else []
+        places += [(said[0].start, said[0].end, slot.path)] if said else []
+    places.sort()
+    row: list[tuple[str, ...]] = []
+    for left, right in pairwise(places):
+        if _AND.fullmatch(clause.text[left[1] : right[0]]):
+            row += [left[2], right[2]] if left[2] not in row else [right[2]]
+    return row
+
+
+_AND = re.compile(r"\s*(?:,|and|&|, and|和|与|、)\s*(?:the\s+|its\s+)?")
+
+IN_A_SERIES, OUT_OF_ORDER, AS_LISTED = 4.0, 0.3, 2.0
 
 
 @cache
@@ -205,7 +235,7 @@ def _choices(
     found: dict[tuple[str, ...], Argument] = {}
     for slot in indexed.slots:
         least = REQUIRED_MIN if slot.required else OPTIONAL_MIN
-        if slot.kind == "enum":
+        if slot.kind == "enum" or listed_values(slot.description, slot.type):
             options = [option for option in chosen_values(slot, indexed.named, clause) if option[2] >= least]
             if slot.required and not options:  # then a word of the tool's name may be meant as well
                 options = [option for option in chosen_values(slot, frozenset(), clause) if option[2] >= least]
@@ -213,13 +243,19 @@ def _choices(
                 found[slot.path] = Argument(slot, [value for value, _, _ in options], options[0][1], options[0][2])
             elif options:
                 found[slot.path] = Argument(slot, *options[0])
-        elif slot.kind == "boolean":
+        elif slot.kind != "boolean":
+            continue
+        if says_yes_or_no(slot) and slot.path not in found:
             said = truth(slot, indexed.named, clause)
             if said is not None:
-                found[slot.path] = Argument(slot, said[0], said[1], 0.8)
-        else:
-            continue
-        if slot.path not in found and not slot.many and not changes_things(indexed.tool):
+                value = next((each for each in slot.enum if str(each).lower() == str(said[0]).lower()), said[0])
+                found[slot.path] = Argument(slot, value, said[1], 0.8)
+        if (
+            slot.path not in found
+            and slot.kind in ("enum", "boolean")
+            and not slot.many
+            and not changes_things(indexed.tool)
+        ):
             guess = guessed(slot, clause)
             if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)
@@ -230,7 +266,7 @@ def _implied(
     indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
 ) -> dict[tuple[str, ...], Argument]:
     """What is meant and not said: numbers by the words of `implied.csv`, and the present day."""
-    found = _todays(indexed, clause, taken)
+    found = _todays(indexed, clause, taken) | _countries(indexed, taken)
     for slot in indexed.slots:
         if slot.type in ("integer", "number") and not slot.many and slot.path not in taken:
             first = next(implied(slot, clause), None)
@@ -253,6 +289,17 @@ def implied(slot: Slot, clause: Clause) -> Iterator[Argument]:
 def _meanings() -> tuple[tuple[re.Pattern[str], re.Pattern[str], int], ...]:
     rows = table("implied")
     return tuple((re.compile(row["said"], re.IGNORECASE), re.compile(row["slot"]), int(row["value"])) for row in rows)
+
+
+def _countries(indexed: Indexed, taken: dict[tuple[str, ...], Argument]) -> dict[tuple[str, ...], Argument]:
+    """The country that a tool must have, of the city that was said."""
+    lacking = [slot for slot in indexed.slots if slot.kind == "country" and slot.required and slot.path not in taken]
+    cities = [each for each in taken.values() if each.slot.kind in ("city", "place") and each.span.kind == "city"]
+    country = country_of(str(cities[0].value)) if len(cities) == 1 and len(lacking) == 1 else None
+    if country is None or changes_things(indexed.tool):
+        return {}
+    span = Span("country", cities[0].span.start, cities[0].span.start, "", country, country)
+    return {lacking[0].path: Argument(lacking[0], value_for(lacking[0], span), span, 0.7)}
 
 
 def _todays(

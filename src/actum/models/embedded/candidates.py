@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json
@@ -185,8 +186,11 @@ def candidates(slot: Slot, clause: Clause, content: tuple[Span, float] | None = 
 
 
 def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
+    quotes = [span for span in clause.spans if span.kind == "quoted"] if slot.type == "string" else []
     for (first, last), spans in view.typed.items():
         kinds = tuple(span.kind for span in spans)
+        if not _OWN_SIGNS.intersection(kinds) and any(_within(spans[0], quote) for quote in quotes):
+            continue
         seen: list[Json] = []
         for span in spans:
             for value, form in forms_of(slot, span, clause.text):
@@ -195,6 +199,14 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
                     yield Candidate(span, value, first, last, kinds, form)
     if slot.type == "string":
         yield from _loose_runs(clause)
+
+
+_OWN_SIGNS = frozenset({"quoted", "date", "time", "datetime", "email", "url", "attachment", "expression"})
+"""What is told by its own signs, in quotes as well; anything else in quotes is a part of what they hold."""
+
+
+def _within(span: Span, quote: Span) -> bool:
+    return quote.start < span.start and span.end < quote.end
 
 
 def _marked(found: Sequence[Candidate], content: Span, sure: float) -> Iterator[Candidate]:
@@ -366,6 +378,8 @@ def _lists(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
         start, stop = view.tokens[first].start, view.tokens[last - 1].end
         span = Span("list", start, stop, clause.text[start:stop], "")
         kinds = tuple(span.kind for span in view.typed.get(elements[0], ()))
+        if slot.type == "number":
+            values = [float(value) if isinstance(value, int | float) else value for value in values]
         if None not in values:
             yield Candidate(span, values, first, last, kinds, "list", len(values))
         if slot.type == "string" and said != values and "quoted" not in kinds:
@@ -395,7 +409,24 @@ def _listings(clause: Clause) -> tuple[Listing, ...]:
 def _number_listings(clause: Clause) -> tuple[Listing, ...]:
     view = View.of(clause)
     numbers = {place for place, spans in view.typed.items() if any(span.kind == "number" for span in spans)}
-    return tuple(_find_listings(view, numbers))
+    return (*_find_listings(view, numbers), *_ranges(view, numbers))
+
+
+def _ranges(view: View, numbers: set[tuple[int, int]]) -> Iterator[Listing]:
+    """`from x=1 to x=3`: two numbers that are the ends of a range."""
+    places = sorted(numbers)
+    for left, right in pairwise(places):
+        between = view.lower[left[1] : right[0]]
+        before = view.lower[max(0, left[0] - 4) : left[0]]
+        if (
+            {"to", "and", "until", "到", "至"} & set(between)
+            and set(between) <= _IN_RANGE
+            and {"from", "between", "从"} & set(before)
+        ):
+            yield left[0], right[1], (left, right)
+
+
+_IN_RANGE = frozenset({"to", "and", "until", "=", "x", "y", "t", "a", "b", "到", "至"})
 
 
 def _find_listings(view: View, single: set[tuple[int, int]]) -> Iterator[Listing]:

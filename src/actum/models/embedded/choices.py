@@ -27,63 +27,144 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
         own: terms of the tool's name: a value that is nothing but one of them was not chosen by being said.
         clause: the clause.
     """
-    told = _glosses(slot.description, tuple(map(str, slot.enum)))
+    listed = () if slot.enum else listed_values(slot.description, slot.type)
+    told = _telling(slot.description, tuple(map(str, slot.enum or listed)))
     found = [choice for value in slot.enum if (choice := _choice(value, own, clause, told.get(str(value), ())))]
-    found.sort(key=lambda choice: (-choice[2], choice[1].start))
-    return found
+    found += [choice for value in listed if (choice := _by_gloss(value, clause, told.get(str(value), ())))]
+    found.sort(key=lambda choice: (-choice[2], choice[1].start, choice[1].start - choice[1].end))
+    return _not_replaced(found, clause)
+
+
+def _not_replaced(found: list[Choice], clause: Clause) -> list[Choice]:
+    """The choices, those last that something else shall stand in for: pizza in `from pizza to burger`."""
+    gone = [choice for choice in found if _REPLACED.search(clause.text[: choice[1].start])]
+    kept = [choice for choice in found if choice not in gone]
+    return [*kept, *gone] if kept else found
+
+
+_REPLACED = re.compile(
+    r"\b(?:instead of|rather than|(?:change|switch|swap)\b[^.?!]*\bfrom)(?:\s+(?:an?|the|my))?\s*$", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=2048)
+def _telling(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """The glosses without the words that all of them have: `service` of `cleaning service` and `ironing service`."""
+    told = _glosses(description, values)
+    words = [{word for said in each for word in said.split()} for each in told.values()]
+    common = set.intersection(*words) if len(words) > 1 else set()
+    return {
+        value: tuple(" ".join(word for word in said.split() if word not in common) or said for said in each)
+        for value, each in told.items()
+    }
 
 
 def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] | None:
-    """Whether a clause says yes or no to a slot; None when it is silent."""
+    """Whether a clause says yes or no to a slot; None when it is silent, or says that it does not matter."""
     if bare(slot.name) in wordset("switches"):
         for key, value in (("#on", True), ("#off", False)):
             if place := _place(frozenset({key}), clause):
                 return value, _span(place, clause, value)
-    keys = frozenset(term.key for term in terms(spaced(slot.name), hints=False)) - own
-    place = _place(keys, clause) if keys and any(generic(key) > 0.4 for key in keys) else None
+    keys = _telling_keys(spaced(slot.name), own)
+    place = _together(keys, clause, len(keys)) if keys else None
     place = place or _told_of(slot, own, clause)
     if place is None:
         return None
-    before = [bare(token.text) for token in clause.tokens if token.end <= place[0]][-3:]
-    value = not wordset("negations").intersection(before)
+    around = _same_breath(place, clause)
+    if around & wordset("indifferent"):
+        return None
+    value = not around & wordset("negations")
     return value, _span(place, clause, value)
+
+
+def says_yes_or_no(slot: Slot) -> bool:
+    """It is a boolean, or an enumeration that has both `True` and `False` in words."""
+    return slot.kind == "boolean" or {"true", "false"} <= {str(value).lower() for value in slot.enum}
+
+
+@lru_cache(maxsize=8192)
+def _telling_keys(text: str, own: frozenset[str]) -> frozenset[str]:
+    """The terms of a name or description that say what it is about, and not that there is something to switch."""
+    keys = frozenset(term.key for term in terms(text, hints=False)) - own - wordset("of switches")
+    return frozenset(key for key in keys if generic(key) > 0.4)
 
 
 def _told_of(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
     """Where a clause says what the description is about: two words of it, or the one that it has."""
-    about = frozenset(term.key for term in terms(slot.description.split(",")[0], hints=False)) - own
-    about = frozenset(key for key in about - _SAYING if generic(key) > 0.4)
-    said = frozenset(key for key in about if _place(frozenset({key}), clause) is not None)
-    return _place(said, clause) if len(said) >= min(2, len(about)) > 0 else None
+    about = _telling_keys(slot.description.split(",")[0], own)
+    return _together(about, clause, min(2, len(about))) if about else None
 
 
-_SAYING = frozenset({"#yes", "#no", "#include", "whether", "true", "fals", "default", "#only", "flag", "enabl"})
-"""Words of descriptions that only say that there is something to say."""
+def _together(keys: frozenset[str], clause: Clause, least: int) -> tuple[int, int, float] | None:
+    """Where a clause says as many of these in words of their own, be it in another form: `suitable`, `suitability`."""
+    roots = {start_of(key) for key in keys}
+    said = {
+        (t.start, t.end): t for t in clause.terms if t.weight == 1.0 and (t.key in keys or start_of(t.key) in roots)
+    }
+    if len({start_of(each.key) for each in said.values()}) < least:
+        return None
+    return min(start for start, _ in said), max(end for _, end in said), 1.0
 
 
-@lru_cache(maxsize=2048)
+def _same_breath(place: tuple[int, int, float], clause: Clause) -> set[str]:
+    """The words before a place that belong to it: no further than the last sign, and not many."""
+    words: list[str] = []
+    for token in clause.tokens:
+        if token.end <= place[0]:
+            words = [] if token.kind == "sign" and token.text in ",;.!?，；。！？" else [*words, bare(token.text)]
+    return set(words[-NEGATED_BY:])
+
+
+NEGATED_BY = 4
+"""So many words before something may deny it."""
+
+
 def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     """What a description says that values stand for: `driving（驾车）`, `1 for cleaning`, `bus 公交`."""
     told = [value for value in values if value in description]
     if not told:
         return {}
     any_of_them = "|".join(sorted(map(re.escape, told), key=len, reverse=True))
-    edge = rf"(?<![\w.])(?P<value>{any_of_them})(?![\w.])['\"”’]?"
-    says = r"(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|表示|代表|为|是)"
+    edge = rf"(?<![\w.])(?P<value>{any_of_them})(?![\w.])['\"”’]?(?!\s*(?:to|-|–|—|~|至|到)\s*\d)"
     found: dict[str, tuple[str, ...]] = {}
     for pattern in (
-        rf"{edge}\s*{says}\s*['\"“‘]?(?P<said>[^，,;；。.、)）|/'\"”’]+)",
+        rf"{edge}\s*{_SAYS}\s*['\"“‘]?(?P<said>[^，,;；。.、)）|/'\"”’]+)",
         rf"(?P<said>[^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}",
         rf"{edge}\s+(?P<said>[{HAN}]+)",
     ):
         for match in re.finditer(pattern, description):
-            said = match["said"].strip().lower()
+            said = re.split(r"\s+(?:and|or)\s+['\"“‘]?\d", match["said"])[0].strip().lower()
             if 0 < len(said) <= GLOSS_MAX:
                 found[match["value"]] = (*found.get(match["value"], ()), said)
     return found
 
 
-GLOSS_MAX = 24
+_SAYS = (
+    r"(?:[（(]|[:：=＝]|-|–|—|for\b|means\b|is\b|represents?\b|represented by\b|stands for\b|denotes?\b|indicates?\b"
+    r"|corresponds to\b|表示|代表|为|是)"
+)
+GLOSS_MAX = 32
+
+
+@lru_cache(maxsize=2048)
+def listed_values(description: str, type_: str) -> tuple[Json, ...]:
+    """The values of a slot that is no enumeration by its schema but lists in words what each stands for: `1 represents
+    cleaning, 2 ironing`, `'asc' for ascending`; empty where fewer than two are told.
+    """
+    kept: list[Json] = []
+    for match in _LISTED[type_].finditer(description) if type_ in _LISTED else ():
+        value: Json = match[1] if type_ == "string" else int(match[1])
+        if value not in kept:
+            kept.append(value)
+    return tuple(kept) if len(kept) > 1 else ()
+
+
+_LISTED = {
+    "integer": re.compile(rf"(?<![\w.-])['\"“‘]?(\d{{1,3}})['\"”’]?\s*{_SAYS}\s*(?=['\"“‘]?[A-Za-z{HAN}])(?!to\b)"),
+    "string": re.compile(
+        rf"(?<!\w)['\"“‘]([\w-]+)['\"”’]\s*(?:for|means|represents?|表示|代表)\s*(?=['\"“‘]?[A-Za-z{HAN}])"
+    ),
+}
 
 
 def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()) -> Choice | None:
@@ -92,11 +173,9 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
     literal = _literal(text, clause)
     if literal is not None and not (keys and keys <= own):
         return value, _span(literal, clause, value), LITERAL
-    for gloss in told:
-        meant = frozenset(term.key for term in terms(gloss, hints=False))
-        place = _literal(gloss, clause) or (_place(meant, clause) if meant else None)
-        if place is not None:
-            return value, _span(place, clause, value), MEANT * place[2]
+    meant_by = _by_gloss(value, clause, told)
+    if meant_by is not None:
+        return meant_by
     if isinstance(value, int | float) and not isinstance(value, bool):
         return next(
             ((value, span, LITERAL) for span in clause.spans if span.kind == "number" and span.value == value), None
@@ -110,9 +189,25 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
     if place is not None:
         return value, _span(place, clause, value), ALIKE
     known = {name.key for name in lexicon().names.get(fold(text), ())}
+    if _LOCALE.fullmatch(str(value)):
+        known.add(str(value)[:2].lower())
     for span in clause.spans:
         if span.detail and known & {span.detail, *span.detail.split(":")}:
             return value, Span("enum", span.start, span.end, span.text, value), NAMED
+    return None
+
+
+_LOCALE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]{2,4})?")
+"""A code of a language, with that of its country: `zh-CN`."""
+
+
+def _by_gloss(value: Json, clause: Clause, told: Sequence[str]) -> Choice | None:
+    """The value, where the clause has what the description says that it stands for."""
+    for gloss in told:
+        meant = frozenset(term.key for term in terms(gloss, hints=False))
+        place = _literal(gloss, clause) or (_place(meant, clause) if meant else None)
+        if place is not None:
+            return value, _span(place, clause, value), MEANT * place[2]
     return None
 
 

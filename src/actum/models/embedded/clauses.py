@@ -13,6 +13,7 @@ from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
+from .dates import said_today
 from .lexicon import wordset
 from .spans import Span, find_spans, plain_spans
 from .words import Term, Token, bare, terms, tokenize
@@ -78,13 +79,19 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
         attachments: what came with it, as spans.
     """
     text = _unwrapped(text[:LENGTH_MAX])
-    plain = plain_spans(text, today)
+    stated = said_today(text)
+    plain = plain_spans(text, stated.day if stated else today)
+    if stated:
+        plain = [span for span in plain if not (stated.start <= span.start < stated.end and span.kind in _DAYS)]
     tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
-    return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), today)
+    return Clause(
+        text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), stated.day if stated else today
+    )
 
 
+_DAYS = frozenset({"date", "datetime"})
 _WRAPPED = re.compile(r"(\s*)(?:\"([^\"]*)\"|“([^“”]*)”)(\s*)", re.DOTALL)
 
 
@@ -121,9 +128,20 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
 def _subordinate(piece: Clause) -> bool:
     """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
     words = [bare(token.text) for token in piece.tokens[:2]]
+    if piece.text[: piece.start].rstrip()[-1:] not in _STOPPED and (
+        words[0] in wordset("adding") or " ".join(words) in _SETTLING
+    ):
+        return True
     return (
         len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
     ) or piece.words.endswith("的时候")
+
+
+_STOPPED = ("", *".?!。？！")
+_SETTLING = frozenset(
+    {"make sure", "making sure", "be sure", "ensure that", "ensure the", "starting at", "starting from"}
+)
+"""What begins a wish about the same thing."""
 
 
 def _end_before(question: Clause, place: int) -> int:

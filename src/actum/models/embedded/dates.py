@@ -29,9 +29,10 @@ class FoundDate(NamedTuple):
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _MONTH = (
-    r"(january|february|march|april|may|june?|july?|august|september|october|november|december"
-    r"|(?:jan|feb|mar|apr|aug|sept?|oct|nov|dec)(?:\.|\b))"
+    r"(january|february|march|april|may|june?(?!\.\s)|july?(?!\.\s)|august|september|october|november|december"
+    r"|(?:jun|jul)\.|(?:jan|feb|mar|apr|aug|sept?|oct|nov|dec)(?:\.|\b|(?=\d)))"
 )
+_YEAR = r"(?:(?:\s*[,?]\s*|\s+(?:of\s+)?)(\d{4})\b(?![-/.:]\d))?"
 _DAY = r"(mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
 _DAY_LONG = r"(monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _NUMBER = r"(\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fourteen|thirty)"
@@ -83,7 +84,51 @@ def find_dates(text: str, today: date) -> list[FoundDate]:
             if day is not None:
                 found.append(FoundDate(match.start(), match.end(), day.isoformat()))
                 taken.append(match.span())
-    return sorted(found)
+    return _of_one_year(text, sorted(found))
+
+
+def _of_one_year(text: str, found: list[FoundDate]) -> list[FoundDate]:
+    """Days of a month in the only year that is said, with another of them or by itself: `March 9 to March 10, 2023`."""
+    years = {day.iso[:4] for day in found if day.iso[:4] in text[day.start : day.end]}
+    years |= {match[1] for match in _THIS_YEAR.finditer(text)}
+    if len(years) != 1:
+        return found
+    year = years.pop()
+    return [
+        day._replace(iso=year + day.iso[4:])
+        if _OF_A_MONTH.search(text, day.start, day.end) and not re.search(r"\d{4}", text[day.start : day.end])
+        else day
+        for day in found
+    ]
+
+
+_OF_A_MONTH = re.compile(rf"\b{_MONTH}|月", re.IGNORECASE)
+_THIS_YEAR = re.compile(
+    r"\b(?:(?:this|current)\s+year(?:\s+is|:)?|current(?:ly)?,?\s+(?:it(?:['’]?s|\s+is)|is))\s+(\d{4})\b", re.IGNORECASE
+)
+
+
+class Stated(NamedTuple):
+    """The present day as the question itself states it, and where."""
+
+    start: int
+    end: int
+    day: date
+
+
+def said_today(text: str) -> Stated | None:
+    """What a question says that today is: `... next Monday. Today is 2023-10-01`."""
+    match = _TODAY_IS.search(text)
+    if match is None:
+        return None
+    near = [day for day in find_dates(text[match.end() : match.end() + 30], date(2000, 1, 1)) if day.start <= SAID_NEAR]
+    near = [day for day in near if not day.iso.startswith("2000")]
+    return Stated(match.start(), match.end() + near[0].end, date.fromisoformat(near[0].iso)) if near else None
+
+
+_TODAY_IS = re.compile(r"\btoday(?:['’]s date)?(?:\s+is|:)\s+|今天(?:的日期)?是", re.IGNORECASE)
+SAID_NEAR = 12
+"""So far behind `today is` a date stands that is meant: `Today is Monday, 2023-10-02`."""
 
 
 def stated_today(text: str) -> date | None:
@@ -145,9 +190,9 @@ _FORMS: list[tuple[str, Reader]] = [
     (r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]?", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: date(int(m[3]), int(m[1]), int(m[2]))),
-    (rf"\b{_MONTH}\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?", lambda m, t: _month_day(t, m[1], m[2], m[3])),
+    (rf"\b{_MONTH}(?:\.(?=\d)|\s*)(\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}", lambda m, t: _month_day(t, m[1], m[2], m[3])),
     (
-        rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}\b(?:,?\s+(\d{{4}})\b)?",
+        rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?:this\s+)?{_MONTH}\b{_YEAR}",
         lambda m, t: _month_day(t, m[2], m[1], m[3]),
     ),
     (r"(?<!\d)(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]", lambda m, t: _full(t, int(m[1]), int(m[2]), None)),

@@ -184,6 +184,8 @@ def _names() -> dict[str, tuple[Name, ...]]:
 
     for row in shared_table("cities"):
         add(Name("city", row["name"]), row["name"], row["name_zh"], *row["aliases"].split("|"))
+    for row in table("short_places"):
+        add(Name("city", row["name"]), row["short"])
     for row in shared_table("countries"):
         country = Name("country", row["name"])
         add(country, row["name"], row["name_zh"], *row["aliases"].split("|"))

@@ -8,18 +8,21 @@ number can be looked up.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from .candidates import Candidate, View, candidates, overlapping
 from .clauses import Clause
 from .content import content_of
+from .emphasis import emphasis
 from .features import aim_of, begins, ends, fits_of, inside, nothing
 from .lexicon import wordset
 from .selection import Indexed
 from .slots import Slot
-from .spans import Span
+from .spans import PARTS, Span
 from .weights import weights
+from .words import spaced
 
 CLOSER_MAX = 20
 """So many candidates with the best borders are looked at more closely."""
@@ -65,7 +68,13 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     if len(found) > CLOSER_MAX:
         found.sort(key=lambda each: -starts[each.first] - stops[each.last])
         found = found[:CLOSER_MAX]
-    scores = [starts[each.first] + stops[each.last] + _sum(known, inside(aim, view, each, numbers)) for each in found]
+    scores = [
+        starts[each.first]
+        + stops[each.last]
+        + _sum(known, inside(aim, view, each, numbers))
+        + emphasis(aim, view, each)
+        for each in found
+    ]
     empty = _sum(known, nothing(aim, view))
     highest = max([*scores, empty])
     total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
@@ -89,8 +98,29 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     view = View.of(clause)
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+    found = _with_whole_places(found, indexed, clause)
     commands, name = aim_of(slot, indexed).commands, indexed.tool.name
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
+
+
+def _with_whole_places(found: list[Candidate], indexed: Indexed, clause: Clause) -> list[Candidate]:
+    """Without the parts of `Riga, Latvia` where the tool takes a place as a whole, without the whole where it takes the
+    parts.
+    """
+    wholes = [span for span in clause.spans if span.detail == PARTS]
+    if not wholes:
+        return found
+    parts = {part for slot in indexed.slots for part in _PART_OF_PLACE.findall(spaced(slot.name).lower())}
+    if len(parts) > 1:
+        return [each for each in found if each.span.detail != PARTS]
+    return [each for each in found if not any(_is_part(each.span, whole) for whole in wholes)]
+
+
+def _is_part(span: Span, whole: Span) -> bool:
+    return whole.start <= span.start and span.end <= whole.end and len(span.text) < len(whole.text)
+
+
+_PART_OF_PLACE = re.compile(r"\b(?:city|town|state|country|region|province|county|street)\b")
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:

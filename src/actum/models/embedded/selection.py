@@ -13,7 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ...core.json import JsonObject
@@ -159,6 +159,7 @@ class Shelf:
         return 0.6 + 0.4 * math.log(1 + count / max(self._counts[key], 1)) / math.log(1 + count)
 
 
+@lru_cache(maxsize=32768)
 def start_of(key: str) -> str:
     """How a longer English word begins: `discover` and `discoverer` meet there."""
     return f"{key[:ROOT]}~" if len(key) >= ROOT and key[0] != "#" and key.isascii() else key

@@ -26,6 +26,7 @@ _SHOWN_CODE = re.compile(r"\b[A-Za-z]{1,8}-?\d+\b")
 
 _MOMENT = re.compile(
     r"YYYY-MM-DD[T ]\\?'?HH|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
+    r"|(?:DD|MM|YYYY)[/.-](?:MM|DD)[/.-](?:YYYY|DD)[ T]HH"
     r"|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
     re.IGNORECASE,
 )
@@ -144,6 +145,8 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
     if _MOMENT.search(description):
         return "datetime"
     named, described = kind_of_name(name), _kind_of_description(description.lower())
+    if described == "email" and named == "place":
+        return described  # an `address`
     shown = "id" if _SHOWN_CODE.search(description) else "string"
     return (described if name.lower() in _VAGUE else "") or named or described or shown
 

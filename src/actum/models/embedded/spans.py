@@ -18,6 +18,7 @@ from .dates import FoundDate, find_dates
 from .expressions import find_expressions
 from .lexicon import HAN, fold, is_han, lexicon, wordset
 from .numerals import Found, find_numbers
+from .places import find_places
 from .times import FoundTime, find_times
 from .words import LETTER, Term, Token
 
@@ -140,6 +141,9 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         )
     masked += [(span.start, span.end) for span in spans if span.kind in _CLOSED]
     spans += _proper_names(text, tokens, masked)
+    whole = list(_places_of_parts(text, spans))
+    spans += whole
+    masked += [(span.start, span.end) for span in whole]
     spans += _unknown_words(text, tokens, terms, masked)
     spans += _known_words(tokens, terms, masked)
     return sorted(set(spans), key=lambda span: (span.start, -span.end, span.kind))
@@ -175,7 +179,7 @@ def _plain(text: str) -> Iterator[Span]:
         ("code", _CODE),
     ):
         for match in pattern.finditer(text):
-            said = match[0].rstrip(".,;:!?。") if kind in ("url", "sql", "file") else match[0]
+            said = match[0].rstrip(_NO_END[kind]) if kind in _NO_END else match[0]
             counted = bool(_ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said)))
             counted |= kind == "code" and bool(_NUMBERED.fullmatch(said)) and _beside_han(text, *match.span())
             if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
@@ -184,6 +188,10 @@ def _plain(text: str) -> Iterator[Span]:
     for match in _QUOTED.finditer(text):
         inner = next(group for group in match.groups() if group is not None)
         yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
+
+
+_NO_END = {"url": ".,;:!?。'\"`>", "sql": ".,;:!?。", "file": ".,;:!?。"}
+"""Signs with which one of the kind does not end."""
 
 
 def _beside_han(text: str, start: int, end: int) -> bool:
@@ -297,9 +305,10 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
             attached.append((unit.start, unit.end))
             yield unit
         said = text[number.start : number.end]
+        value = _in_kelvin(text, said, number.value)
         if re.search(r"[A-Za-z)](?:\^|\*\*)$", text[: number.start]):
             continue  # the 2 of m/s^2 is no value
-        yield Span("number", number.start, number.end, said, number.value, unit.detail if unit else "")
+        yield Span("number", number.start, number.end, said, value, unit.detail if unit else "")
     for match in alone.finditer(text):
         if not _inside(match.start(), match.end(), attached):
             yield from _measure_spans(match.start(), match.end(), match[0], free=True)
@@ -307,6 +316,15 @@ def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
         names = lexicon().names.get(fold(match[1]), ())
         if any(name.kind == "unit" for name in names) and not _inside(*match.span(1), attached):
             yield from _measure_spans(match.start(1), match.end(1), match[1], free=True)
+
+
+def _in_kelvin(text: str, said: str, value: float) -> float:
+    """298K is no thousands where temperatures are spoken of."""
+    if re.fullmatch(r"\d+(?:\.\d+)?\s?K", said) and re.search(
+        r"temperature|kelvin|\btemp\b|温度|开尔文", text, re.IGNORECASE
+    ):
+        return round(value / 1000, 6) if value % 1000 else value // 1000
+    return value
 
 
 _ASKED_UNIT = re.compile(
@@ -375,6 +393,18 @@ def _name_of(text: str, run: list[Token], tokens: Sequence[Token]) -> Iterator[S
     if words and words[0].text != "I":
         said = re.sub(r"['’]s$", "", text[words[0].start : words[-1].end])
         yield Span("name", words[0].start, words[0].start + len(said), said, said)
+
+
+def _places_of_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """`Riga, Latvia` beside `Riga` and `Latvia`."""
+    names, cities = ([(span.start, span.end) for span in spans if span.kind == kind] for kind in ("name", "city"))
+    for found in find_places(text, names, cities):
+        said = text[found.start : found.end]
+        yield Span("city", found.start, found.end, said, said, PARTS)
+
+
+PARTS = "parts"
+"""The detail of a place of several parts."""
 
 
 def _is_concept(word: str) -> bool:

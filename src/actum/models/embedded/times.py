@@ -99,8 +99,19 @@ def _told(part: str, side: str, hour: str, half: str) -> int | None:
 
 _TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
     (
+        re.compile(rf"\b(half|quarter)\s+(past|to)\s+(\d{{1,2}}|{_HOURS})\b{_PART_OF_DAY}", re.IGNORECASE),
+        lambda m: _told(m[1].lower(), m[2].lower(), m[3], (m[4] or "").lower()),
+    ),
+    (
         re.compile(r"(?<![\d:.])(\d{1,2})(?:[:.](\d{2}))?\s*([ap])\.?\s?m\b\.?", re.IGNORECASE),
         lambda m: _clock(m[1], m[2], m[3].lower() + "m"),
+    ),
+    (
+        re.compile(
+            r"(?<![\d:./-])(\d{1,2})(?::([0-5]\d))?\s+(?:in\s+the\s+(morning|afternoon|evening)|at\s+night)\b",
+            re.IGNORECASE,
+        ),
+        lambda m: _clock(m[1], m[2], "am" if (m[3] or "").lower() == "morning" else "pm"),
     ),
     (
         re.compile(rf"{_HAN_HALF}(?<![\d:])([01]?\d|2[0-3])[:：]([0-5]\d)(?::[0-5]\d)?(?![\d:])"),
@@ -113,10 +124,6 @@ _TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
     (
         re.compile(r"\b(\d{1,2})\s*o['’]?clock\b(?:\s+in\s+the\s+(?:morning|(afternoon|evening)))?", re.IGNORECASE),
         lambda m: _clock(m[1], None, "pm" if m[2] else ""),
-    ),
-    (
-        re.compile(rf"\b(half|quarter)\s+(past|to)\s+(\d{{1,2}}|{_HOURS})\b{_PART_OF_DAY}", re.IGNORECASE),
-        lambda m: _told(m[1].lower(), m[2].lower(), m[3], (m[4] or "").lower()),
     ),
     (re.compile(r"\bnoon\b|正午", re.IGNORECASE), lambda m: 720),
     (re.compile(r"\bmidnight\b|午夜", re.IGNORECASE), lambda m: 0),

@@ -12,7 +12,8 @@ from datetime import date
 from functools import cache, lru_cache
 
 from ...core.json import Json
-from .lexicon import lexicon, shared_table, table
+from .lexicon import fold, lexicon, shared_table, table
+from .places import region_named
 from .slots import Slot
 from .spans import Span
 from .words import spaced
@@ -103,6 +104,8 @@ _PARTS = {"year": lambda day: day.year, "month": lambda day: day.month, "day": l
 def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     if span.kind == "language" and ("code" in slot.description.lower() or "code" in slot.name):
         yield span.detail, "code"
+    elif span.kind == "country" and _WANTS_CODE.search(slot.description) and span.detail in _codes():
+        yield _codes()[span.detail], "code"
     elif span.kind == "currency":
         yield span.detail.split(":")[0], "code"
     elif span.kind == "date" and isinstance(span.value, str):
@@ -122,14 +125,26 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.value, "plain"
 
 
+_WANTS_CODE = re.compile(r"ISO ?3166|alpha-2|country codes?\b|two-letter|国家代码", re.IGNORECASE)
+
+
+@cache
+def _codes() -> dict[str, str]:
+    return {row["country"]: row["code"] for row in table("country_codes")}
+
+
 def _momentous(slot: Slot, iso: str) -> str:
     """A moment in the form that the description shows, else as ISO 8601."""
-    if re.search(r"YYYY-MM-DD HH:MM|\d{4}-\d\d-\d\d \d\d:\d\d", slot.description, re.IGNORECASE):
-        seconds = re.search(r"HH:MM:SS|\d\d:\d\d:\d\d", slot.description, re.IGNORECASE)
-        return iso.replace("T", " ") if seconds else iso.replace("T", " ")[:-3]
-    return (
-        iso if re.search(r"SS|:\d\d:\d\d|ISO|date-time", f"{slot.description}{slot.schema.get('format')}") else iso[:-3]
-    )
+    told = f"{slot.description}{slot.schema.get('format')}"
+    day, _, time = iso.partition("T")
+    apart = _APART.search(told)
+    seconds = re.search(r"SS\b|:ss\b|:\d\d:\d\d" if apart else r"SS\b|:ss\b|:\d\d:\d\d|ISO|date-time", told)
+    zone = "Z" if _UTC.search(told) and not apart else ""
+    return f"{_dated(slot, day)}{' ' if apart else 'T'}{time if seconds else time[:-3]}{zone}"
+
+
+_APART = re.compile(r"(?:YYYY|DD|MM)\s+HH:MM|\d{4}\s+\d\d:\d\d|\d{4}-\d\d-\d\d\s+\d\d:\d\d", re.IGNORECASE)
+_UTC = re.compile(r"\d\d:\d\d(?::\d\d)?Z|SS['\"]?Z", re.IGNORECASE)
 
 
 _FORMATS = (
@@ -159,17 +174,58 @@ _TAIL = re.compile(r",\s*(?:[A-Z]{2}|[A-Z][a-z]+)\.?$")
 
 def located(slot: Slot, value: Json) -> Json:
     """A city with its region where the description wants both, and without where it wants the city alone."""
+    if isinstance(value, str) and _STATE.search(spaced(slot.name).lower()) and _LETTERS.search(slot.description):
+        region = region_named(value)
+        return region[0] if region and region[0] else value
     if slot.kind not in ("city", "place") or not isinstance(value, str):
         return value
+    value = _full_names().get(value, value)
     if _WITH_REGION.search(slot.description):
-        region = _regions().get(value.casefold()) if "," not in value else None
-        return f"{value}, {region}" if region else value
+        value = _abbreviated(value) if _SHOWN_REGION.search(slot.description) else value
+        beside = _regions().get(value.casefold()) if "," not in value else None
+        return f"{value}, {beside}" if beside else value
     alone = "city" in slot.name.lower() and not re.search("state|country|region", slot.description, re.IGNORECASE)
     return _TAIL.sub("", value) if alone else value
 
 
+_STATE = re.compile(r"\b(?:state|province)\b")
+_LETTERS = re.compile(r"abbreviat|two-letter|2-letter|['\"“‘][A-Z]{2}['\"”’]", re.IGNORECASE)
+
+
+@cache
+def _full_names() -> dict[str, str]:
+    """Cities that go by letters or a nickname: `LA`."""
+    return {row["short"]: row["name"] for row in table("short_places")}
+
+
+def _abbreviated(place: str) -> str:
+    """`Austin, Texas` and `Austin Texas` as `Austin, TX`: the states of the USA by their letters."""
+    for city, state in (place.rsplit(sign, 1) for sign in (", ", " ") if sign in place):
+        region = region_named(state)
+        if region and region[0] and region[1] == "United States" and city.casefold() in _regions():
+            return f"{city.rstrip(',')}, {region[0]}"
+    return place
+
+
+_SHOWN_REGION = re.compile(r"[A-Za-z], ?[A-Z]{2}\b")
+
+
 @cache
 def _regions() -> dict[str, str]:
-    """The region of a city, by its name: the state in the USA, else the country."""
-    found = {row["name"].casefold(): row["country"] for row in shared_table("cities")}
+    """The region of a city, by its name: the state in the USA, else the country, as it is written beside one."""
+    found = {row["name"].casefold(): _SHORT.get(row["country"], row["country"]) for row in shared_table("cities")}
     return found | {city.casefold(): row["region"] for row in table("regions") for city in row["cities"].split("|")}
+
+
+def country_of(city: str) -> str | None:
+    """The country of a city, by one of its names in Latin letters."""
+    name = next((each.key for each in lexicon().names.get(fold(city), ()) if each.kind == "city"), city)
+    return _countries().get(name)
+
+
+@cache
+def _countries() -> dict[str, str]:
+    return {row["name"]: row["country"] for row in shared_table("cities")}
+
+
+_SHORT = {"United Kingdom": "UK", "United Arab Emirates": "UAE", "United States": "USA"}

@@ -1,0 +1,115 @@
+"""What is said so plainly that it counts beside what was learned: a piece in quotes, a list in brackets, and either
+right after the name of the slot: `the title should be 'Dune'`.
+
+Made of signs and of the words of the tool, the same for any tool. What such a piece is worth is added to its score in
+`ranker`, where the learned weights are summed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import NamedTuple
+
+from .candidates import Candidate, View
+from .features import Aim
+from .lexicon import table
+
+QUOTED, BRACKETED, ANNOUNCED, ANOTHERS = 2.5, 6.0, 3.0, -3.0
+REACH = 6
+"""So many words before a quote may name what it is."""
+
+
+def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for a piece than was learned; less than 0 where another slot's name stands before it."""
+    around = (*view.lower[candidate.first - 1 : candidate.first], *view.lower[candidate.last : candidate.last + 1])
+    worth = BRACKETED if candidate.listed > 1 and around == ("[", "]") else 0.0
+    if candidate.listed == 2 and _TWO_ENDS.search(f"{aim.slot.name} {aim.slot.description}".lower()):
+        worth += BRACKETED
+    if aim.slot.type != "string":
+        return worth
+    if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
+        worth += BY_ITS_NAME
+    if aim.slot.kind in _NAMES and _has_more_than_a_name(view, candidate):
+        worth += MORE_THAN_A_NAME
+    if "email" in candidate.kinds and _MAIL.search(aim.slot.description):
+        worth += ANNOUNCED
+    if "name" in candidate.kinds:
+        return worth + _introduced(aim, view, candidate)
+    if "quoted" not in candidate.kinds:
+        return worth
+    return worth + QUOTED + _announced(aim, view, candidate.first)
+
+
+_MAIL = re.compile(r"e-?mail|邮箱|邮件", re.IGNORECASE)
+_TWO_ENDS = re.compile(r"interval|\brange\b|\b(?:limit|bound|boundarie)s\b|区间|范围")
+"""What takes the two ends of a range."""
+
+
+def _ends_by_its_name(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """Its last word only says what it is: `London time zone` for a time zone."""
+    last = candidate.last - 1
+    return not candidate.kinds and bool(view.keys[last] & aim.shared) and view.tokens[last].text.islower()
+
+
+def _has_more_than_a_name(view: View, candidate: Candidate) -> bool:
+    """A name with a word in lower case at an end: `upcoming Eminem`, `Chicago area`."""
+    said = [view.tokens[at].text for at in range(candidate.first, candidate.last)]
+    edges = [at for at in (candidate.first, candidate.last - 1) if view.tokens[at].text.isalpha()]
+    small = any(view.tokens[at].text.islower() and not view.functional[at] for at in edges)
+    return len(said) > 1 and small and any(each[0].isupper() for each in said)
+
+
+_NAMES = frozenset({"person", "city", "place", "country", "timezone", "id", "string", "title"})
+BY_ITS_NAME, MORE_THAN_A_NAME = -2.5, -2.5
+
+
+def _announced(aim: Aim, view: View, first: int) -> float:
+    """Whether the nearest name of a slot before a quote is this one's."""
+    for at in range(first - 1, max(-1, first - 1 - REACH), -1):
+        if view.lower[at] in _QUOTES or view.lower[at] in ".?!;":
+            break
+        if view.keys[at] & aim.own:
+            return ANNOUNCED
+        if view.keys[at] & aim.others and not view.keys[at] & aim.shared:
+            return ANOTHERS
+    return 0.0
+
+
+def _introduced(aim: Aim, view: View, candidate: Candidate) -> float:
+    """Whether the words around a name tell whose it is: `starring` before that of an actor."""
+    rows = _rows_of(aim.slot.name)
+    if not rows:
+        return 0.0
+    before = set(view.lower[max(0, candidate.first - NEAR) : candidate.first])
+    after = " ".join(view.lower[candidate.last : candidate.last + 4])
+    told = {row for row in _people() if before & row.before or any(after.startswith(each) for each in row.after)}
+    return INTRODUCED if told.intersection(rows) else -INTRODUCED if told else 0.0
+
+
+@lru_cache(maxsize=4096)
+def _rows_of(name: str) -> tuple[_Person, ...]:
+    """The rows that a slot belongs to, by its name."""
+    return tuple(row for row in _people() if row.slot.search(name.replace("_", " ").lower()))
+
+
+class _Person(NamedTuple):
+    """Which slots a person goes into, and what is said before and after the name."""
+
+    slot: re.Pattern[str]
+    before: frozenset[str]
+    after: tuple[str, ...]
+
+
+@cache
+def _people() -> tuple[_Person, ...]:
+    return tuple(
+        _Person(
+            re.compile(rf"\b(?:{row['slot']})\b"), frozenset(row["before"].split("|")), tuple(row["after"].split("|"))
+        )
+        for row in table("announcing")
+    )
+
+
+INTRODUCED, NEAR = 3.5, 2
+_QUOTES = frozenset("'\"“”‘’`")

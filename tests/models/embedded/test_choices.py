@@ -1,0 +1,87 @@
+"""Values that are chosen by what they mean."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.core.json import Json, JsonObject
+from actum.core.tool import Tool
+from actum.models.embedded.arguments import as_object, fill
+from actum.models.embedded.choices import listed_values
+from actum.models.embedded.clauses import read
+from actum.models.embedded.selection import index
+from tests.models.embedded.harness import TODAY
+
+pytestmark = pytest.mark.row("L5")
+
+
+def found(name: str, schema: JsonObject, said: str) -> JsonObject:
+    parameters: JsonObject = {"type": "object", "properties": {name: schema}, "required": []}
+    tool = Tool(name="offers", parameters=parameters, description="Finds offers.")
+    return as_object(fill(index(tool), read(said, TODAY)).arguments)
+
+
+@pytest.mark.parametrize(
+    ("type_", "description", "values"),
+    [
+        ("integer", "1 represents cleaning service, 2 for ironing service.", (1, 2)),
+        ("integer", "1：男，2：女", (1, 2)),
+        ("string", "'asc' for ascending order, 'desc' for descending order", ("asc", "desc")),
+        ("integer", "The number of stars, 1 to 5.", ()),
+        ("integer", "At most 10 for each user.", ()),
+    ],
+)
+def test_a_description_may_list_the_values_with_what_they_stand_for(
+    type_: str, description: str, values: tuple[Json, ...]
+) -> None:
+    assert listed_values(description, type_) == values
+
+
+def test_an_explained_number_is_chosen_by_what_it_stands_for() -> None:
+    service: JsonObject = {
+        "type": "integer",
+        "description": "The service. For example, 1 represents cleaning service, 2 for ironing service.",
+    }
+    assert found("service_id", service, "who does ironing near me?") == {"service_id": 2}
+    assert found("service_id", service, "who does cleaning near me?") == {"service_id": 1}
+
+
+def test_a_range_in_brackets_explains_nothing() -> None:
+    stars: JsonObject = {
+        "type": "string",
+        "enum": ["1", "2", "3"],
+        "description": "The star rating of the hotel (1 to 3 stars).",
+    }
+    assert found("star_rating", stars, "a hotel in Oslo") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "said", "value"),
+    [
+        ("include_images", "Whether to include images.", "I want to see images", True),
+        ("good_for_kids", "Whether it is suitable for children; suitability for kids.", "suitable for children", True),
+        ("has_garage", "Whether it has a garage.", "and no garage", False),
+        ("has_garage", "Whether it has a garage.", "I'm not concerned about a garage", None),
+    ],
+)
+def test_a_switch_is_read_from_what_it_is_about(name: str, description: str, said: str, value: bool | None) -> None:
+    words: JsonObject = {"type": "string", "enum": ["True", "False", "dontcare"], "description": description}
+    plain: JsonObject = {"type": "boolean", "description": description}
+    assert found(name, plain, said).get(name) is value
+    assert found(name, words, said).get(name) == (None if value is None else str(value))
+
+
+def test_of_values_that_begin_alike_the_longest_one_said_is_meant() -> None:
+    genre: JsonObject = {"type": "string", "enum": ["Comedy", "Comedy-drama"]}
+    assert found("genre", genre, "a comedy-drama please") == {"genre": "Comedy-drama"}
+
+
+def test_what_is_replaced_is_not_what_is_wanted() -> None:
+    dish: JsonObject = {"type": "string", "enum": ["PIZZA", "BURGER"]}
+    assert found("dish", dish, "switch from pizza to a burger") == {"dish": "BURGER"}
+    assert found("dish", dish, "a burger instead of the pizza") == {"dish": "BURGER"}
+
+
+def test_a_language_is_chosen_by_its_code() -> None:
+    language: JsonObject = {"type": "string", "enum": ["en-US", "zh-CN", "es-ES"]}
+    assert found("language", language, "read it in Spanish") == {"language": "es-ES"}

@@ -1,0 +1,79 @@
+"""What is said so plainly that no weight is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum.core.json import Json, JsonObject
+from actum.core.tool import Tool
+from actum.models.embedded.arguments import as_object, fill
+from actum.models.embedded.clauses import read
+from actum.models.embedded.selection import index
+from tests.models.embedded.harness import TODAY
+
+pytestmark = pytest.mark.row("L5")
+TEXT: JsonObject = {"type": "string"}
+
+
+def found(properties: dict[str, Json], said: str, description: str = "Looks it up.") -> JsonObject:
+    parameters: JsonObject = {"type": "object", "properties": properties, "required": list(properties)}
+    return as_object(
+        fill(index(Tool(name="look_up", parameters=parameters, description=description)), read(said, TODAY)).arguments
+    )
+
+
+def test_a_quote_is_taken_whole() -> None:
+    assert found({"name": TEXT}, "details of the board game 'Ticket to Ride'") == {"name": "Ticket to Ride"}
+    assert found({"url": TEXT}, "read 'https://example.com/data' now") == {"url": "https://example.com/data"}
+
+
+def test_a_quote_goes_where_its_name_stands() -> None:
+    said = "The host should be 'db.example.com', the username is 'admin' and the password 'x*y1'"
+    assert found({"password": TEXT, "username": TEXT, "host": TEXT}, said) == {
+        "password": "x*y1",
+        "username": "admin",
+        "host": "db.example.com",
+    }
+
+
+def test_a_list_in_brackets_is_taken_whole() -> None:
+    texts: JsonObject = {"type": "array", "items": {"type": "string"}}
+    assert found({"categories": texts}, "encode the categories ['red', 'blue', 'green'] for me") == {
+        "categories": ["red", "blue", "green"]
+    }
+
+
+def test_two_ends_are_the_list_for_an_interval() -> None:
+    ends: JsonObject = {"type": "array", "items": {"type": "number"}, "description": "The interval, start and end."}
+    assert found({"interval": ends}, "the area from x=1 to x=3") == {"interval": [1.0, 3.0]}
+
+
+def test_a_name_is_taken_without_the_words_around_it() -> None:
+    assert found({"artist": TEXT}, "tickets for the upcoming Eminem concert") == {"artist": "Eminem"}
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("a film directed by Ann Hui", {"directed_by": "Ann Hui"}),
+        ("a film featuring Maggie Cheung", {"cast": "Maggie Cheung"}),
+        (
+            "a film with Maggie Cheung in it by the director Ann Hui",
+            {"directed_by": "Ann Hui", "cast": "Maggie Cheung"},
+        ),
+    ],
+)
+def test_the_words_around_a_name_tell_whose_it_is(said: str, arguments: dict[str, Json]) -> None:
+    properties: dict[str, Json] = {
+        "directed_by": {"type": "string", "description": "Name of the director of the film."},
+        "cast": {"type": "string", "description": "Names of actors in the film."},
+    }
+    parameters: JsonObject = {"type": "object", "properties": properties}
+    tool = Tool(name="find_films", parameters=parameters, description="Finds films by director and cast.")
+    assert as_object(fill(index(tool), read(said, TODAY)).arguments) == arguments
+
+
+def test_values_come_in_the_order_in_which_their_names_are_listed() -> None:
+    number: JsonObject = {"type": "integer"}
+    said = "the area of a triangle with base and height as 6cm and 10cm"
+    assert found({"height": number, "base": number}, said) == {"base": 6, "height": 10}
