@@ -160,6 +160,17 @@ def sentences(question: Clause) -> list[Clause]:
     return [part for part in parts if any(token.kind != "sign" for token in part.tokens)]
 
 
+def tasks(question: Clause) -> list[Clause]:
+    """The question cut where a sentence begins with a word that goes on to the next thing: `Second, ...`, `Then ...`."""
+    starts = [
+        part.start
+        for part in sentences(question)
+        if bare(next(token.text for token in part.tokens if token.kind != "sign")) in wordset("next task")
+    ]
+    edges = [question.start, *(start for start in starts if start > question.start), question.end]
+    return [question.part(start, end) for start, end in pairwise(edges)]
+
+
 _ENDS = frozenset(".?!。？！\n")
 
 

@@ -13,10 +13,12 @@ from ...core.json import Json
 from .arguments import Filled, fill
 from .chain import feeds, refers_back
 from .choosing import Chooser
-from .clauses import Clause, split
+from .clauses import Clause, split, tasks
+from .lexicon import is_han
 from .selection import Indexed, Shelf
 from .sharing import explained, spread, with_loans, with_topics
 from .slots import Slot
+from .spans import Span
 from .step import Need, Step
 
 CHAIN_MIN = 0.5
@@ -28,10 +30,11 @@ def plan(question: Clause, shelf: Shelf) -> list[Step]:
     chooser = Chooser(shelf)
     question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)
-    clauses = [question] if whole else split(question, chooser.names_something)
     steps: list[Step] = []
-    for clause in _rejoined(clauses, question, chooser):
-        steps += list(_steps_of(clause, chooser, tuple(steps)))
+    for section in [question] if whole else _sections(question, chooser):
+        clauses = [section] if whole else split(section, chooser.names_something)
+        for clause in _rejoined(clauses, question, chooser):
+            steps += list(_steps_of(clause, chooser, tuple(steps)))
     steps = with_loans(with_topics(_without_titles(steps)))
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
 
@@ -45,6 +48,17 @@ def guess(question: Clause, shelf: Shelf) -> list[Step]:
         Step(number, filled.indexed, arguments, filled.missing, (), question)
         for number, arguments in enumerate(spread(filled, question))
     ]
+
+
+def _sections(question: Clause, chooser: Chooser) -> list[Clause]:
+    """The question cut where a sentence begins with `Second,` or `Then`, if what follows is enough for a call."""
+    sections: list[Clause] = []
+    for part in reversed(tasks(question)):
+        end = sections[-1].start if sections else question.end
+        found = chooser.choose(question.part(part.start, end))
+        if part.start > question.start and found is not None and _is_complete(found):
+            sections.append(question.part(part.start, end))
+    return [question.part(question.start, sections[-1].start if sections else question.end), *reversed(sections)]
 
 
 def _rejoined(clauses: Sequence[Clause], question: Clause, chooser: Chooser) -> list[Clause]:
@@ -204,7 +218,16 @@ def _without_titles(steps: list[Step]) -> list[Step]:
 
 def _is_said(step: Step, said: Mapping[str, Sequence[Json]]) -> bool:
     known = said.get(step.indexed.tool.name)
-    return bool(step.missing) and known is not None and all(each.value in known for each in step.arguments)
+    return (
+        bool(step.missing)
+        and known is not None
+        and all(each.value in known or _is_loose(each.span) for each in step.arguments)
+    )
+
+
+def _is_loose(span: Span) -> bool:
+    """Words that are no name and nothing else that could be seen to be a value."""
+    return span.kind in ("run", "word", "phrase", "chunk") and not span.text[:1].isupper() and not is_han(span.text)
 
 
 def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:

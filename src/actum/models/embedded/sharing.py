@@ -102,7 +102,8 @@ def with_loans(steps: list[Step]) -> list[Step]:
                 alike = [other for other in steps if other.clause is lender.clause]
                 lent = [each for other in alike for each in other.arguments if _lends(each, slot)]
                 values = {each.span: Argument(slot, each.value, each.span, each.confidence * 0.7) for each in lent}
-                several = [_with(one, value) for one in several for value in values.values()]
+                given_it = list(values.values()) if len(step.missing) == 1 else list(values.values())[:1]
+                several = [_with(one, value) for one in several for value in given_it]
         given += several[:1]
         given += [one._replace(number=len(steps) + len(given) + extra) for extra, one in enumerate(several[1:])]
     return given
