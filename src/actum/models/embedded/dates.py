@@ -169,7 +169,7 @@ _FORMS: list[tuple[str, Reader]] = [
     (_TODAY_WORDS, lambda m, t: t + timedelta(days=_RELATIVE[re.sub(r"^the\s+", "", m[0].lower())])),
     (rf"\b(next|this|last|coming)\s+{_DAY}\b", lambda m, t: _weekday(t, m[2], m[1].lower())),
     (rf"\b{_DAY_LONG}\b", lambda m, t: _weekday(t, m[1], "")),
-    (rf"(这|本|下下|下|上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])", lambda m, t: _han_weekday(t, m[1] or "", m[2])),
+    (rf"(这|本|(?<!一)下下|下|(?<!一)上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])", lambda m, t: _han_weekday(t, m[1] or "", m[2])),
 ]
 
 

@@ -47,6 +47,7 @@ class Lexicon(NamedTuple):
             `time` is not.
         phrase_starts: first word of a phrase -> how many words the longest one has.
         han: meanings of a Chinese word.
+        parted: Chinese words that others may stand inside of, 订…票, with what they mean.
         names: names by their folded text; those in Chinese among them.
         han_words: every Chinese word there is, for cutting a sentence into words.
         han_longest: characters of the longest of them.
@@ -57,6 +58,7 @@ class Lexicon(NamedTuple):
     phrases: dict[tuple[str, ...], tuple[Meaning, ...]]
     phrase_starts: dict[str, int]
     han: dict[str, tuple[Meaning, ...]]
+    parted: dict[tuple[str, str], tuple[Meaning, ...]]
     names: dict[str, tuple[Name, ...]]
     han_words: frozenset[str]
     han_longest: int
@@ -70,13 +72,17 @@ def lexicon() -> Lexicon:
     phrases: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
     han: dict[str, tuple[Meaning, ...]] = {}
     said: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
+    parted: dict[tuple[str, str], tuple[Meaning, ...]] = {}
     labels: dict[str, str] = {}
     for row in table("concepts"):
         weighted = [(word, 1.0) for word in row["words"].split("|")]
         weighted += [(word, HINT_WEIGHT) for word in row["hints"].split("|") if word]
         for word, weight in weighted:
             meaning = Meaning(row["concept"], weight)
-            if is_han(word):
+            first, apart, last = word.partition("…")
+            if apart:
+                parted[first, last] = (*parted.get((first, last), ()), meaning)
+            elif is_han(word):
                 han[word] = (*han.get(word, ()), meaning)
                 labels.setdefault(row["concept"], word)
             else:
@@ -99,6 +105,7 @@ def lexicon() -> Lexicon:
         phrases,
         starts,
         han,
+        parted,
         names,
         frozenset(words),
         max(map(len, words)),

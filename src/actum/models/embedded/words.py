@@ -7,11 +7,11 @@ A Chinese sentence is cut by longest match against the lexicon; what no word of 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from .lexicon import HAN, is_han, lexicon, stem, wordset
+from .lexicon import HAN, Meaning, is_han, lexicon, stem, wordset
 
 _PIECE = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+(?:['’][^\W\d_{HAN}]+)?|\d+|[^\w\s]|_")
 LETTER = r"[A-Za-z0-9_\u00b5\u00c0-\u00ff]"
@@ -109,7 +109,37 @@ def terms(text: str, tokens: list[Token] | None = None, *, hints: bool = True) -
                 found.append(Term(token.text, 1.0, token.start, token.end))
         elif token.kind == "chunk":
             found += _pairs(token)
+    return [*found, *_parted_terms(text)] if hints else found
+
+
+class Parted(NamedTuple):
+    """A Chinese word with others inside of it, and where its two halves stand: 订 and 票 of 订两张票."""
+
+    first: tuple[int, int]
+    last: tuple[int, int]
+    meanings: tuple[Meaning, ...]
+
+
+def parted(text: str) -> list[Parted]:
+    """The words of a text that have others inside of them."""
+    found: list[Parted] = []
+    for (first, last), meanings in lexicon().parted.items():
+        if first in text and last in text:
+            match = re.search(f"{first}[^，。！？；,.!?;：:“”\n]{{1,{PARTED_MAX}}}?{last}", text)
+            if match is not None:
+                ends = (match.start(), match.start() + len(first)), (match.end() - len(last), match.end())
+                found.append(Parted(*ends, meanings))
     return found
+
+
+PARTED_MAX = 10
+"""So many characters stand inside of a word at most."""
+
+
+def _parted_terms(text: str) -> Iterator[Term]:
+    for word in parted(text):
+        for place in (word.first, word.last):
+            yield from (Term(f"#{meaning.concept}", meaning.weight, *place) for meaning in word.meanings)
 
 
 def bare(word: str) -> str:
