@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 
 from ...core.json import Json
 from .clauses import Clause
-from .lexicon import HAN, fold, is_han, lexicon, table, wordset
+from .lexicon import HAN, concepts_of, fold, is_han, lexicon, table, wordset
 from .meanings import cut
 from .selection import generic, start_of
 from .slots import Slot
@@ -110,7 +110,7 @@ def _choice(
         return next(
             ((value, span, LITERAL) for span in clause.spans if span.kind == "number" and span.value == value), None
         )
-    concepts = _concepts(text, slot.name)
+    concepts = [f"#{concept}" for concept in concepts_of(text, spaced(slot.name).lower())]
     for concept in [each for each in concepts if each not in own]:
         place = _place(frozenset({concept}), clause) or _signed(concept, clause)
         if place is not None:
@@ -122,15 +122,6 @@ def _choice(
     if place is not None:
         return value, _span(place, clause, value), ALIKE
     return _by_name(text, value, clause)
-
-
-def _concepts(text: str, name: str) -> tuple[str, ...]:
-    """The concepts that a value is called by, alone or with a word of its slot: `none` of `sugar_level` is `no sugar`."""
-    known = lexicon()
-    found = [f"#{text}"] if text in known.labels else []
-    for noun in spaced(name).lower().split():
-        found += [f"#{meaning.concept}" for meaning in known.phrases.get((*text.split(), noun), ())]
-    return tuple(dict.fromkeys(found))
 
 
 def _said(text: str, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:

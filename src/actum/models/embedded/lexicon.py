@@ -53,6 +53,7 @@ class Lexicon(NamedTuple):
         han_longest: characters of the longest of them.
         function_words: words that say nothing about which tool is meant, both languages.
         labels: concept -> its first Chinese word.
+        called: the concepts that a value is called by, which need not be words: `first`, `sick leave`.
     """
 
     phrases: dict[tuple[str, ...], tuple[Meaning, ...]]
@@ -64,6 +65,7 @@ class Lexicon(NamedTuple):
     han_longest: int
     function_words: frozenset[str]
     labels: dict[str, str]
+    called: dict[str, tuple[str, ...]]
 
 
 @cache
@@ -74,13 +76,16 @@ def lexicon() -> Lexicon:
     said: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
     parted: dict[tuple[str, str], tuple[Meaning, ...]] = {}
     labels: dict[str, str] = {}
+    called: dict[str, tuple[str, ...]] = {}
     for row in table("concepts"):
         weighted = [(word, 1.0) for word in row["words"].split("|")]
         weighted += [(word, HINT_WEIGHT) for word in row["hints"].split("|") if word]
         for word, weight in weighted:
             meaning = Meaning(row["concept"], weight)
             first, apart, last = word.partition("…")
-            if apart:
+            if word[0] == "=":
+                called[word[1:]] = (*called.get(word[1:], ()), row["concept"])
+            elif apart:
                 parted[first, last] = (*parted.get((first, last), ()), meaning)
             elif is_han(word):
                 han[word] = (*han.get(word, ()), meaning)
@@ -88,6 +93,8 @@ def lexicon() -> Lexicon:
             else:
                 parts = tuple(re.findall(r"[^\W_]+", word.lower()))
                 said[parts] = (*said.get(parts, ()), meaning)
+        if row["concept"] in labels:
+            called[row["concept"]] = (*called.get(row["concept"], ()), row["concept"])
     for parts, meanings in said.items():
         stems = tuple(stem(part) for part in parts)
         phrases[stems] = (
@@ -111,7 +118,23 @@ def lexicon() -> Lexicon:
         max(map(len, words)),
         functional,
         labels,
+        called,
     )
+
+
+def concepts_of(value: str, name: str) -> tuple[str, ...]:
+    """The concepts that a value is called by, alone or with a word of its slot: `none` of `sugar level` is `no sugar`.
+
+    Args:
+        value: the value, in lower case, as words.
+        name: the slot's name, likewise.
+    """
+    known = lexicon()
+    found = list(known.called.get(value, ()))
+    for noun in name.split():
+        found += known.called.get(f"{value} {noun}", ())
+        found += [meaning.concept for meaning in known.phrases.get((*value.split(), noun), ())]
+    return tuple(dict.fromkeys(found))
 
 
 @cache
