@@ -29,9 +29,9 @@ class Name(NamedTuple):
     """A word of a closed class.
 
     Attributes:
-        kind: `city`, `country`, `unit`, `currency`, `language` or `holiday`.
+        kind: `city`, `country`, `unit`, `currency`, `language`, `holiday`, or `feast` for one whose day moves.
         key: the same for every word of the same thing: `Beijing` and `北京` share one.
-        extra: for a unit its quantity, for a holiday its month and day.
+        extra: for a unit its quantity, for a holiday its month and day, for a feast its days.
     """
 
     kind: str
@@ -226,4 +226,6 @@ def _names() -> dict[str, tuple[Name, ...]]:
             add(Name(kind, row["code"]), *row["names"].split("|"), *([row["code"]] if kind == "currency" else []))
     for row in table("holidays"):
         add(Name("holiday", row["names"].split("|")[0], f"{row['month']}-{row['day']}"), *row["names"].split("|"))
+    for row in table("feasts"):
+        add(Name("feast", row["names"].split("|")[0], row["days"]), *row["names"].split("|"))
     return found

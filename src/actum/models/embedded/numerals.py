@@ -164,8 +164,23 @@ _ORDINAL = re.compile(
 )
 
 
+_COINS = re.compile(
+    r"(\d+|[零一二两三四五六七八九十百千]+)(?:块|元)([1-9一二两三四五六七八九])(?:毛钱?|角)?(?![\d个只条张位杯份瓶盒袋斤本件天月年号点一二三四五六七八九十百千万])"
+    r"|(\d|[一二两三四五六七八九])(?:毛钱?|角钱)(?![毯巾衣绒笔])"
+)
+
+
+def _coins(text: str) -> Iterator[Found]:
+    """86块5, 三块五毛 and 八毛钱; what counts them is a part of it but for the yuan."""
+    for match in _COINS.finditer(text):
+        whole = _whole(match[1]) if match[1] else 0
+        tenths = _whole(match[2] or match[3])
+        yield Found(match.start(), match.end(), round(whole + tenths / 10, 1), True)
+
+
 def _spoken(text: str) -> Iterator[Found]:
     """`half a dozen`, `twice`, 三成 (thirty percent), `the second season`."""
+    yield from _coins(text)
     for pattern, value in _PHRASES:
         yield from (Found(match.start(), match.end(), value, True) for match in pattern.finditer(text))
     for match in _TENTHS.finditer(text):

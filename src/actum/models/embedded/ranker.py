@@ -15,11 +15,12 @@ from .candidates import Candidate, View, candidates, overlapping
 from .clauses import Clause
 from .content import content_of
 from .features import aim_of, begins, ends, fits_of, inside, nothing
-from .lexicon import wordset
+from .lexicon import is_han, wordset
 from .selection import Indexed
 from .slots import Slot
 from .spans import Span
 from .weights import weights
+from .words import spaced
 
 CLOSER_MAX = 30
 """So many candidates with the best borders are looked at more closely."""
@@ -89,8 +90,19 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     view = View.of(clause)
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+    if _is_numbered(slot):
+        found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     commands = aim_of(slot, indexed).commands
     return [each for each in found if not _is_command(each, commands, view)]
+
+
+def _is_numbered(slot: Slot) -> bool:
+    """It takes digits, as a telephone or an account has: no Chinese word is one."""
+    last = spaced(slot.name).lower().split()[-1:]
+    told = f"{slot.name}{slot.description}"
+    return bool(wordset("numbered").intersection(last)) or any(
+        is_han(word) and word in told for word in wordset("numbered")
+    )
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:

@@ -96,7 +96,7 @@ _EQUATION = re.compile(
 _MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+|\d+[eE]\d+|\d+[xX]\d+|(?:sin|cos|tan|log|ln)\d+")
 """`70kg`, `298K`, `4-day`, `2e30`, `5x10`, `cos60`: a number with its neighbours, more likely than a code."""
 
-_NUMBERED = re.compile(r"\d*[A-Za-z]{2,}\d{3,}")
+_NUMBERED = re.compile(r"\d*[A-Za-z]{2,}\d{3,5}")
 """`ISO3200`: beside Chinese a word and its number."""
 
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)

@@ -103,6 +103,8 @@ _PARTS = {"year": lambda day: day.year, "month": lambda day: day.month, "day": l
 def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     if span.kind == "language" and ("code" in slot.description.lower() or "code" in slot.name):
         yield span.detail, "code"
+    elif span.kind == "currency" and slot.kind in ("id", *_NAMED):
+        yield span.text, "plain"
     elif span.kind == "currency":
         yield span.detail.split(":")[0], "code"
     elif span.kind == "date" and isinstance(span.value, str):
@@ -120,6 +122,9 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.text, "plain"
     else:
         yield span.value, "plain"
+
+
+_NAMED = ("person", "place", "city", "country")
 
 
 def _momentous(slot: Slot, iso: str) -> str:
