@@ -93,6 +93,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     if _is_numbered(slot):
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     commands = aim_of(slot, indexed).commands
+    if is_han(clause.words) and slot.kind not in FREE_TEXT:
+        commands |= {key for key in indexed.summary if key[0] == "#"}
     return [each for each in found if not _is_command(each, commands, view)]
 
 
