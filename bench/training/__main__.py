@@ -31,7 +31,7 @@ from .corpus import Asked, held_out, is_chinese, kept, make, nothing
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
 LEAST, SCALE = 0.1, 100
-OTHERS = 0.4
+OTHERS = 0.5
 """The share of the questions about unusual tools that the ranker learns from."""
 GUESSES, KEPT = 1_200, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""

@@ -25,7 +25,7 @@ from .words import Token, bare
 WORDS_MAX = 9
 """So many words of a run at most, quotes and lists apart."""
 
-CHARACTERS_MAX = 12
+CHARACTERS_MAX = 16
 """And so many Chinese characters or words."""
 
 LISTED_MAX = 40
@@ -293,7 +293,7 @@ _SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
 """What stands before the words of somebody: they may begin with any word."""
 
 _NEVER_FIRST = frozenset(
-    ["的", "了", "吗", "呢", "吧", "把", "被", "给", "在", "从", "向", "请", "请问", "帮我", "和", "与", "、"]
+    ["的", "了", "吗", "呢", "吧", "被", "在", "从", "向", "请", "请问", "帮我", "和", "与", "、"]
 )
 _NEVER_LAST = frozenset(
     [

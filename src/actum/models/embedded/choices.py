@@ -52,8 +52,12 @@ def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] 
 
 def _asked_of(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
     """Where a clause says all words of the name that tell something: those of `breakfast_included` but the last."""
-    words = [word for word in spaced(slot.name).lower().split() if word not in wordset("flags")]
-    keys = frozenset(term.key for term in terms(" ".join(words), hints=False)) - own
+    silent = wordset("flags") | wordset("avoiding")
+    words = " ".join(word for word in spaced(slot.name).lower().split() if word not in silent)
+    for concept in concepts_of(words, ""):
+        if place := _place(frozenset({f"#{concept}"}), clause):
+            return place
+    keys = frozenset(term.key for term in terms(words, hints=False)) - own
     return _place(keys, clause) if keys and any(generic(key) > 0.4 for key in keys) else None
 
 

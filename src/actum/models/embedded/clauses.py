@@ -13,9 +13,10 @@ from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
-from .lexicon import wordset
+from .lexicon import lexicon, wordset
 from .spans import Span, find_spans, plain_spans
-from .words import Term, Token, bare, terms, tokenize
+from .numerals import find_numbers
+from .words import Term, Token, bare, parted, terms, tokenize
 
 LENGTH_MAX = 2_000
 """So many characters of a message are read: what is longer is no question."""
@@ -79,10 +80,25 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
     """
     text = _unwrapped(text[:LENGTH_MAX])
     plain = plain_spans(text, today)
-    tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
+    breaks = {place for span in plain for place in (span.start, span.end)}
+    tokens = tokenize(text, breaks | _edges(text))
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
     return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), today)
+
+
+def _edges(text: str) -> set[int]:
+    """Where Chinese words begin and end that are told by more than themselves: numbers, and words in two halves."""
+    numbers = [number for number in find_numbers(text) if number.words and number.end - number.start > 1]
+    halves = [place for word in parted(text) for place in (word.first, word.last) if not _ends_word(text, place[1])]
+    return {place for number in numbers for place in (number.start, number.end)} | {
+        place for half in halves for place in half
+    }
+
+
+def _ends_word(text: str, end: int) -> bool:
+    """A longer word ends there: 事假, of which 假 is no half."""
+    return any(text[end - length : end] in lexicon().han_words for length in (2, 3, 4))
 
 
 _WRAPPED = re.compile(r"(\s*)(?:\"([^\"]*)\"|“([^“”]*)”)(\s*)", re.DOTALL)

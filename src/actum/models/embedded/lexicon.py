@@ -133,6 +133,7 @@ def concepts_of(value: str, name: str) -> tuple[str, ...]:
     found = list(known.called.get(value, ()))
     for noun in name.split():
         found += known.called.get(f"{value} {noun}", ())
+    for noun in () if found else name.split():
         found += [meaning.concept for meaning in known.phrases.get((*value.split(), noun), ())]
     return tuple(dict.fromkeys(found))
 
