@@ -268,6 +268,10 @@ def _todays(
     """
     days = [slot for slot in indexed.slots if slot.kind == "date" and slot.required]
     said = [taken[slot.path] for slot in days if slot.path in taken]
+    if len(days) == 1 and not said and (match := _FROM_NOW.search(clause.words)) is not None:
+        place = clause.start + match.start()
+        now = Span("date", place, place, "", clause.today.isoformat())
+        return {days[0].path: Argument(days[0], now.value, now, 0.7)} if _has_number(indexed, taken) else {}
     if len(days) != 2 or len(said) != 1:
         return {}
     given = said[0]
@@ -281,6 +285,13 @@ def _todays(
     if words & wordset("until"):
         return {first.path: Argument(first, today.value, today, 0.7), last.path: given._replace(slot=last)}
     return {}
+
+
+_FROM_NOW = re.compile(r"天[之以]?[后前](?!.*月\d)")
+
+
+def _has_number(indexed: Indexed, taken: Taken) -> bool:
+    return any(slot.type in ("integer", "number") and slot.required and slot.path in taken for slot in indexed.slots)
 
 
 def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:

@@ -104,7 +104,7 @@ def _choice(
     text = spaced(str(value)).strip().lower()
     keys = frozenset(term.key for term in terms(text, hints=False))
     literal = _literal(text, clause)
-    if literal is not None and not (keys and keys <= own):
+    if literal is not None and (is_han(text) or not (keys and keys <= own)):
         return value, _span(literal, clause, value), LITERAL
     for gloss in told:
         place = _literal(gloss, clause) or _said(gloss, frozenset(), clause)

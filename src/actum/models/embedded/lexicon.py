@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -122,6 +122,7 @@ def lexicon() -> Lexicon:
     )
 
 
+@lru_cache(maxsize=8192)
 def concepts_of(value: str, name: str) -> tuple[str, ...]:
     """The concepts that a value is called by, alone or with a word of its slot: `none` of `sugar level` is `no sugar`.
 

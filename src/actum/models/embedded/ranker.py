@@ -90,6 +90,7 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     view = View.of(clause)
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+        found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
     if _is_numbered(slot):
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     commands = aim_of(slot, indexed).commands

@@ -220,6 +220,8 @@ def _dated(text: str, today: date) -> Iterator[Span]:
     for day in days:
         yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
     for time in times:
+        within = [day.end for day in days if day.start < time.start < day.end]
+        time = time._replace(start=within[0]) if within else time  # 今晚七点: 晚 is of the day
         yield Span("time", time.start, time.end, text[time.start : time.end], time.text)
         near = [day for day in days if _TOGETHER.fullmatch(_between(text, day, time))]
         if near:

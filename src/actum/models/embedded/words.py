@@ -196,8 +196,9 @@ def _in_a_word(run: str, chunk: int, at: int) -> bool:
     starts = [at - n for n in (1, 2) if at - n >= chunk]
     if any(is_word(run[start : at + n]) for start in starts for n in (1, 2) if at + n <= len(run)):
         return True
-    longer = run[at : at + 2]
-    return len(longer) == 2 and run[at] not in _LEADING and is_word(longer) and longer not in lexicon().han_words
+    if any(is_word(run[at : at + n]) for n in (3, 4) if at + n <= len(run)):
+        return True
+    return at + 2 <= len(run) and run[at] not in _LEADING and is_word(run[at : at + 2])
 
 
 _LEADING = frozenset("从到在给和跟与向对把被让为去来往由请帮叫买订要想问查找看说写发点")
