@@ -33,6 +33,8 @@ SEED, CHOOSER_SEED = 1, 7
 LEAST, SCALE = 0.1, 100
 OTHERS = 0.5
 """The share of the questions about unusual tools that the ranker learns from."""
+CHOOSER_OTHERS = 0.15
+"""And the share of them that the chooser learns from."""
 GUESSES, KEPT = 1_200, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
 
@@ -48,7 +50,7 @@ def learn() -> None:
     ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
     _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
     use(CANDIDATE)
-    usual = list(make(CHOOSER_SEED, 1, 0, others=0.0))
+    usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS))
     some = [each for each in usual if is_chinese(each.question)]
     some += [each for each in usual if not is_chinese(each.question)][::4]
     _choose("chooser.json", some, ())

@@ -301,7 +301,9 @@ def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:
         if match is not None and isinstance(span.value, int) and isinstance(given.span.value, str):
             more = span.value - (match[1] in "天日")
             day = date.fromisoformat(given.span.value) + timedelta(days=more)
-            return Argument(last, day.isoformat(), Span("date", span.start, match.end(), span.text, day.isoformat()), 0.7)
+            return Argument(
+                last, day.isoformat(), Span("date", span.start, match.end(), span.text, day.isoformat()), 0.7
+            )
     return None
 
 

@@ -296,7 +296,27 @@ _SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
 """What stands before the words of somebody: they may begin with any word."""
 
 _NEVER_FIRST = frozenset(
-    ["的", "了", "吗", "呢", "吧", "个", "份", "件", "一下", "被", "在", "从", "向", "请", "请问", "帮我", "和", "与", "、"]
+    [
+        "的",
+        "了",
+        "吗",
+        "呢",
+        "吧",
+        "个",
+        "份",
+        "件",
+        "一下",
+        "被",
+        "在",
+        "从",
+        "向",
+        "请",
+        "请问",
+        "帮我",
+        "和",
+        "与",
+        "、",
+    ]
 )
 _NEVER_LAST = frozenset(
     [

@@ -98,9 +98,7 @@ def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, 
 GLOSS_MAX = 24
 
 
-def _choice(
-    slot: Slot, value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()
-) -> Choice | None:
+def _choice(slot: Slot, value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()) -> Choice | None:
     text = spaced(str(value)).strip().lower()
     keys = frozenset(term.key for term in terms(text, hints=False))
     literal = _literal(text, clause)

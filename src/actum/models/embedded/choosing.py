@@ -15,7 +15,7 @@ from .spans import Span
 from .weights import weights
 from .words import bare
 
-FITS_MIN = 0.25
+FITS_MIN = 0.7
 """From this on a tool is taken to be meant; a logarithm."""
 
 FITS_MORE = 0.4

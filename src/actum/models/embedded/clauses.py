@@ -13,9 +13,9 @@ from datetime import date
 from itertools import pairwise
 from typing import NamedTuple
 
-from .lexicon import lexicon, wordset
-from .spans import Span, find_spans, plain_spans
+from .lexicon import is_han, lexicon, wordset
 from .numerals import find_numbers
+from .spans import Span, find_spans, plain_spans
 from .words import Term, Token, bare, parted, terms, tokenize
 
 LENGTH_MAX = 2_000
@@ -81,7 +81,7 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
     text = _unwrapped(text[:LENGTH_MAX])
     plain = plain_spans(text, today)
     breaks = {place for span in plain for place in (span.start, span.end)}
-    tokens = tokenize(text, breaks | _edges(text))
+    tokens = tokenize(text, breaks | _edges(text) if is_han(text) else breaks)
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
     return Clause(text, 0, len(text), tuple(tokens), tuple(found), (*spans, *attachments), today)

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from functools import cache, partial
 from typing import NamedTuple
 
-from .lexicon import lexicon
+from .lexicon import Name, lexicon
 from .numerals import find_numbers
 
 
@@ -214,7 +214,10 @@ _FORMS: list[tuple[str, Reader]] = [
     (rf"{_MONTH_SAID}的?{_HAN_DAY_NUMBER}[日号]", lambda m, t: _of_month(t, m[1], _int(m[2]))),
     (r"(?<!\d)(\d{1,2})月[底末]", lambda m, t: _last_of(date(t.year, int(m[1]), 1))),
     (r"(?<!\d)(本|这个?|当|下个?|上个?)?月[底末]", lambda m, t: _last_of(_of_month(t, m[1] or "本", 1))),
-    (rf"(?<![\d一二三四五六七八九十第月{_NUMBERED}]){_HAN_DAY_NUMBER}号(?={_AFTER_DAY})", lambda m, t: _of_month(t, "", _int(m[1]))),
+    (
+        rf"(?<![\d一二三四五六七八九十第月{_NUMBERED}]){_HAN_DAY_NUMBER}号(?={_AFTER_DAY})",
+        lambda m, t: _of_month(t, "", _int(m[1])),
+    ),
     (rf"\bin\s+{_NUMBER}\s+(day|week|fortnight)s?\b", lambda m, t: _shift(t, m[1], m[2], 1)),
     (rf"\b{_NUMBER}\s+(day|week|fortnight)s?\s+from\s+(?:now|today)\b", lambda m, t: _shift(t, m[1], m[2], 1)),
     (rf"\b{_NUMBER}\s+(day|week|fortnight)s?\s+ago\b", lambda m, t: _shift(t, m[1], m[2], -1)),
@@ -229,7 +232,10 @@ _FORMS: list[tuple[str, Reader]] = [
     (_TODAY_WORDS, lambda m, t: t + timedelta(days=_RELATIVE[re.sub(r"^the\s+", "", m[0].lower())])),
     (rf"\b(next|this|last|coming)\s+{_DAY}\b", lambda m, t: _weekday(t, m[2], m[1].lower())),
     (rf"\b{_DAY_LONG}\b", lambda m, t: _weekday(t, m[1], "")),
-    (rf"(这|本|(?<!一)下下|下|(?<!一)上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])", lambda m, t: _han_weekday(t, m[1] or "", m[2])),
+    (
+        rf"(这|本|(?<!一)下下|下|(?<!一)上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])",
+        lambda m, t: _han_weekday(t, m[1] or "", m[2]),
+    ),
 ]
 
 
@@ -238,15 +244,21 @@ def _forms() -> list[tuple[re.Pattern[str], Reader]]:
     return [(re.compile(pattern, re.IGNORECASE), read) for pattern, read in _holidays() + _FORMS]
 
 
+def _reader(name: Name) -> Reader:
+    """How a holiday or a feast becomes a day."""
+    if name.kind == "feast":
+        return partial(_feast, name.extra.split("|"))
+    month, day = map(int, name.extra.split("-"))
+    return partial(_holiday, month, day)
+
+
 def _holidays() -> list[tuple[str, Reader]]:
     """A form a holiday, `2027年元旦` and `Christmas 2027` among them."""
     forms: list[tuple[str, Reader]] = []
     for word, names in lexicon().names.items():
         for name in names:
             if name.kind in ("holiday", "feast"):
-                read = partial(_feast, name.extra.split("|"))
-                if name.kind == "holiday":
-                    read = partial(_holiday, *map(int, name.extra.split("-")))
+                read = _reader(name)
                 text = re.escape(word).replace("'", "['’]")
                 pattern = (
                     rf"\b{text}(?:\s+day)?\b(?:\s*,?\s*(\d{{4}})\b)?"

@@ -219,14 +219,18 @@ def _dated(text: str, today: date) -> Iterator[Span]:
     days, times = find_dates(text, today), find_times(text)
     for day in days:
         yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
-    for time in times:
-        within = [day.end for day in days if day.start < time.start < day.end]
-        time = time._replace(start=within[0]) if within else time  # 今晚七点: 晚 is of the day
+    for time in _apart(times, days):
         yield Span("time", time.start, time.end, text[time.start : time.end], time.text)
         near = [day for day in days if _TOGETHER.fullmatch(_between(text, day, time))]
         if near:
             start, end = min(near[0].start, time.start), max(near[0].end, time.end)
             yield Span("datetime", start, end, text[start:end], f"{near[0].iso}T{time.text}:00")
+
+
+def _apart(times: Sequence[FoundTime], days: Sequence[FoundDate]) -> Iterator[FoundTime]:
+    """The times without what belongs to a day: of 今晚七点 the evening does."""
+    for time in times:
+        yield time._replace(start=max([time.start, *(day.end for day in days if day.start < time.start < day.end)]))
 
 
 def _between(text: str, day: FoundDate, time: FoundTime) -> str:
