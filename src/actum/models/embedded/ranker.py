@@ -133,7 +133,7 @@ TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "ex
 NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})
 """Kinds of slots that take a name, which no number and no day is."""
 
-_COUNTED = frozenset({"number", "date", "time", "datetime", "email", "url"})
+_COUNTED = frozenset({"number", "date", "time", "datetime", "email", "url", "sql"})
 
 FREE_TEXT = ("query", "text", "title", "string")
 
