@@ -90,6 +90,11 @@ def _minutes_zh(chance: random.Random) -> Made:
     )
 
 
+_MONEY_ZH: tuple[Made, ...] = (
+    *(("五十", 50), ("一百五十", 150), ("两百", 200), ("三百六", 360), ("五百", 500), ("八百八", 880)),
+    *(("一千二", 1200), ("两千", 2000), ("三千五", 3500), ("一万", 10_000), ("两万五", 25_000), ("3万", 30_000)),
+)
+
 NUMBERS: dict[str, Callable[[random.Random], Made]] = {
     "minutes": _minutes,
     "minutes_zh": _minutes_zh,
@@ -99,8 +104,12 @@ NUMBERS: dict[str, Callable[[random.Random], Made]] = {
         lambda value: (str(value) if chance.random() < 0.6 else "一两三四五六七八九十"[value - 1], value)
     )(chance.randint(1, 10)),
     "money": _money,
-    "money_zh": lambda chance: (lambda value: (str(value), value))(
-        chance.choice((chance.randint(1, 99) * 10, chance.randint(1, 90) * 1000))
+    "money_zh": lambda chance: (
+        chance.choice(_MONEY_ZH)
+        if chance.random() < 0.3
+        else (lambda value: (str(value), value))(
+            chance.choice((chance.randint(1, 99) * 10, chance.randint(1, 90) * 1000))
+        )
     ),
     "float": _float,
     "neg": _neg,

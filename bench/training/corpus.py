@@ -218,7 +218,7 @@ class Maker:
                 said, arguments = self.question(sketch, place, names, vary=False)
                 made.append(said)
                 calls[at][1].update(arguments)
-            question = question.replace(_hole(number), self._joined(made), 1)
+            question = question.replace(_hole(number), self._joined(made, chinese=is_chinese(pattern)), 1)
         return Asked(self._varied(question + tail), (tool,), tuple(calls))
 
     def _in_a_row(self, sketch: Sketch, pattern: str) -> Asked | None:
@@ -281,8 +281,8 @@ class Maker:
         calls = [(tool.name, common | arguments if number else arguments) for number, (_, arguments) in enumerate(said)]
         return Asked(self._varied(joint.join(each for each, _ in said)), (tool,), tuple(calls))
 
-    def _joined(self, said: list[str]) -> str:
-        if is_chinese("".join(said)):
+    def _joined(self, said: list[str], *, chinese: bool) -> str:
+        if chinese:
             return "、".join(said[:-1]) + self.chance.choice(("和", "、", "以及")) + said[-1]
         last = self.chance.choice((" and ", " and ", ", and ", " and also "))
         return ", ".join(said[:-1]) + last + said[-1]

@@ -30,7 +30,7 @@ def filled(
     ("name", "values", "said", "meant"),
     [
         ("sex", ["male", "female"], "for a 29-year-old woman", "female"),
-        ("attribute", ["length", "depth", "area"], "How deep is Loch Ness?", "depth"),
+        ("attribute", ["length", "depth", "area"], "How large is Loch Ness?", "area"),
         ("size", ["small", "medium", "large"], "a tiny box", "small"),
         ("性别", ["男", "女"], "我妈妈今年60岁", "女"),
     ],
@@ -48,7 +48,7 @@ def test_where_nothing_leans_to_a_value_none_is_taken() -> None:
 
 def test_an_optional_value_wants_more_than_a_leaning() -> None:
     schema: JsonObject = {"type": "string", "enum": ["length", "depth", "area"]}
-    assert filled("attribute", schema, "How deep is Loch Ness?", required=False) == {}
+    assert filled("attribute", schema, "Loch Ness", required=False) == {}
 
 
 def test_a_value_that_is_named_is_never_guessed_away() -> None:

@@ -34,6 +34,8 @@ from actum.models.embedded.numerals import find_numbers
         ("the second season, a 5 second timer, second thoughts", [2, 5]),
         ("第三针，百分之八，缺俩人，已完成三成", [3, 8, 2, 30]),
         ("三公里半，一刻钟，七句话，半片", [3.5, 15, 7, 0.5]),
+        ("86块5，三块五毛，八毛钱，12元8角", [86.5, 3.5, 0.8, 12.8]),
+        ("三元一次方程，5块3个", [3, 1, 5, 3]),
         ("no numbers here 没有", []),
         ("1" * 19, []),
     ],

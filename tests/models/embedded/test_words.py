@@ -16,6 +16,7 @@ from actum.models.embedded.words import spaced, terms, tokenize
         ("周杰伦生日那天北京的天气", ["周杰伦", "生日", "那天", "北京", "的", "天气"]),
         ("李想是什么时候出生的", ["李想", "是什么", "时候", "出生", "的"]),
         ("张国荣和孙中山的歌", ["张国荣", "和", "孙中山", "的", "歌"]),
+        ("星辰贸易有限公司", ["星辰贸易有限", "公司"]),
         ("查飞行日志", ["查", "飞行日志"]),
         ("What's 17*23?", ["What's", "17", "*", "23", "?"]),
         ("get_weather", ["get", "_", "weather"]),
@@ -74,3 +75,13 @@ def test_a_place_has_one_key_in_both_languages() -> None:
     assert {name.key for name in names["北京"]} == {name.key for name in names["beijing"]} == {"Beijing"}
     assert is_han("北京")
     assert fold(" New_York ") == "new york"
+
+
+def test_a_chinese_word_is_found_with_others_inside_of_it() -> None:
+    assert "#reserve" in {term.key for term in terms("订两张票")}
+    assert "#reserve" not in {term.key for term in terms("订单，票")}
+
+
+def test_a_chinese_word_that_no_concept_has_is_found_by_what_a_dictionary_says() -> None:
+    assert "emperor" in {term.key for term in terms("皇帝")}
+    assert "emperor" not in {term.key for term in terms("皇帝", hints=False)}

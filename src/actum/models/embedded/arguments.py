@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -21,7 +22,7 @@ from .choices import chosen_values, listed_values, says_yes_or_no, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
-from .lexicon import table, wordset
+from .lexicon import is_han, table, wordset
 from .ranker import Ranking, rank
 from .selection import Indexed, changes_things
 from .slots import Slot
@@ -172,6 +173,8 @@ def _disorder(argument: Argument, chosen: Sequence[Argument], listed: Sequence[t
     """
     against = 0.0
     for other in chosen:
+        if _is_cut(argument, other):
+            against += CUT
         if other.slot.kind != argument.slot.kind:
             continue
         first, last = other, argument
@@ -184,6 +187,13 @@ def _disorder(argument: Argument, chosen: Sequence[Argument], listed: Sequence[t
         elif said:
             against -= AS_LISTED
     return against
+
+
+def _is_cut(one: Argument, other: Argument) -> bool:
+    """Two slots of a kind have words that touch: one name cut in two, 虹桥 and 机场."""
+    alike = one.slot.kind == other.slot.kind and one.slot.type == "string"
+    touching = one.span.end == other.span.start or other.span.end == one.span.start
+    return alike and touching and is_han(one.span.text + other.span.text)
 
 
 def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
@@ -203,7 +213,7 @@ def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
 
 _AND = re.compile(r"\s*(?:,|and|&|, and|和|与|、)\s*(?:the\s+|its\s+)?")
 
-IN_A_SERIES, OUT_OF_ORDER, AS_LISTED = 4.0, 0.3, 2.0
+IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 2.0, 5.0
 
 
 @cache
@@ -305,17 +315,48 @@ def _countries(indexed: Indexed, taken: dict[tuple[str, ...], Argument]) -> dict
 def _todays(
     indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
 ) -> dict[tuple[str, ...], Argument]:
-    """The present day, where two days are asked for, one is said, and `until` or `since` stands by it."""
+    """The other one of two days of which one is said: so many days later, or the present day where `until` or `since`
+    stands by it.
+    """
     days = [slot for slot in indexed.slots if slot.kind == "date" and slot.required]
     said = [taken[slot.path] for slot in days if slot.path in taken]
+    if len(days) == 1 and not said and (match := _FROM_NOW.search(clause.words)) is not None:
+        place = clause.start + match.start()
+        now = Span("date", place, place, "", clause.today.isoformat())
+        return {days[0].path: Argument(days[0], now.value, now, 0.7)} if _has_number(indexed, taken) else {}
     if len(days) != 2 or len(said) != 1:
         return {}
     given = said[0]
+    first, last = days
+    if given.slot is first and (lasting := _lasting(last, given, clause)) is not None:
+        return {last.path: lasting}
     words = {bare(token.text) for token in clause.tokens}
     today = Span("date", given.span.start, given.span.start, "", clause.today.isoformat())
-    first, last = days
     if words & wordset("since"):
         return {first.path: given._replace(slot=first), last.path: Argument(last, today.value, today, 0.7)}
     if words & wordset("until"):
         return {first.path: Argument(first, today.value, today, 0.7), last.path: given._replace(slot=last)}
     return {}
+
+
+_FROM_NOW = re.compile(r"天[之以]?[后前](?!.*月\d)")
+
+
+def _has_number(indexed: Indexed, taken: Taken) -> bool:
+    return any(slot.type in ("integer", "number") and slot.required and slot.path in taken for slot in indexed.slots)
+
+
+def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:
+    """The last day of so many days from the one that is said: 明天请三天假; of so many nights one more."""
+    for span in clause.spans:
+        match = _LASTS.match(clause.text, span.end) if span.kind == "number" else None
+        if match is not None and isinstance(span.value, int) and isinstance(given.span.value, str):
+            more = span.value - (match[1] in "天日")
+            day = date.fromisoformat(given.span.value) + timedelta(days=more)
+            return Argument(
+                last, day.isoformat(), Span("date", span.start, match.end(), span.text, day.isoformat()), 0.7
+            )
+    return None
+
+
+_LASTS = re.compile("([天日晚])(?![前后上])")

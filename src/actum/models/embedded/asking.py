@@ -8,6 +8,7 @@ from .lexicon import is_han
 from .slots import Slot
 from .step import Step
 from .voice import Voice
+from .words import spaced
 
 CHOICES_MAX = 8
 _WHICH = frozenset(
@@ -28,6 +29,9 @@ _WHICH = frozenset(
     }
 )
 """Kinds that are asked for with "which": there are many of them, and each has a name."""
+
+_MOMENTS = ("date", "time", "datetime")
+"""Kinds that have a question of their own."""
 
 
 def questions(wanting: Sequence[tuple[Step, tuple[Slot, ...]]], voice: Voice) -> list[str]:
@@ -50,11 +54,17 @@ def questions(wanting: Sequence[tuple[Step, tuple[Slot, ...]]], voice: Voice) ->
 
 
 def _question(slot: Slot, slots: Sequence[Slot], voice: Voice) -> str:
+    asked = _asked(slot, slots, voice)
+    more = voice.say("list").join(each for each in _more(slot, voice) if each not in asked)
+    return asked + voice.say("aside", text=more) if more else asked
+
+
+def _asked(slot: Slot, slots: Sequence[Slot], voice: Voice) -> str:
     noun = voice.noun(slot.kind, slot.name)
     if slot.enum:
-        values = voice.say("list").join(str(value) for value in slot.enum[:CHOICES_MAX])
+        values = voice.say("list").join(voice.choice(str(value), slot.name) for value in slot.enum[:CHOICES_MAX])
         return voice.say("ask_choice", noun=noun, values=values)
-    if slot.kind in ("date", "time"):
+    if slot.kind in _MOMENTS:
         return voice.say(f"ask_{slot.kind}")
     if slot.kind in _WHICH:
         twins = any(each.kind == slot.kind and each.path != slot.path for each in slots)
@@ -63,7 +73,17 @@ def _question(slot: Slot, slots: Sequence[Slot], voice: Voice) -> str:
         if twins and "target" in slot.roles:
             return voice.say("ask_to_place" if slot.kind in ("city", "country", "place") else "ask_to", noun=noun)
         return voice.say("ask_which", noun=noun)
-    description = slot.description.strip().rstrip(".。")
-    if description and is_han(description) == voice.chinese:
-        return voice.say("ask_described", noun=noun, description=description)
     return voice.say("ask_number" if slot.kind == "number" else "ask_text", noun=noun)
+
+
+def _more(slot: Slot, voice: Voice) -> Sequence[str]:
+    """What tells the slot from others of its kind: its description where that is in the user's language, else its name
+    in both languages; nothing where the name is that of the kind.
+    """
+    name, named = spaced(slot.name).lower(), slot.kind in _WHICH or slot.kind in _MOMENTS
+    if name in (slot.kind, voice.noun(slot.kind, slot.name)) and named:
+        return ()
+    description = slot.description.strip().rstrip(".。")
+    if description and is_han(description) == voice.chinese and (voice.chinese or not named):
+        return (description,)
+    return () if name == slot.kind else tuple(dict.fromkeys((voice.label(slot.name), name)))

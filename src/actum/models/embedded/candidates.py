@@ -18,6 +18,7 @@ from ...core.json import Json
 from .clauses import Clause
 from .lexicon import HAN, is_han, wordset
 from .meanings import cut
+from .numerals import MEASURES, NUMERALS
 from .slots import Slot
 from .spans import Span
 from .values import forms_of, value_for
@@ -26,7 +27,7 @@ from .words import Token, bare
 WORDS_MAX = 9
 """So many words of a run at most, quotes and lists apart."""
 
-CHARACTERS_MAX = 12
+CHARACTERS_MAX = 16
 """And so many Chinese characters or words."""
 
 LISTED_MAX = 40
@@ -261,6 +262,8 @@ def _may_begin(view: View, at: int) -> bool:
         return token.text in _OPENING
     if (at and view.lower[at - 1] in _SPEECH) or _leads(view, at):
         return True
+    if at and token.text in MEASURES and (view.tokens[at - 1].kind == "number" or view.tokens[at - 1].text in NUMERALS):
+        return False  # the 双 of 两双袜子
     capital = (at > 0 and token.text[0].isupper() and token.text != "I") or token.text == "The"
     return not view.functional[at] or capital or (is_han(token.text) and token.text not in _NEVER_FIRST)
 
@@ -305,7 +308,27 @@ _SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
 """What stands before the words of somebody: they may begin with any word."""
 
 _NEVER_FIRST = frozenset(
-    ["的", "了", "吗", "呢", "吧", "把", "被", "给", "在", "从", "向", "请", "请问", "帮我", "和", "与", "、"]
+    [
+        "的",
+        "了",
+        "吗",
+        "呢",
+        "吧",
+        "个",
+        "份",
+        "件",
+        "一下",
+        "被",
+        "在",
+        "从",
+        "向",
+        "请",
+        "请问",
+        "帮我",
+        "和",
+        "与",
+        "、",
+    ]
 )
 _NEVER_LAST = frozenset(
     [
@@ -382,16 +405,17 @@ def _lists(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
             values = [float(value) if isinstance(value, int | float) else value for value in values]
         if None not in values:
             yield Candidate(span, values, first, last, kinds, "list", len(values))
-        if slot.type == "string" and said != values and "quoted" not in kinds:
+        if slot.type == "string" and None not in values and said != values and "quoted" not in kinds:
             yield Candidate(span, said, first, last, kinds, "list said", len(said))
 
 
 def _element(slot: Slot, clause: Clause, view: View, first: int, last: int) -> Json | None:
+    seen = slot.kind in ("email", "url")
     for span in view.typed.get((first, last), ()):
-        value = value_for(slot, span)
+        value = value_for(slot, span) if span.kind == slot.kind or not seen else None
         if value is not None:
             return value
-    if slot.type == "string":
+    if slot.type == "string" and not seen:
         return _run_span(clause, view, first, last).text
     return None
 

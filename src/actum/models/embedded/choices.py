@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from ...core.json import Json
 from .clauses import Clause
-from .lexicon import HAN, fold, is_han, lexicon, wordset
+from .lexicon import HAN, concepts_of, fold, is_han, lexicon, table, wordset
+from .meanings import cut
 from .selection import generic, start_of
 from .slots import Slot
 from .spans import Span
@@ -29,7 +30,7 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
     """
     listed = () if slot.enum else listed_values(slot.description, slot.type)
     told = _telling(slot.description, tuple(map(str, slot.enum or listed)))
-    found = [choice for value in slot.enum if (choice := _choice(value, own, clause, told.get(str(value), ())))]
+    found = [choice for value in slot.enum if (choice := _choice(slot, value, own, clause, told.get(str(value), ())))]
     found += [choice for value in listed if (choice := _by_gloss(value, clause, told.get(str(value), ())))]
     found.sort(key=lambda choice: (-choice[2], choice[1].start, choice[1].start - choice[1].end))
     return _not_replaced(found, clause)
@@ -65,16 +66,27 @@ def truth(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[bool, Span] 
         for key, value in (("#on", True), ("#off", False)):
             if place := _place(frozenset({key}), clause):
                 return value, _span(place, clause, value)
-    keys = _telling_keys(spaced(slot.name), own)
-    place = _together(keys, clause, len(keys)) if keys else None
-    place = place or _told_of(slot, own, clause)
+    place = _asked_of(slot, own, clause) or _told_of(slot, own, clause)
     if place is None:
         return None
     around = _same_breath(place, clause)
     if around & wordset("indifferent"):
         return None
-    value = not around & wordset("negations")
-    return value, _span(place, clause, value)
+    denied = bool(around & wordset("negations"))
+    if not wordset("avoiding").isdisjoint(spaced(slot.name).lower().split()):
+        return (True, _span(place, clause, True)) if denied else None
+    return not denied, _span(place, clause, not denied)
+
+
+def _asked_of(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
+    """Where a clause says all words of the name that tell something: those of `breakfast_included` but the last."""
+    silent = wordset("flags") | wordset("avoiding")
+    words = " ".join(word for word in spaced(slot.name).lower().split() if word not in silent)
+    for concept in concepts_of(words, ""):
+        if place := _place(frozenset({f"#{concept}"}), clause):
+            return place
+    keys = _telling_keys(words, own)
+    return _together(keys, clause, len(keys)) if keys else None
 
 
 def says_yes_or_no(slot: Slot) -> bool:
@@ -167,11 +179,11 @@ _LISTED = {
 }
 
 
-def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()) -> Choice | None:
+def _choice(slot: Slot, value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()) -> Choice | None:
     text = spaced(str(value)).strip().lower()
     keys = frozenset(term.key for term in terms(text, hints=False))
     literal = _literal(text, clause)
-    if literal is not None and not (keys and keys <= own):
+    if literal is not None and (is_han(text) or not (keys and keys <= own)):
         return value, _span(literal, clause, value), LITERAL
     meant_by = _by_gloss(value, clause, told)
     if meant_by is not None:
@@ -180,19 +192,66 @@ def _choice(value: Json, own: frozenset[str], clause: Clause, told: Sequence[str
         return next(
             ((value, span, LITERAL) for span in clause.spans if span.kind == "number" and span.value == value), None
         )
-    concept = frozenset({f"#{text}"})
-    for meant in (keys, concept):
-        place = _place(meant, clause) if meant and not meant <= own else None
+    concepts = [f"#{concept}" for concept in concepts_of(text, spaced(slot.name).lower())]
+    for concept in [each for each in concepts if each not in own]:
+        place = _place(frozenset({concept}), clause) or _signed(concept, clause)
         if place is not None:
             return value, _span(place, clause, value), MEANT * place[2]
+    place = None if concepts else _said(text, own, clause)
+    if place is not None:
+        return value, _span(place, clause, value), MEANT * place[2]
     place = _by_root(text, own, clause)
     if place is not None:
         return value, _span(place, clause, value), ALIKE
+    return _by_name(text, value, clause)
+
+
+def _said(text: str, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
+    """Where a clause has a term of each word of a text; of a word with several meanings one is enough."""
+    words: dict[tuple[int, int], set[str]] = {}
+    for term in terms(text, hints=False):
+        words.setdefault((term.start, term.end), set()).add(term.key)
+    if not words or set().union(*words.values()) <= own:
+        return None
+    places = [
+        next((place for key in sorted(keys) if (place := _place(frozenset({key}), clause))), None)
+        for keys in words.values()
+    ]
+    found = [place for place in places if place is not None]
+    if len(found) < len(places):
+        return None
+    return min(start for start, _, _ in found), max(end for _, end, _ in found), min(sure for _, _, sure in found)
+
+
+def _signed(concept: str, clause: Clause) -> tuple[int, int, float] | None:
+    """Where one Chinese character that means a concept stands as a word of its own: 热 of 热拿铁, not of 热闹."""
+    sign = _signs().get(concept[1:], "")
+    if not sign or sign not in clause.words:
+        return None
+    for run in _HAN_RUN.finditer(clause.words):
+        for start, end in cut(run[0]):
+            if run[0][start:end] == sign:
+                place = clause.start + run.start() + start
+                return place, place + 1, ALIKE
+    return None
+
+
+_HAN_RUN = re.compile(f"[{HAN}]+")
+
+
+@cache
+def _signs() -> dict[str, str]:
+    return {row["concept"]: row["sign"] for row in table("signs")}
+
+
+def _by_name(text: str, value: Json, clause: Clause) -> Choice | None:
+    """A value that is a name, or the code of a language, by another name of the same: `Euro` by 欧元, `en` by 英文."""
     known = {name.key for name in lexicon().names.get(fold(text), ())}
     if _LOCALE.fullmatch(str(value)):
         known.add(str(value)[:2].lower())
     for span in clause.spans:
-        if span.detail and known & {span.detail, *span.detail.split(":")}:
+        language = span.kind == "language" and span.detail == text.split()[0]
+        if span.detail and (language or known & {span.detail, *span.detail.split(":")}):
             return value, Span("enum", span.start, span.end, span.text, value), NAMED
     return None
 

@@ -27,7 +27,7 @@ ASKS_MIN = 1.3
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
-GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.6, 0.2, 1.0
+GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.4, 0.0, 1.0
 """From this on a tool is guessed that no word names, and from less in Chinese, where fewer words are known; so much
 more is wanted of one that lacks something.
 """

@@ -14,9 +14,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from .dates import said_today
-from .lexicon import wordset
+from .lexicon import is_han, lexicon, wordset
+from .numerals import find_numbers
 from .spans import Span, find_spans, plain_spans
-from .words import Term, Token, bare, terms, tokenize
+from .words import Term, Token, bare, parted, terms, tokenize
 
 LENGTH_MAX = 2_000
 """So many characters of a message are read: what is longer is no question."""
@@ -83,7 +84,8 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
     plain = plain_spans(text, stated.day if stated else today)
     if stated:
         plain = [span for span in plain if not (stated.start <= span.start < stated.end and span.kind in _DAYS)]
-    tokens = tokenize(text, {place for span in plain for place in (span.start, span.end)})
+    breaks = {place for span in plain for place in (span.start, span.end)}
+    tokens = tokenize(text, breaks | _edges(text) if is_han(text) else breaks)
     found = terms(text, tokens)
     spans = find_spans(text, plain, tokens, found)
     return Clause(
@@ -92,6 +94,22 @@ def read(text: str, today: date, attachments: Sequence[Span] = ()) -> Clause:
 
 
 _DAYS = frozenset({"date", "datetime"})
+
+
+def _edges(text: str) -> set[int]:
+    """Where Chinese words begin and end that are told by more than themselves: numbers, and words in two halves."""
+    numbers = [number for number in find_numbers(text) if number.words and number.end - number.start > 1]
+    halves = [place for word in parted(text) for place in (word.first, word.last) if not _ends_word(text, place[1])]
+    return {place for number in numbers for place in (number.start, number.end)} | {
+        place for half in halves for place in half
+    }
+
+
+def _ends_word(text: str, end: int) -> bool:
+    """A longer word ends there: 事假, of which 假 is no half."""
+    return any(text[end - length : end] in lexicon().han_words for length in (2, 3, 4))
+
+
 _WRAPPED = re.compile(r"(\s*)(?:\"([^\"]*)\"|“([^“”]*)”)(\s*)", re.DOTALL)
 
 
@@ -161,7 +179,7 @@ def sentences(question: Clause) -> list[Clause]:
 
 
 def tasks(question: Clause) -> list[Clause]:
-    """The question cut where a sentence begins with a word that goes on to the next thing: `Second, ...`, `Then ...`."""
+    """The question cut where a sentence begins with a word that goes on to the next thing: `Second,`, `Then`."""
     starts = [
         part.start
         for part in sentences(question)

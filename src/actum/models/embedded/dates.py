@@ -9,12 +9,12 @@ Limits: one calendar, no ranges ("next week" is no date), `5/1/2024` is read the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import cache, partial
 from typing import NamedTuple
 
-from .lexicon import lexicon
+from .lexicon import Name, lexicon
 from .numerals import find_numbers
 
 
@@ -84,7 +84,23 @@ def find_dates(text: str, today: date) -> list[FoundDate]:
             if day is not None:
                 found.append(FoundDate(match.start(), match.end(), day.isoformat()))
                 taken.append(match.span())
-    return _of_one_year(text, sorted(found))
+    return _of_one_year(text, sorted([*found, *_until(text, found)]))
+
+
+def _until(text: str, found: Sequence[FoundDate]) -> list[FoundDate]:
+    """The last day of a span of days that is told by its number alone: 12月1号到3号."""
+    ends: list[FoundDate] = []
+    for day in found:
+        match = _UNTIL.match(text, day.end)
+        first = date.fromisoformat(day.iso)
+        if match is not None and all(other.start != match.start(1) for other in found):
+            number = _int(match[1])
+            if first.day < number <= _last_of(first.replace(day=1)).day:
+                ends.append(FoundDate(match.start(1), match.end(), first.replace(day=number).isoformat()))
+    return ends
+
+
+_UNTIL = re.compile(r"\s*(?:到|至|[-—–~～]+)\s*(\d{1,2}|[一二三四五六七八九十]{1,3})[日号]")
 
 
 def _of_one_year(text: str, found: list[FoundDate]) -> list[FoundDate]:
@@ -186,6 +202,43 @@ def _holiday(month: int, day: int, match: re.Match[str], today: date) -> date:
     return this_year if this_year >= today else date(today.year + 1, month, day)
 
 
+def _feast(days: Sequence[str], match: re.Match[str], today: date) -> date | None:
+    """The feast of the year that is said, else the next one; None beyond the years that are known."""
+    known = [date.fromisoformat(day) for day in days]
+    return next((day for day in known if (day.year == int(match[1]) if match[1] else day >= today)), None)
+
+
+def _year(today: date, said: str) -> int | None:
+    """The year that 明年 or 2027年 means; None where none is said."""
+    if said[:-1].isdigit():
+        return int(said[:-1])
+    return today.year + {"去": -1, "今": 0, "明": 1, "后": 2}[said[0]] if said else None
+
+
+def _of_month(today: date, which: str, day: int) -> date:
+    """A day of this month, or of the next where it is over; of the month that is said."""
+    months = which.count("下") - which.count("上") or int(not which and day < today.day)
+    year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
+    return date(year, month + 1, day)
+
+
+def _last_of(first: date) -> date:
+    """The last day of a month, by its first."""
+    return (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+
+_HAN_DAY_NUMBER = r"(\d{1,2}|[一二三四五六七八九十]{1,3})"
+_NUMBERED = "路街巷弄道栋楼层座区室幢"
+"""After these 15号 is a house and no day."""
+
+_AFTER_DAY = r"[上下中]午|[早晚]|[之以]?[前后]|[到至走去飞回的]|出发|入住|那天|当天|这天|开始|\s*[,，。.?？！!]|\s*$"
+_MONTH_SAID = r"(本月|这个?月|当月|下个?月|上个?月)"
+
+
+def _int(said: str) -> int:
+    return int(find_numbers(said + "个")[0].value)
+
+
 _FORMS: list[tuple[str, Reader]] = [
     (r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]?", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
@@ -195,10 +248,20 @@ _FORMS: list[tuple[str, Reader]] = [
         rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?:this\s+)?{_MONTH}\b{_YEAR}",
         lambda m, t: _month_day(t, m[2], m[1], m[3]),
     ),
-    (r"(?<!\d)(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]", lambda m, t: _full(t, int(m[1]), int(m[2]), None)),
     (
-        r"([一二三四五六七八九十]{1,2})月([一二三四五六七八九十]{1,3})[日号]",
-        lambda m, t: _full(t, int(find_numbers(m[1] + "个")[0].value), int(find_numbers(m[2] + "个")[0].value), None),
+        r"([去今明后]年的?)?(?<!\d)(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]",
+        lambda m, t: _full(t, int(m[2]), int(m[3]), _year(t, m[1] or "")),
+    ),
+    (
+        r"([去今明后]年的?)?([一二三四五六七八九十]{1,2})月([一二三四五六七八九十]{1,3})[日号]",
+        lambda m, t: _full(t, _int(m[2]), _int(m[3]), _year(t, m[1] or "")),
+    ),
+    (rf"{_MONTH_SAID}的?{_HAN_DAY_NUMBER}[日号]", lambda m, t: _of_month(t, m[1], _int(m[2]))),
+    (r"(?<!\d)(\d{1,2})月[底末]", lambda m, t: _last_of(date(t.year, int(m[1]), 1))),
+    (r"(?<!\d)(本|这个?|当|下个?|上个?)?月[底末]", lambda m, t: _last_of(_of_month(t, m[1] or "本", 1))),
+    (
+        rf"(?<![\d一二三四五六七八九十第月{_NUMBERED}]){_HAN_DAY_NUMBER}号(?={_AFTER_DAY})",
+        lambda m, t: _of_month(t, "", _int(m[1])),
     ),
     (rf"\bin\s+{_NUMBER}\s+(day|week|fortnight)s?\b", lambda m, t: _shift(t, m[1], m[2], 1)),
     (rf"\b{_NUMBER}\s+(day|week|fortnight)s?\s+from\s+(?:now|today)\b", lambda m, t: _shift(t, m[1], m[2], 1)),
@@ -214,7 +277,10 @@ _FORMS: list[tuple[str, Reader]] = [
     (_TODAY_WORDS, lambda m, t: t + timedelta(days=_RELATIVE[re.sub(r"^the\s+", "", m[0].lower())])),
     (rf"\b(next|this|last|coming)\s+{_DAY}\b", lambda m, t: _weekday(t, m[2], m[1].lower())),
     (rf"\b{_DAY_LONG}\b", lambda m, t: _weekday(t, m[1], "")),
-    (rf"(这|本|下下|下|上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])", lambda m, t: _han_weekday(t, m[1] or "", m[2])),
+    (
+        rf"(这|本|(?<!一)下下|下|(?<!一)上上|上)?个?(?:周|星期|礼拜)([{_HAN_DAY}])",
+        lambda m, t: _han_weekday(t, m[1] or "", m[2]),
+    ),
 ]
 
 
@@ -223,18 +289,26 @@ def _forms() -> list[tuple[re.Pattern[str], Reader]]:
     return [(re.compile(pattern, re.IGNORECASE), read) for pattern, read in _holidays() + _FORMS]
 
 
+def _reader(name: Name) -> Reader:
+    """How a holiday or a feast becomes a day."""
+    if name.kind == "feast":
+        return partial(_feast, name.extra.split("|"))
+    month, day = map(int, name.extra.split("-"))
+    return partial(_holiday, month, day)
+
+
 def _holidays() -> list[tuple[str, Reader]]:
     """A form a holiday, `2027年元旦` and `Christmas 2027` among them."""
     forms: list[tuple[str, Reader]] = []
     for word, names in lexicon().names.items():
         for name in names:
-            if name.kind == "holiday":
-                month, day = map(int, name.extra.split("-"))
+            if name.kind in ("holiday", "feast"):
+                read = _reader(name)
                 text = re.escape(word).replace("'", "['’]")
                 pattern = (
                     rf"\b{text}(?:\s+day)?\b(?:\s*,?\s*(\d{{4}})\b)?"
                     if word.isascii()
                     else rf"(?:(\d{{4}})年)?的?{text}"
                 )
-                forms.append((pattern, partial(_holiday, month, day)))
+                forms.append((pattern, read))
     return sorted(forms, key=lambda form: -len(form[0]))

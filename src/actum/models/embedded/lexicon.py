@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -29,9 +29,9 @@ class Name(NamedTuple):
     """A word of a closed class.
 
     Attributes:
-        kind: `city`, `country`, `unit`, `currency`, `language` or `holiday`.
+        kind: `city`, `country`, `unit`, `currency`, `language`, `holiday`, or `feast` for one whose day moves.
         key: the same for every word of the same thing: `Beijing` and `北京` share one.
-        extra: for a unit its quantity, for a holiday its month and day.
+        extra: for a unit its quantity, for a holiday its month and day, for a feast its days.
     """
 
     kind: str
@@ -47,21 +47,25 @@ class Lexicon(NamedTuple):
             `time` is not.
         phrase_starts: first word of a phrase -> how many words the longest one has.
         han: meanings of a Chinese word.
+        parted: Chinese words that others may stand inside of, 订…票, with what they mean.
         names: names by their folded text; those in Chinese among them.
         han_words: every Chinese word there is, for cutting a sentence into words.
         han_longest: characters of the longest of them.
         function_words: words that say nothing about which tool is meant, both languages.
         labels: concept -> its first Chinese word.
+        called: the concepts that a value is called by, which need not be words: `first`, `sick leave`.
     """
 
     phrases: dict[tuple[str, ...], tuple[Meaning, ...]]
     phrase_starts: dict[str, int]
     han: dict[str, tuple[Meaning, ...]]
+    parted: dict[tuple[str, str], tuple[Meaning, ...]]
     names: dict[str, tuple[Name, ...]]
     han_words: frozenset[str]
     han_longest: int
     function_words: frozenset[str]
     labels: dict[str, str]
+    called: dict[str, tuple[str, ...]]
 
 
 @cache
@@ -70,18 +74,27 @@ def lexicon() -> Lexicon:
     phrases: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
     han: dict[str, tuple[Meaning, ...]] = {}
     said: dict[tuple[str, ...], tuple[Meaning, ...]] = {}
+    parted: dict[tuple[str, str], tuple[Meaning, ...]] = {}
     labels: dict[str, str] = {}
+    called: dict[str, tuple[str, ...]] = {}
     for row in table("concepts"):
         weighted = [(word, 1.0) for word in row["words"].split("|")]
         weighted += [(word, HINT_WEIGHT) for word in row["hints"].split("|") if word]
         for word, weight in weighted:
             meaning = Meaning(row["concept"], weight)
-            if is_han(word):
+            first, apart, last = word.partition("…")
+            if word[0] == "=":
+                called[word[1:]] = (*called.get(word[1:], ()), row["concept"])
+            elif apart:
+                parted[first, last] = (*parted.get((first, last), ()), meaning)
+            elif is_han(word):
                 han[word] = (*han.get(word, ()), meaning)
                 labels.setdefault(row["concept"], word)
             else:
                 parts = tuple(re.findall(r"[^\W_]+", word.lower()))
                 said[parts] = (*said.get(parts, ()), meaning)
+        if row["concept"] in labels:
+            called[row["concept"]] = (*called.get(row["concept"], ()), row["concept"])
     for parts, meanings in said.items():
         stems = tuple(stem(part) for part in parts)
         phrases[stems] = (
@@ -99,12 +112,31 @@ def lexicon() -> Lexicon:
         phrases,
         starts,
         han,
+        parted,
         names,
         frozenset(words),
         max(map(len, words)),
         functional,
         labels,
+        called,
     )
+
+
+@lru_cache(maxsize=8192)
+def concepts_of(value: str, name: str) -> tuple[str, ...]:
+    """The concepts that a value is called by, alone or with a word of its slot: `none` of `sugar level` is `no sugar`.
+
+    Args:
+        value: the value, in lower case, as words.
+        name: the slot's name, likewise.
+    """
+    known = lexicon()
+    found = list(known.called.get(value, ()))
+    for noun in name.split():
+        found += known.called.get(f"{value} {noun}", ())
+    for noun in () if found else name.split():
+        found += [meaning.concept for meaning in known.phrases.get((*value.split(), noun), ())]
+    return tuple(dict.fromkeys(found))
 
 
 @cache
@@ -198,4 +230,6 @@ def _names() -> dict[str, tuple[Name, ...]]:
             add(Name(kind, row["code"]), *row["names"].split("|"), *([row["code"]] if kind == "currency" else []))
     for row in table("holidays"):
         add(Name("holiday", row["names"].split("|")[0], f"{row['month']}-{row['day']}"), *row["names"].split("|"))
+    for row in table("feasts"):
+        add(Name("feast", row["names"].split("|")[0], row["days"]), *row["names"].split("|"))
     return found

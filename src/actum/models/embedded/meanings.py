@@ -107,6 +107,16 @@ def _whole(numbers: Sequence[float]) -> Point | None:
     return tuple(each / length for each in numbers) if length else None
 
 
+def is_word(text: str) -> bool:
+    """Whether it is one Chinese word of two or more characters."""
+    return len(text) > 1 and text in _meanings().han
+
+
+def glosses(word: str) -> tuple[str, ...]:
+    """The English stems that tell what a Chinese word means."""
+    return _meanings().han.get(word, ())[1:]
+
+
 def cut(run: str) -> list[tuple[int, int]]:
     """Where the words of some Chinese begin and end, by longest match; a character of none of them stands alone."""
     known = _meanings()

@@ -40,11 +40,14 @@ _DIGITS = {sign: value for value, sign in enumerate("零一二三四五六七八
 _UNITS = {"十": 10, "百": 100, "千": 1_000}
 _MYRIADS = {"万": 10_000, "亿": 100_000_000}
 _CHINESE = re.compile(r"[俩仨]|[零〇一二两三四五六七八九十百千万亿]+(?:点[零〇一二三四五六七八九]+)?")
-_MEASURE = (
+NUMERALS = frozenset(_DIGITS) | frozenset("十百千万亿半几")
+MEASURES = frozenset(
     "个只条件份张台本家次位名杯瓶袋块元天年月日号周点分秒里米克斤吨度公千英海小星倍折楼岁人座层种类页行晚夜部首集顿碗束双副支"
     "篇句针格宿级室注遍亩寸茶汤盎字"
     "颗粒棵匹头期节步轮盒箱桶包串盘片道幅辆架艘床间套组班股趟场局盏把根章"
 )
+"""Chinese words of one character that stand between a number and what it counts."""
+
 _OPERATOR = "加减乘除"
 
 _UNSIGNED = rf"(?<!{LETTER})(?<!\.)(?<!\d[{HAN}])"
@@ -164,8 +167,23 @@ _ORDINAL = re.compile(
 )
 
 
+_COINS = re.compile(
+    r"(\d+|[零一二两三四五六七八九十百千]+)(?:块|元(?=.角))([1-9一二两三四五六七八九])(?:毛钱?|角)?(?![\d个只条张位杯份瓶盒袋斤本件天月年号点一二三四五六七八九十百千万])"
+    r"|(\d|[一二两三四五六七八九])(?:毛钱?|角钱)(?![毯巾衣绒笔])"
+)
+
+
+def _coins(text: str) -> Iterator[Found]:
+    """86块5, 三块五毛 and 八毛钱; what counts them is a part of it but for the yuan."""
+    for match in _COINS.finditer(text):
+        whole = _whole(match[1]) if match[1] else 0
+        tenths = _whole(match[2] or match[3])
+        yield Found(match.start(), match.end(), round(whole + tenths / 10, 1), True)
+
+
 def _spoken(text: str) -> Iterator[Found]:
     """`half a dozen`, `twice`, 三成 (thirty percent), `the second season`."""
+    yield from _coins(text)
     for pattern, value in _PHRASES:
         yield from (Found(match.start(), match.end(), value, True) for match in pattern.finditer(text))
     for match in _TENTHS.finditer(text):
@@ -209,7 +227,9 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
     before, after = text[max(start - 1, 0) : start], text[end : end + 1]
     if text[start] in "俩仨" or text[:start].endswith("百分之"):
         return True
-    if (after and after in _MEASURE + _OPERATOR) or (before and before in _OPERATOR + "以上去第"):
+    if text[start] == "两" and after in tuple("大小"):
+        return True  # 两大一小
+    if (after and (after in MEASURES or after in _OPERATOR)) or (before and before in _OPERATOR + "以上去第"):
         return True
     return not is_han(before) and (not is_han(after) or after == "的")
 

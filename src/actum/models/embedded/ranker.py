@@ -17,7 +17,7 @@ from .clauses import Clause
 from .content import content_of
 from .emphasis import emphasis
 from .features import aim_of, begins, ends, fits_of, inside, nothing
-from .lexicon import wordset
+from .lexicon import is_han, wordset
 from .selection import Indexed
 from .slots import Slot
 from .spans import PARTS, Span
@@ -98,8 +98,13 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     view = View.of(clause)
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+        found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
+    if _is_numbered(slot):
+        found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     found = _with_whole_places(found, indexed, clause)
     commands, name = aim_of(slot, indexed).commands, indexed.tool.name
+    if is_han(clause.words) and slot.kind not in FREE_TEXT:
+        commands |= {key for key in indexed.summary if key[0] == "#"}
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
 
 
@@ -121,6 +126,15 @@ def _is_part(span: Span, whole: Span) -> bool:
 
 
 _PART_OF_PLACE = re.compile(r"\b(?:city|town|state|country|region|province|county|street)\b")
+
+
+def _is_numbered(slot: Slot) -> bool:
+    """It takes digits, as a telephone or an account has: no Chinese word is one."""
+    last = spaced(slot.name).lower().split()[-1:]
+    told = f"{slot.name}{slot.description}"
+    return bool(wordset("numbered").intersection(last)) or any(
+        is_han(word) and word in told for word in wordset("numbered")
+    )
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:
@@ -148,7 +162,7 @@ TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "ex
 NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})
 """Kinds of slots that take a name, which no number and no day is."""
 
-_COUNTED = frozenset({"number", "date", "time", "datetime", "email", "url"})
+_COUNTED = frozenset({"number", "date", "time", "datetime", "email", "url", "sql"})
 
 FREE_TEXT = ("query", "text", "title", "string")
 

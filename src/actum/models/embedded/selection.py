@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from ...core.json import JsonObject
 from ...core.tool import Tool
-from .lexicon import table
+from .lexicon import concepts_of, table
 from .slots import Slot, slots_of
 from .spans import Span
 from .words import Term, spaced, terms
@@ -253,7 +253,10 @@ def _index(tool: Tool) -> Indexed:
         add(spaced(slot.name), "parameter")
         add(slot.description, "explained")
         for value in slot.enum:
-            add(spaced(str(value)), "enum")
+            said = spaced(str(value))
+            add(said, "enum")
+            for concept in concepts_of(said.lower(), spaced(slot.name).lower()):
+                weights[f"#{concept}"] = max(weights.get(f"#{concept}", 0.0), FIELDS["enum"])
     results = _results(tool.result or {})
     for name in results:
         add(spaced(name), "result")

@@ -97,7 +97,7 @@ _EQUATION = re.compile(
 _MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+|\d+[eE]\d+|\d+[xX]\d+|(?:sin|cos|tan|log|ln)\d+")
 """`70kg`, `298K`, `4-day`, `2e30`, `5x10`, `cos60`: a number with its neighbours, more likely than a code."""
 
-_NUMBERED = re.compile(r"\d*[A-Za-z]{2,}\d{3,}")
+_NUMBERED = re.compile(r"\d*[A-Za-z]{2,}\d{3,5}")
 """`ISO3200`: beside Chinese a word and its number."""
 
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
@@ -227,12 +227,18 @@ def _dated(text: str, today: date) -> Iterator[Span]:
     days, times = find_dates(text, today), find_times(text)
     for day in days:
         yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
-    for time in times:
+    for time in _apart(times, days):
         yield Span("time", time.start, time.end, text[time.start : time.end], time.text)
         near = [day for day in days if _TOGETHER.fullmatch(_between(text, day, time))]
         if near:
             start, end = min(near[0].start, time.start), max(near[0].end, time.end)
             yield Span("datetime", start, end, text[start:end], f"{near[0].iso}T{time.text}:00")
+
+
+def _apart(times: Sequence[FoundTime], days: Sequence[FoundDate]) -> Iterator[FoundTime]:
+    """The times without what belongs to a day: of 今晚七点 the evening does."""
+    for time in times:
+        yield time._replace(start=max([time.start, *(day.end for day in days if day.start < time.start < day.end)]))
 
 
 def _between(text: str, day: FoundDate, time: FoundTime) -> str:

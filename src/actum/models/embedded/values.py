@@ -106,6 +106,8 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.detail, "code"
     elif span.kind == "country" and _WANTS_CODE.search(slot.description) and span.detail in _codes():
         yield _codes()[span.detail], "code"
+    elif span.kind == "currency" and slot.kind in ("id", *_NAMED):
+        yield span.text, "plain"
     elif span.kind == "currency":
         yield span.detail.split(":")[0], "code"
     elif span.kind == "date" and isinstance(span.value, str):
@@ -131,6 +133,9 @@ _WANTS_CODE = re.compile(r"ISO ?3166|alpha-2|country codes?\b|two-letter|国家�
 @cache
 def _codes() -> dict[str, str]:
     return {row["country"]: row["code"] for row in table("country_codes")}
+
+
+_NAMED = ("person", "place", "city", "country")
 
 
 def _momentous(slot: Slot, iso: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from .lexicon import is_han, lexicon, wordset
+from .lexicon import concepts_of, is_han, lexicon, wordset
 from .selection import Indexed
 from .words import spaced, terms, tokenize
 
@@ -56,6 +56,8 @@ class Voice:
         if known:
             return known
         words = spaced(name).strip().lower()
+        if self.chinese and words in lexicon().called:
+            return lexicon().labels[lexicon().called[words][0]]
         if self.chinese and not is_han(words):
             labels = [
                 lexicon().labels.get(term.key[1:], "") for term in terms(words, hints=False) if term.key[0] == "#"
@@ -79,6 +81,11 @@ class Voice:
     def value(self, value: str) -> str:
         """A value of a closed set, such as a weekday, in this language; any other as it is."""
         return _values().get(value, value) if self.chinese else value
+
+    def choice(self, value: str, name: str) -> str:
+        """A value that may be chosen for a parameter, with what it is called in Chinese where that is known."""
+        called = concepts_of(spaced(value).lower(), spaced(name).lower()) if self.chinese else ()
+        return value + self.say("aside", text=lexicon().labels[called[0]]) if called else value
 
     def number(self, value: float) -> str:
         """A number as people read it: at most six digits behind the point, large ones in groups of three."""

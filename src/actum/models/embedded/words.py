@@ -7,11 +7,12 @@ A Chinese sentence is cut by longest match against the lexicon; what no word of 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from .lexicon import HAN, is_han, lexicon, stem, wordset
+from .lexicon import HAN, Meaning, is_han, lexicon, stem, wordset
+from .meanings import cut, glosses, is_word
 
 _PIECE = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+(?:['’][^\W\d_{HAN}]+)?|\d+|[^\w\s]|_")
 LETTER = r"[A-Za-z0-9_\u00b5\u00c0-\u00ff]"
@@ -109,7 +110,38 @@ def terms(text: str, tokens: list[Token] | None = None, *, hints: bool = True) -
                 found.append(Term(token.text, 1.0, token.start, token.end))
         elif token.kind == "chunk":
             found += _pairs(token)
+            found += _glossed(token) if hints else ()
+    return [*found, *_parted_terms(text)] if hints else found
+
+
+class Parted(NamedTuple):
+    """A Chinese word with others inside of it, and where its two halves stand: 订 and 票 of 订两张票."""
+
+    first: tuple[int, int]
+    last: tuple[int, int]
+    meanings: tuple[Meaning, ...]
+
+
+def parted(text: str) -> list[Parted]:
+    """The words of a text that have others inside of them."""
+    found: list[Parted] = []
+    for (first, last), meanings in lexicon().parted.items():
+        if first in text and last in text:
+            match = re.search(f"{first}[^，。！？；,.!?;：:“”\n]{{1,{PARTED_MAX}}}?{last}", text)
+            if match is not None:
+                ends = (match.start(), match.start() + len(first)), (match.end() - len(last), match.end())
+                found.append(Parted(*ends, meanings))
     return found
+
+
+PARTED_MAX = 10
+"""So many characters stand inside of a word at most."""
+
+
+def _parted_terms(text: str) -> Iterator[Term]:
+    for word in parted(text):
+        for place in (word.first, word.last):
+            yield from (Term(f"#{meaning.concept}", meaning.weight, *place) for meaning in word.meanings)
 
 
 def bare(word: str) -> str:
@@ -140,7 +172,7 @@ def _cut(run: str, offset: int) -> list[Token]:
         length = next(
             (n for n in range(min(known.han_longest, len(run) - at), 0, -1) if run[at : at + n] in known.han_words), 0
         )
-        if length == 0 or (length == 1 and _absorbed(run, chunk, at)):
+        if length == 0 or (length == 1 and (_absorbed(run, chunk, at) or _in_a_word(run, chunk, at))):
             at += 1
             continue
         close_chunk()
@@ -157,6 +189,20 @@ def _absorbed(run: str, chunk: int, at: int) -> bool:
     if run[at] in wordset("surnames"):  # 张 is a measure word as well
         return loose and at + 1 < len(run) and run[at - 1 : at] not in _NUMERALS
     return run[at] in wordset("absorbed in names") and (at > chunk or (loose and at + 1 < len(run)))
+
+
+def _in_a_word(run: str, chunk: int, at: int) -> bool:
+    """One character that is a word, but here part of one that the dictionary knows: 台 of 茅台, 有 of 有限."""
+    starts = [at - n for n in (1, 2) if at - n >= chunk]
+    if any(is_word(run[start : at + n]) for start in starts for n in (1, 2) if at + n <= len(run)):
+        return True
+    if any(is_word(run[at : at + n]) for n in (3, 4) if at + n <= len(run)):
+        return True
+    return at + 2 <= len(run) and run[at] not in _LEADING and is_word(run[at : at + 2])
+
+
+_LEADING = frozenset("从到在给和跟与向对把被让为去来往由请帮叫买订要想问查找看说写发点")
+"""Small words and verbs that a name or a thing follows, though a dictionary has a word of both."""
 
 
 def _starts_word(run: str, at: int) -> bool:
@@ -202,6 +248,17 @@ def _phrase(words: list[str], tokens: list[Token], index: int, found: list[Term]
 
 def _certain(found: list[Term], token: Token) -> bool:
     return any(term.start == token.start and term.weight == 1.0 for term in found)
+
+
+def _glossed(token: Token) -> Iterator[Term]:
+    """The English words that a dictionary has for the Chinese ones of a chunk."""
+    for start, end in cut(token.text):
+        if end - start > 1:
+            for key in glosses(token.text[start:end])[:2]:
+                yield Term(key, GLOSS_WEIGHT, token.start + start, token.start + end)
+
+
+GLOSS_WEIGHT = 0.5
 
 
 def _pairs(token: Token) -> list[Term]:
