@@ -52,9 +52,9 @@ def posed(asked: Sequence[Asked], nothing: Sequence[str], seed: int = 1) -> tupl
     for said in nothing:
         clause = read(said, TODAY)
         near = [one.indexed.tool for one in shelf.rank(clause.terms, clause.spans, clause.words)[:NEAR]]
-        for tools in (near[:1], [*chance.sample(near, 2), *chance.sample(list(every.values()), 2)]):
-            names, rows = _rows(Shelf(tools), clause)
-            found.append(Posed(rows, -1))
+        several = [*chance.sample(near, 2), *chance.sample(list(every.values()), 2)]
+        names, rows = _rows(Shelf(chance.choice((near[:1], several))), clause)
+        found.append(Posed(rows, -1))
     for each in asked:
         if len({name for name, _ in each.calls}) != 1:
             continue
