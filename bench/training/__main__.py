@@ -30,14 +30,14 @@ from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED, CHOSEN = 800, 1_000
+GROUPED, CHOSEN = 1_200, 1_200
 """From so many questions for several calls, and twice as many for one, is learned which values belong together; and
 from so many which tool is meant.
 """
 LEAST, SCALE = 0.1, 100
 OTHERS = 0.35
 """The share of the questions about unusual tools that the ranker learns from."""
-GUESSES, KEPT = 600, 2
+GUESSES, KEPT = 600, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
 
 

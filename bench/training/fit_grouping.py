@@ -59,20 +59,19 @@ class Judged(NamedTuple):
 
 
 def learned(
-    asked: Sequence[Asked], show: Callable[[Mapping[str, float]], None], *, times: int = 2, seed: int = 1
+    asked: Sequence[Asked], show: Callable[[Mapping[str, float]], None], *, shares: Sequence[int] = (4, 1)
 ) -> dict[str, float]:
     """The weights.
 
     Args:
         asked: questions about one tool each.
         show: makes weights those that readings are found with.
-        times: so often they are learned.
-        seed: where chance begins.
+        shares: of which part of the questions they are learned each time: a quarter first, then all.
     """
     known = dict(FIRST)
-    for _ in range(times):
+    for share in shares:
         show(known)
-        known = _fitted([each for one in asked if (each := _judged(one)) is not None])
+        known = _fitted([each for one in asked[::share] if (each := _judged(one)) is not None])
     return known
 
 

@@ -42,7 +42,7 @@ def test_a_choice_is_learned_and_learned_the_same_again() -> None:
 def test_which_values_belong_together_is_learned_from_questions_for_several_calls() -> None:
     asked = list(itertools.islice((each for each in make(1, 1, 1) if each.about), 160))
     shown: list[dict[str, float]] = []
-    weights = fit_grouping.learned(asked, lambda known: shown.append(dict(known)), times=1)
+    weights = fit_grouping.learned(asked, lambda known: shown.append(dict(known)), shares=(1,))
     assert shown == [fit_grouping.FIRST]
     assert weights["lacking"] < 0.0 < weights["gain"]
 

@@ -74,6 +74,7 @@ def test_the_words_around_a_name_tell_whose_it_is(said: str, arguments: dict[str
 
 
 def test_values_come_in_the_order_in_which_their_names_are_listed() -> None:
-    number: JsonObject = {"type": "integer"}
+    height: JsonObject = {"type": "integer", "description": "The height of the triangle."}
+    base: JsonObject = {"type": "integer", "description": "The base of the triangle."}
     said = "the area of a triangle with base and height as 6cm and 10cm"
-    assert found({"height": number, "base": number}, said) == {"base": 6, "height": 10}
+    assert found({"height": height, "base": base}, said) == {"base": 6, "height": 10}
