@@ -130,29 +130,36 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
     heads = [not _subordinate(piece) and asks(piece) for piece in found]
     if not any(heads):
         return [question]
-    clauses: list[Clause] = []
-    start: int | None = None
-    for piece, head in zip(found, heads, strict=True):
-        if start is None or (
-            head and any(known for known, each in zip(heads, found, strict=True) if start <= each.start < piece.start)
-        ):
-            if start is not None:
-                clauses.append(question.part(start, _end_before(question, piece.start)))
-            start = piece.start
-    clauses.append(question.part(start or 0, question.end))
-    return clauses
+    further = [at for at, head in enumerate(heads) if head][1:]
+    starts = [found[0].start, *(found[_begin(at, found, heads)].start for at in further)]
+    ends = [*(_end_before(question, start) for start in starts[1:]), question.end]
+    return [question.part(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def _begin(at: int, found: Sequence[Clause], heads: Sequence[bool]) -> int:
+    """Which piece a clause begins with whose head is the one at a place: the first of its sentence, when no head is
+    before it there (`Lastly, I am` also `interested in`).
+    """
+    first = at
+    while not _begins_sentence(found[first]) and not heads[first - 1]:
+        first -= 1
+    return first if _begins_sentence(found[first]) else at
 
 
 def _subordinate(piece: Clause) -> bool:
     """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
     words = [bare(token.text) for token in piece.tokens[:2]]
-    if piece.text[: piece.start].rstrip()[-1:] not in _STOPPED and (
+    if not _begins_sentence(piece) and (
         words[0] in wordset("adding") or " ".join(words) in _SETTLING
     ):
         return True
     return (
         len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
     ) or piece.words.endswith("的时候")
+
+
+def _begins_sentence(piece: Clause) -> bool:
+    return piece.text[: piece.start].rstrip()[-1:] in _STOPPED
 
 
 _STOPPED = ("", *".?!。？！")
@@ -193,18 +200,23 @@ _ENDS = frozenset(".?!。？！\n")
 
 
 def pieces(question: Clause) -> list[Clause]:
-    """The question cut wherever it may be; no piece of a quote, a date or a formula is cut."""
+    """The question cut wherever it may be, but not in a quote, a date or a formula, and not between two quotes that are
+    said side by side.
+    """
     kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
     sql = next((span for span in kept if span.kind == "sql"), None)
     if sql is not None:
         return [question]
+    quotes = [span for span in kept if span.kind == "quoted"]
+    rows = [(left.start, right.end) for left, right in pairwise(quotes) if _side_by_side(question, left, right)]
+    whole = [*((span.start, span.end) for span in kept), *rows]
     found: list[Clause] = []
     start = question.start
     for token in question.tokens:
         cuts = token.text in _CUT_SIGNS if token.kind == "sign" else bare(token.text) in wordset("between clauses")
         if (
             not cuts
-            or any(span.start < token.end and token.start < span.end for span in kept)
+            or any(first < token.end and token.start < last for first, last in whole)
             or _in_number(question.text, token)
         ):
             continue
@@ -212,6 +224,11 @@ def pieces(question: Clause) -> list[Clause]:
         start = token.end
     found.append(question.part(start, question.end))
     return [piece for piece in found if any(token.kind != "sign" for token in piece.tokens)]
+
+
+def _side_by_side(question: Clause, left: Span, right: Span) -> bool:
+    between = [bare(token.text) for token in question.tokens if left.end <= token.start and token.end <= right.start]
+    return all(word in ",、" or word in wordset("between clauses") or word in wordset("articles") for word in between)
 
 
 def _in_number(text: str, token: Token) -> bool:
