@@ -153,6 +153,8 @@ def _subordinate(piece: Clause) -> bool:
         words[0] in wordset("adding") or " ".join(words) in _SETTLING
     ):
         return True
+    if words[0].endswith("ing") and piece.text[: piece.start].rstrip().lower().endswith((" after", " before")):
+        return True
     return (
         len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
     ) or piece.words.endswith("的时候")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from .arguments import Argument, Filled, fill
 from .clauses import Clause
-from .grouping import Call, readings
+from .grouping import Call, evened, readings
 from .lexicon import is_han
 from .slots import Slot
 from .spans import Span
@@ -25,6 +25,8 @@ Said = Mapping[tuple[str, ...], list[Argument]]
 def spread(filled: Filled, clause: Clause) -> list[Call]:
     """The arguments, once for each call that the clause asks for."""
     best = next(iter(readings(filled, clause)), None)
+    if best is not None:
+        best = evened(best, filled, clause)
     if best is None or len(best.calls) == 1:
         return [filled.arguments]
     mentioned = {each.slot.path for each in best.mentions}
