@@ -192,10 +192,16 @@ def tasks(question: Clause) -> list[Clause]:
     starts = [
         part.start
         for part in sentences(question)
-        if bare(next(token.text for token in part.tokens if token.kind != "sign")) in wordset("next task")
+        if _first_word(part) in wordset("next task")
     ]
     edges = [question.start, *(start for start in starts if start > question.start), question.end]
     return [question.part(start, end) for start, end in pairwise(edges)]
+
+
+def _first_word(part: Clause) -> str:
+    """The word that a sentence begins with, an article left out: `The second problem is`."""
+    words = [bare(token.text) for token in part.tokens if token.kind != "sign"]
+    return words[1] if words[0] in wordset("articles") and len(words) > 1 else words[0]
 
 
 _ENDS = frozenset(".?!。？！\n")
