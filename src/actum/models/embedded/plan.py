@@ -14,11 +14,9 @@ from .arguments import Filled, fill
 from .chain import feeds, refers_back
 from .choosing import Chooser
 from .clauses import Clause, split, tasks
-from .lexicon import is_han
 from .selection import Indexed, Shelf
-from .sharing import explained, spread, with_loans, with_topics
+from .sharing import explained, is_loose, spread, with_loans, with_names, with_topics
 from .slots import Slot
-from .spans import Span
 from .step import Need, Step
 
 CHAIN_MIN = 0.5
@@ -33,7 +31,7 @@ def plan(question: Clause, shelf: Shelf) -> list[Step]:
     steps: list[Step] = []
     for clause in [question] if whole else _clauses(question, chooser):
         steps += list(_steps_of(clause, chooser, tuple(steps)))
-    steps = with_loans(with_topics(_without_titles(steps)))
+    steps = with_loans(with_names(with_topics(_without_titles(steps))))
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
 
 
@@ -159,7 +157,7 @@ def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled
                 if slot.path not in had and feeds(first, slot, given.arguments):
                     return given, rest, slot
         both = fill(other, clause)
-        loose = bool(both.arguments) and all(_is_loose(each.span) for each in both.arguments)
+        loose = bool(both.arguments) and all(is_loose(each.span) for each in both.arguments)
         if not both.missing and not filled.missing and not loose and _apart(filled, both):
             return filled, both, None
     unsure = [
@@ -245,13 +243,8 @@ def _is_said(step: Step, said: Mapping[str, Sequence[Json]]) -> bool:
         known is not None
         and bool(step.missing)
         and (bool(known) or not step.arguments)
-        and all(each.value in known or _is_loose(each.span) for each in step.arguments)
+        and all(each.value in known or is_loose(each.span) for each in step.arguments)
     )
-
-
-def _is_loose(span: Span) -> bool:
-    """Words that are no name and nothing else that could be seen to be a value."""
-    return span.kind in ("run", "word", "phrase", "chunk") and not span.text[:1].isupper() and not is_han(span.text)
 
 
 def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:
