@@ -52,7 +52,6 @@ RECORD = tool("criminal_record", "Find the criminal record of a person.", person
 TRIAL = tool("court_trial", "Find the trial in court of a person.", person_name="string")
 COLOURS = tool("paint_colours", "Find paint of a brand and a finish.", brand="string", finish="string")
 BREAD = tool("bake_bread", "Bake a loaf of bread.", flour="string")
-CIRCLE = tool("circle_area", "Area of a circle.", radius="number")
 
 
 @pytest.mark.parametrize(
@@ -67,18 +66,39 @@ CIRCLE = tool("circle_area", "Area of a circle.", radius="number")
             ],
         ),
         (
-            "Bake a loaf of bread with 'rye' flour. Then find paint of the brand 'Linus' and a 'matt' finish.",
+            "Bake a loaf of bread with 'rye' flour. Then find paint of the brand 'Linus' and a 'matt' finish of paint.",
             (COLOURS, BREAD),
             [("bake_bread", {"flour": "rye"}), ("paint_colours", {"brand": "Linus", "finish": "matt"})],
         ),
         (
-            "First, bake a loaf of bread with 'rye' flour. Lastly, I am also curious about a rectangle. The first side, "
-            "its length, is 4 and its width is 5. What is the area of this rectangle?",
+            "First, bake a loaf of bread with 'rye' flour. Lastly, I need the area of a rectangle for two friends. The first "
+            "rectangle has a length of 4 and a width of 5.",
             (BREAD, AREA),
             [("bake_bread", {"flour": "rye"}), ("rectangle_area", {"length": 4, "width": 5})],
         ),
+        (
+            "Book 2 tickets for the Vasa Museum. How long does it take to travel to Oslo? Lastly, book the same for the "
+            "Munch Museum.",
+            (TICKETS, WAY),
+            [
+                ("museum_tickets", {"museum": "Vasa Museum", "amount": 2}),
+                ("travel_time", {"destination": "Oslo"}),
+                ("museum_tickets", {"museum": "Munch Museum", "amount": 2}),
+            ],
+        ),
+        (
+            "Find the criminal record of Mr. John Doe and the trial in court he had.",
+            (RECORD, TRIAL),
+            [("criminal_record", {"person_name": "Mr. John Doe"}), ("court_trial", {"person_name": "Mr. John Doe"})],
+        ),
     ],
-    ids=["what `the` points to", "quotes side by side", "begun in one sentence, told in the next"],
+    ids=[
+        "what `the` points to",
+        "quotes side by side",
+        "begun in one sentence, told in the next",
+        "the same for another",
+        "he",
+    ],
 )
 async def test_parts_of_a_question_share_what_they_mean(
     question: str, offered: tuple[Tool, ...], calls: list[tuple[str, dict[str, Json]]]

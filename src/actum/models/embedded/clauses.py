@@ -149,9 +149,7 @@ def _begin(at: int, found: Sequence[Clause], heads: Sequence[bool]) -> int:
 def _subordinate(piece: Clause) -> bool:
     """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
     words = [bare(token.text) for token in piece.tokens[:2]]
-    if not _begins_sentence(piece) and (
-        words[0] in wordset("adding") or " ".join(words) in _SETTLING
-    ):
+    if not _begins_sentence(piece) and (words[0] in wordset("adding") or " ".join(words) in _SETTLING):
         return True
     if words[0].endswith("ing") and piece.text[: piece.start].rstrip().lower().endswith((" after", " before")):
         return True
@@ -181,7 +179,7 @@ def _end_before(question: Clause, place: int) -> int:
 
 def sentences(question: Clause) -> list[Clause]:
     """The question cut where a sentence ends."""
-    ends = [token.end for token in question.tokens if token.text in _ENDS and not _in_number(question.text, token)]
+    ends = [token.end for token in question.tokens if token.text in _ENDS and not _ends_nothing(question.text, token)]
     edges = [question.start, *ends, question.end]
     parts = [question.part(start, end) for start, end in pairwise(edges)]
     return [part for part in parts if any(token.kind != "sign" for token in part.tokens)]
@@ -189,11 +187,7 @@ def sentences(question: Clause) -> list[Clause]:
 
 def tasks(question: Clause) -> list[Clause]:
     """The question cut where a sentence begins with a word that goes on to the next thing: `Second,`, `Then`."""
-    starts = [
-        part.start
-        for part in sentences(question)
-        if _first_word(part) in wordset("next task")
-    ]
+    starts = [part.start for part in sentences(question) if _first_word(part) in wordset("next task")]
     edges = [question.start, *(start for start in starts if start > question.start), question.end]
     return [question.part(start, end) for start, end in pairwise(edges)]
 
@@ -225,7 +219,7 @@ def pieces(question: Clause) -> list[Clause]:
         if (
             not cuts
             or any(first < token.end and token.start < last for first, last in whole)
-            or _in_number(question.text, token)
+            or _ends_nothing(question.text, token)
         ):
             continue
         found.append(question.part(start, token.start))
@@ -239,5 +233,11 @@ def _side_by_side(question: Clause, left: Span, right: Span) -> bool:
     return all(word in ",、" or word in wordset("between clauses") or word in wordset("articles") for word in between)
 
 
-def _in_number(text: str, token: Token) -> bool:
+def _ends_nothing(text: str, token: Token) -> bool:
+    """It is no end: the dot of `3.5`, or that of `Mr.`."""
+    if token.text == "." and _TITLE.search(text, max(0, token.start - 5), token.start):
+        return True
     return token.text in ".," and re.match(r"\d", text[token.end : token.end + 1]) is not None
+
+
+_TITLE = re.compile(r"\b(?:mr|mrs|ms|dr|prof|st)$", re.IGNORECASE)

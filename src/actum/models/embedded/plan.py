@@ -15,7 +15,7 @@ from .chain import feeds, refers_back
 from .choosing import Chooser
 from .clauses import Clause, split, tasks
 from .selection import Indexed, Shelf
-from .sharing import explained, is_loose, spread, with_loans, with_names, with_topics
+from .sharing import explained, is_loose, spread, with_loans, with_names, with_the_same, with_topics
 from .slots import Slot
 from .step import Need, Step
 
@@ -31,7 +31,7 @@ def plan(question: Clause, shelf: Shelf) -> list[Step]:
     steps: list[Step] = []
     for clause in [question] if whole else _clauses(question, chooser):
         steps += list(_steps_of(clause, chooser, tuple(steps)))
-    steps = with_loans(with_names(with_topics(_without_titles(steps))))
+    steps = with_loans(with_names(with_the_same(with_topics(_without_titles(steps)))))
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
 
 

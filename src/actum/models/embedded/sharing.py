@@ -122,6 +122,25 @@ def _named(argument: Argument, step: Step, before: Sequence[Argument]) -> Argume
     return argument
 
 
+def with_the_same(steps: list[Step]) -> list[Step]:
+    """`The same information for Oslo` with all that the step before had which called the same tool."""
+    told: list[Step] = []
+    for step in steps:
+        other = next((each for each in reversed(told) if each.indexed is step.indexed), None)
+        if other is not None and other.clause is not step.clause and _SAME.search(step.clause.words):
+            own = {each.slot.path for each in step.arguments}
+            more = tuple(each for each in other.arguments if each.slot.path not in own)
+            lacking = tuple(slot for slot in step.missing if all(each.slot.path != slot.path for each in more))
+            step = step._replace(arguments=(*step.arguments, *more), missing=lacking)
+        told.append(step)
+    return told
+
+
+_SAME = re.compile(
+    r"\bthe same(?: (?:kind of )?(?:information|data|details|thing|query|search|calculation|again))?(?: for| but|[,.?!]|$)",
+    re.IGNORECASE,
+)
+
 _OWN_WORDS = frozenset({"enum", "boolean", "number", "query", "text", "title", "expression", "sql"})
 _POINTS = re.compile(r"\b(?:the|this|that)\s+$", re.IGNORECASE)
 _PERSONS = frozenset({"he", "she", "him", "his", "her", "they", "them", "their"})
