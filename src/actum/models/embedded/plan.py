@@ -87,9 +87,18 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
     first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
     if first is None or together is None or first.indexed is not together.indexed:
         return False
-    if second is None:
+    if second is None or (second.missing and _is_told_as_well(first, second, together, right, chooser)):
         return True
     return second.indexed is first.indexed and not _says_more(((first, left), (second, right)), (together, whole))
+
+
+def _is_told_as_well(first: Filled, second: Filled, together: Filled, right: Clause, chooser: Chooser) -> bool:
+    """The right part lacks something for its own tool, names that of the left part as well, and has values for it."""
+    scores = {each.indexed.tool.name: each.score for each in chooser.shelf.rank(right.terms, right.spans, right.words)}
+    named = scores.get(first.indexed.tool.name, 0.0) >= 0.8 * scores.get(second.indexed.tool.name, 0.0)
+    taken = [each.span for each in together.arguments]
+    own = {each.span for each in second.arguments}
+    return named and not together.missing and bool(own) and all(any(a.overlaps(b) for b in taken) for a in own)
 
 
 def _is_begun(left: Clause, right: Clause, chooser: Chooser) -> bool:
