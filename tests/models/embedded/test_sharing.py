@@ -71,14 +71,12 @@ BREAD = tool("bake_bread", "Bake a loaf of bread.", flour="string")
             [("bake_bread", {"flour": "rye"}), ("paint_colours", {"brand": "Linus", "finish": "matt"})],
         ),
         (
-            "First, bake a loaf of bread with 'rye' flour. Lastly, I need the area of a rectangle for two friends. The first "
-            "rectangle has a length of 4 and a width of 5.",
+            "First, bake 'rye' bread. Lastly, I need the area of a rectangle. The first is 4 long and 5 wide",
             (BREAD, AREA),
             [("bake_bread", {"flour": "rye"}), ("rectangle_area", {"length": 4, "width": 5})],
         ),
         (
-            "Book 2 tickets for the Vasa Museum. How long does it take to travel to Oslo? Lastly, book the same for the "
-            "Munch Museum.",
+            "Book 2 tickets for the Vasa Museum. How long to travel to Oslo? Then book the same for Munch Museum.",
             (TICKETS, WAY),
             [
                 ("museum_tickets", {"museum": "Vasa Museum", "amount": 2}),

@@ -127,17 +127,20 @@ def with_the_same(steps: list[Step]) -> list[Step]:
     told: list[Step] = []
     for step in steps:
         other = next((each for each in reversed(told) if each.indexed is step.indexed), None)
-        if other is not None and other.clause is not step.clause and _SAME.search(step.clause.words):
-            own = {each.slot.path for each in step.arguments}
-            more = tuple(each for each in other.arguments if each.slot.path not in own)
-            lacking = tuple(slot for slot in step.missing if all(each.slot.path != slot.path for each in more))
-            step = step._replace(arguments=(*step.arguments, *more), missing=lacking)
-        told.append(step)
+        alike = other is not None and other.clause is not step.clause and _SAME.search(step.clause.words)
+        told.append(_completed(step, other) if other is not None and alike else step)
     return told
 
 
+def _completed(step: Step, other: Step) -> Step:
+    own = {each.slot.path for each in step.arguments}
+    more = tuple(each for each in other.arguments if each.slot.path not in own)
+    lacking = tuple(slot for slot in step.missing if all(each.slot.path != slot.path for each in more))
+    return step._replace(arguments=(*step.arguments, *more), missing=lacking)
+
+
 _SAME = re.compile(
-    r"\bthe same(?: (?:kind of )?(?:information|data|details|thing|query|search|calculation|again))?(?: for| but|[,.?!]|$)",
+    r"\bthe same(?: (?:information|data|details|thing|query|search|calculation|again))?(?: for| but|[,.?!]|$)",
     re.IGNORECASE,
 )
 
