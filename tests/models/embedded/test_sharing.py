@@ -76,7 +76,7 @@ BREAD = tool("bake_bread", "Bake a loaf of bread.", flour="string")
             [("bake_bread", {"flour": "rye"}), ("rectangle_area", {"length": 4, "width": 5})],
         ),
         (
-            "Book 2 tickets for the Vasa Museum. How long to travel to Oslo? Then book the same for Munch Museum.",
+            "Book 2 tickets for Vasa Museum. How long to travel to Oslo? Lastly, book the same for the Munch Museum.",
             (TICKETS, WAY),
             [
                 ("museum_tickets", {"museum": "Vasa Museum", "amount": 2}),

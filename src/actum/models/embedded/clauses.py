@@ -202,15 +202,19 @@ _ENDS = frozenset(".?!。？！\n")
 
 
 def pieces(question: Clause) -> list[Clause]:
-    """The question cut wherever it may be, but not in a quote, a date or a formula, and not between two quotes that are
+    """The question cut wherever it may be, but not in a quote, a date or a formula, and not between two quotes or names that are
     said side by side.
     """
     kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
     sql = next((span for span in kept if span.kind == "sql"), None)
     if sql is not None:
         return [question]
-    quotes = [span for span in kept if span.kind == "quoted"]
-    rows = [(left.start, right.end) for left, right in pairwise(quotes) if _side_by_side(question, left, right)]
+    rows = [
+        (left.start, right.end)
+        for kind in ("quoted", "name", "language")
+        for left, right in pairwise([span for span in kept if span.kind == kind])
+        if _side_by_side(question, left, right)
+    ]
     whole = [*((span.start, span.end) for span in kept), *rows]
     found: list[Clause] = []
     start = question.start
