@@ -202,8 +202,8 @@ _ENDS = frozenset(".?!。？！\n")
 
 
 def pieces(question: Clause) -> list[Clause]:
-    """The question cut wherever it may be, but not in a quote, a date or a formula, and not between two quotes or names that are
-    said side by side.
+    """The question cut wherever it may be, but not in a quote, a date or a formula, and not between two quotes or two
+    names that are said side by side.
     """
     kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
     sql = next((span for span in kept if span.kind == "sql"), None)
