@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from ...core.json import Json, JsonObject
 from .arguments import Argument
@@ -38,9 +39,16 @@ def refers_back(clause: Clause, slot: Slot) -> bool:
     """Whether a clause means something that was found before by a slot: `it`, `the result`; or `再换算成英里`, for a
     number.
     """
-    words = {bare(token.text) for token in clause.tokens}
+    said = [bare(token.text) for token in clause.tokens]
+    words = {word for before, word in pairwise(["", *said]) if (before, word) not in _CONJUNCTIONS}
     in_order = _SEQUENCE.search(clause.text[: clause.start]) or words & {"再", "然后", "接着", "then"}
     return bool(words & wordset("pronouns")) or (bool(in_order) and slot.kind in _COUNTED)
+
+
+_CONJUNCTIONS = frozenset(
+    (word, "that") for word in ("given", "assuming", "provided", "considering", "knowing", "know", "so", "ensuring")
+)
+"""`Given that` means nothing that was found before."""
 
 
 def feeds(tool: Indexed, slot: Slot, arguments: Sequence[Argument], *, by_name: bool = False) -> bool:

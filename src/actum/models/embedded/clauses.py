@@ -130,29 +130,36 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
     heads = [not _subordinate(piece) and asks(piece) for piece in found]
     if not any(heads):
         return [question]
-    clauses: list[Clause] = []
-    start: int | None = None
-    for piece, head in zip(found, heads, strict=True):
-        if start is None or (
-            head and any(known for known, each in zip(heads, found, strict=True) if start <= each.start < piece.start)
-        ):
-            if start is not None:
-                clauses.append(question.part(start, _end_before(question, piece.start)))
-            start = piece.start
-    clauses.append(question.part(start or 0, question.end))
-    return clauses
+    further = [at for at, head in enumerate(heads) if head][1:]
+    starts = [found[0].start, *(found[_begin(at, found, heads)].start for at in further)]
+    ends = [*(_end_before(question, start) for start in starts[1:]), question.end]
+    return [question.part(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def _begin(at: int, found: Sequence[Clause], heads: Sequence[bool]) -> int:
+    """Which piece a clause begins with whose head is the one at a place: the first of its sentence, when no head is
+    before it there (`Lastly, I am` also `interested in`).
+    """
+    first = at
+    while not _begins_sentence(found[first]) and not heads[first - 1]:
+        first -= 1
+    return first if _begins_sentence(found[first]) else at
 
 
 def _subordinate(piece: Clause) -> bool:
     """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
     words = [bare(token.text) for token in piece.tokens[:2]]
-    if piece.text[: piece.start].rstrip()[-1:] not in _STOPPED and (
-        words[0] in wordset("adding") or " ".join(words) in _SETTLING
-    ):
+    if not _begins_sentence(piece) and (words[0] in wordset("adding") or " ".join(words) in _SETTLING):
+        return True
+    if words[0].endswith("ing") and piece.text[: piece.start].rstrip().lower().endswith((" after", " before")):
         return True
     return (
         len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
     ) or piece.words.endswith("的时候")
+
+
+def _begins_sentence(piece: Clause) -> bool:
+    return piece.text[: piece.start].rstrip()[-1:] in _STOPPED
 
 
 _STOPPED = ("", *".?!。？！")
@@ -172,7 +179,7 @@ def _end_before(question: Clause, place: int) -> int:
 
 def sentences(question: Clause) -> list[Clause]:
     """The question cut where a sentence ends."""
-    ends = [token.end for token in question.tokens if token.text in _ENDS and not _in_number(question.text, token)]
+    ends = [token.end for token in question.tokens if token.text in _ENDS and not _ends_nothing(question.text, token)]
     edges = [question.start, *ends, question.end]
     parts = [question.part(start, end) for start, end in pairwise(edges)]
     return [part for part in parts if any(token.kind != "sign" for token in part.tokens)]
@@ -180,32 +187,43 @@ def sentences(question: Clause) -> list[Clause]:
 
 def tasks(question: Clause) -> list[Clause]:
     """The question cut where a sentence begins with a word that goes on to the next thing: `Second,`, `Then`."""
-    starts = [
-        part.start
-        for part in sentences(question)
-        if bare(next(token.text for token in part.tokens if token.kind != "sign")) in wordset("next task")
-    ]
+    starts = [part.start for part in sentences(question) if _first_word(part) in wordset("next task")]
     edges = [question.start, *(start for start in starts if start > question.start), question.end]
     return [question.part(start, end) for start, end in pairwise(edges)]
+
+
+def _first_word(part: Clause) -> str:
+    """The word that a sentence begins with, an article left out: `The second problem is`."""
+    words = [bare(token.text) for token in part.tokens if token.kind != "sign"]
+    return words[1] if words[0] in wordset("articles") and len(words) > 1 else words[0]
 
 
 _ENDS = frozenset(".?!。？！\n")
 
 
 def pieces(question: Clause) -> list[Clause]:
-    """The question cut wherever it may be; no piece of a quote, a date or a formula is cut."""
+    """The question cut wherever it may be, but not in a quote, a date or a formula, and not between two quotes or two
+    names that are said side by side.
+    """
     kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
     sql = next((span for span in kept if span.kind == "sql"), None)
     if sql is not None:
         return [question]
+    rows = [
+        (left.start, right.end)
+        for kind in ("quoted", "name", "language")
+        for left, right in pairwise([span for span in kept if span.kind == kind])
+        if _side_by_side(question, left, right)
+    ]
+    whole = [*((span.start, span.end) for span in kept), *rows]
     found: list[Clause] = []
     start = question.start
     for token in question.tokens:
         cuts = token.text in _CUT_SIGNS if token.kind == "sign" else bare(token.text) in wordset("between clauses")
         if (
             not cuts
-            or any(span.start < token.end and token.start < span.end for span in kept)
-            or _in_number(question.text, token)
+            or any(first < token.end and token.start < last for first, last in whole)
+            or _ends_nothing(question.text, token)
         ):
             continue
         found.append(question.part(start, token.start))
@@ -214,5 +232,16 @@ def pieces(question: Clause) -> list[Clause]:
     return [piece for piece in found if any(token.kind != "sign" for token in piece.tokens)]
 
 
-def _in_number(text: str, token: Token) -> bool:
+def _side_by_side(question: Clause, left: Span, right: Span) -> bool:
+    between = [bare(token.text) for token in question.tokens if left.end <= token.start and token.end <= right.start]
+    return all(word in ",、" or word in wordset("between clauses") or word in wordset("articles") for word in between)
+
+
+def _ends_nothing(text: str, token: Token) -> bool:
+    """It is no end: the dot of `3.5`, or that of `Mr.`."""
+    if token.text == "." and _TITLE.search(text, max(0, token.start - 5), token.start):
+        return True
     return token.text in ".," and re.match(r"\d", text[token.end : token.end + 1]) is not None
+
+
+_TITLE = re.compile(r"\b(?:mr|mrs|ms|dr|prof|st)$", re.IGNORECASE)

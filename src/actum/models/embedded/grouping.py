@@ -76,6 +76,15 @@ def _readings(filled: Filled, clause: Clause) -> list[Reading]:
     return sorted(every, key=lambda each: -worth(known, each.signs))
 
 
+def evened(reading: Reading, filled: Filled, clause: Clause) -> Reading | None:
+    """A reading without what is not quoted for a slot that has quoted values as well; None when one call is left."""
+    quoted = {each.slot.path for each in reading.mentions if "quoted" in each.kinds}
+    kept = tuple(each for each in reading.mentions if each.slot.path not in quoted or "quoted" in each.kinds)
+    if len(reading.calls) == 1 or len(kept) == len(reading.mentions):
+        return reading
+    return next(_several(_Row(0.0, kept, {}), kept, filled, clause), None)
+
+
 def _may_be_several(found: Sequence[Mention]) -> bool:
     """Some slot has two mentions that share no words."""
     ends: dict[tuple[str, ...], int] = {}

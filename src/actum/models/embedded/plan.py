@@ -14,11 +14,9 @@ from .arguments import Filled, fill
 from .chain import feeds, refers_back
 from .choosing import Chooser
 from .clauses import Clause, split, tasks
-from .lexicon import is_han
 from .selection import Indexed, Shelf
-from .sharing import explained, spread, with_loans, with_topics
+from .sharing import explained, is_loose, spread, with_loans, with_names, with_the_same, with_topics
 from .slots import Slot
-from .spans import Span
 from .step import Need, Step
 
 CHAIN_MIN = 0.5
@@ -31,11 +29,9 @@ def plan(question: Clause, shelf: Shelf) -> list[Step]:
     question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)
     steps: list[Step] = []
-    for section in [question] if whole else _sections(question, chooser):
-        clauses = [section] if whole else split(section, chooser.names_something)
-        for clause in _rejoined(clauses, question, chooser):
-            steps += list(_steps_of(clause, chooser, tuple(steps)))
-    steps = with_loans(with_topics(_without_titles(steps)))
+    for clause in [question] if whole else _clauses(question, chooser):
+        steps += list(_steps_of(clause, chooser, tuple(steps)))
+    steps = with_loans(with_names(with_the_same(with_topics(_without_titles(steps)))))
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
 
 
@@ -48,6 +44,17 @@ def guess(question: Clause, shelf: Shelf) -> list[Step]:
         Step(number, filled.indexed, arguments, filled.missing, (), question)
         for number, arguments in enumerate(spread(filled, question))
     ]
+
+
+def _clauses(question: Clause, chooser: Chooser) -> list[Clause]:
+    """The question cut into what asks for one thing each."""
+    clauses: list[Clause] = []
+    for section in _sections(question, chooser):
+        first, *more = _rejoined(split(section, chooser.names_something), question, chooser)
+        if clauses and _is_begun(clauses[-1], first, chooser):
+            first = question.part(clauses.pop().start, first.end)
+        clauses += [first, *more]
+    return clauses
 
 
 def _sections(question: Clause, chooser: Chooser) -> list[Clause]:
@@ -80,9 +87,30 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
     first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
     if first is None or together is None or first.indexed is not together.indexed:
         return False
-    if second is None:
+    if second is None or (second.missing and _is_told_as_well(first, second, together, right, chooser)):
         return True
     return second.indexed is first.indexed and not _says_more(((first, left), (second, right)), (together, whole))
+
+
+def _is_told_as_well(first: Filled, second: Filled, together: Filled, right: Clause, chooser: Chooser) -> bool:
+    """The right part lacks something for its own tool, names that of the left part as well, and has values for it."""
+    scores = {each.indexed.tool.name: each.score for each in chooser.shelf.rank(right.terms, right.spans, right.words)}
+    named = scores.get(first.indexed.tool.name, 0.0) >= 0.8 * scores.get(second.indexed.tool.name, 0.0)
+    taken = [each.span for each in together.arguments]
+    own = {each.span for each in second.arguments}
+    return named and not together.missing and bool(own) and all(any(a.overlaps(b) for b in taken) for a in own)
+
+
+def _is_begun(left: Clause, right: Clause, chooser: Chooser) -> bool:
+    """What the left part asks for lacks something, and the right part asks for the same and lacks nothing."""
+    first, second = chooser.choose(left), chooser.choose(right)
+    return (
+        first is not None
+        and second is not None
+        and first.indexed is second.indexed
+        and bool(first.missing)
+        and not second.missing
+    )
 
 
 def _says_more(apart: Sequence[tuple[Filled, Clause]], joined: tuple[Filled, Clause]) -> bool:
@@ -138,7 +166,8 @@ def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled
                 if slot.path not in had and feeds(first, slot, given.arguments):
                     return given, rest, slot
         both = fill(other, clause)
-        if not both.missing and not filled.missing and _apart(filled, both):
+        loose = bool(both.arguments) and all(is_loose(each.span) for each in both.arguments)
+        if not both.missing and not filled.missing and not loose and _apart(filled, both):
             return filled, both, None
     unsure = [
         each.slot
@@ -211,23 +240,20 @@ def _without_titles(steps: list[Step]) -> list[Step]:
     """
     said: dict[str, list[Json]] = {}
     for step in steps:
-        if step.arguments and not step.missing:
-            said.setdefault(step.indexed.tool.name, []).extend(each.value for each in step.arguments)
+        if step.arguments:
+            known = said.setdefault(step.indexed.tool.name, [])
+            known.extend(each.value for each in step.arguments if not step.missing)
     return [step for step in steps if not _is_said(step, said)]
 
 
 def _is_said(step: Step, said: Mapping[str, Sequence[Json]]) -> bool:
     known = said.get(step.indexed.tool.name)
     return (
-        bool(step.missing)
-        and known is not None
-        and all(each.value in known or _is_loose(each.span) for each in step.arguments)
+        known is not None
+        and bool(step.missing)
+        and (bool(known) or not step.arguments)
+        and all(each.value in known or is_loose(each.span) for each in step.arguments)
     )
-
-
-def _is_loose(span: Span) -> bool:
-    """Words that are no name and nothing else that could be seen to be a value."""
-    return span.kind in ("run", "word", "phrase", "chunk") and not span.text[:1].isupper() and not is_han(span.text)
 
 
 def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:

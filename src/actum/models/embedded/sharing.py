@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 
 from .arguments import Argument, Filled, fill
 from .clauses import Clause
-from .grouping import Call, readings
-from .lexicon import is_han
+from .grouping import Call, evened, readings
+from .lexicon import is_han, wordset
 from .slots import Slot
 from .spans import Span
 from .step import Step
+from .words import bare, spaced
 
 Said = Mapping[tuple[str, ...], list[Argument]]
 """The values that are said for each slot."""
@@ -25,6 +26,8 @@ Said = Mapping[tuple[str, ...], list[Argument]]
 def spread(filled: Filled, clause: Clause) -> list[Call]:
     """The arguments, once for each call that the clause asks for."""
     best = next(iter(readings(filled, clause)), None)
+    if best is not None:
+        best = evened(best, filled, clause)
     if best is None or len(best.calls) == 1:
         return [filled.arguments]
     mentioned = {each.slot.path for each in best.mentions}
@@ -88,6 +91,67 @@ def with_topics(steps: list[Step]) -> list[Step]:
 
 _OWNED_BEFORE = re.compile(r"\b(?:its|their|his|her)\s+$|[它其](?:们)?的?$", re.IGNORECASE)
 _OWNED = re.compile(r"(?:its|their|his|her)\s+|[它其]们?的?", re.IGNORECASE)
+
+
+def with_names(steps: list[Step]) -> list[Step]:
+    """`The museum` as `Louvre Museum`, `the team` as the team and `he` as the person that a step before was for."""
+    told: list[Step] = []
+    for step in steps:
+        before = [each for other in reversed(told) for each in other.arguments if not is_loose(each.span)]
+        arguments = tuple(_named(each, step, before) for each in step.arguments)
+        told.append(step._replace(arguments=arguments))
+    return told
+
+
+def _named(argument: Argument, step: Step, before: Sequence[Argument]) -> Argument:
+    """The argument, with the value that its words only point to."""
+    if argument.slot.kind in _OWN_WORDS or not isinstance(argument.value, str) or not is_loose(argument.span):
+        return argument
+    words = {bare(word) for word in argument.span.text.split()}
+    pointing = _POINTS.search(step.clause.text[: argument.span.start]) or words & wordset("articles")
+    words -= wordset("articles")
+    if not words:
+        return argument
+    named = bool(pointing and words & set(spaced(argument.slot.name).lower().split()))
+    for each in before:
+        if not isinstance(each.value, str):
+            continue
+        same = each.slot.name == argument.slot.name and each.slot.type == argument.slot.type
+        if (same and (named or words & _PERSONS)) or (pointing and words < {bare(word) for word in each.value.split()}):
+            return argument._replace(value=each.value)
+    return argument
+
+
+def with_the_same(steps: list[Step]) -> list[Step]:
+    """`The same information for Oslo` with all that the step before had which called the same tool."""
+    told: list[Step] = []
+    for step in steps:
+        other = next((each for each in reversed(told) if each.indexed is step.indexed), None)
+        alike = other is not None and other.clause is not step.clause and _SAME.search(step.clause.words)
+        told.append(_completed(step, other) if other is not None and alike else step)
+    return told
+
+
+def _completed(step: Step, other: Step) -> Step:
+    own = {each.slot.path for each in step.arguments}
+    more = tuple(each for each in other.arguments if each.slot.path not in own)
+    lacking = tuple(slot for slot in step.missing if all(each.slot.path != slot.path for each in more))
+    return step._replace(arguments=(*step.arguments, *more), missing=lacking)
+
+
+_SAME = re.compile(
+    r"\bthe same(?: (?:information|data|details|thing|query|search|calculation|again))?(?: for| but|[,.?!]|$)",
+    re.IGNORECASE,
+)
+
+_OWN_WORDS = frozenset({"enum", "boolean", "number", "query", "text", "title", "expression", "sql"})
+_POINTS = re.compile(r"\b(?:the|this|that)\s+$", re.IGNORECASE)
+_PERSONS = frozenset({"he", "she", "him", "his", "her", "they", "them", "their"})
+
+
+def is_loose(span: Span) -> bool:
+    """Words that are no name and nothing else that could be seen to be a value."""
+    return span.kind in ("run", "word", "phrase", "chunk") and not span.text[:1].isupper() and not is_han(span.text)
 
 
 def with_loans(steps: list[Step]) -> list[Step]:
