@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .candidates import Candidate, View
 from .features import Aim
-from .lexicon import table
+from .lexicon import is_han, table
 
 QUOTED, BRACKETED, ANNOUNCED, ANOTHERS = 2.5, 6.0, 3.0, -3.0
 REACH = 6
@@ -27,7 +27,7 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     if candidate.listed == 2 and _TWO_ENDS.search(f"{aim.slot.name} {aim.slot.description}".lower()):
         worth += BRACKETED
     if aim.slot.type != "string":
-        return worth
+        return worth + _counted(aim, view, candidate)
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
         worth += BY_ITS_NAME
     if aim.slot.kind in _NAMES and _has_more_than_a_name(view, candidate):
@@ -62,6 +62,43 @@ def _has_more_than_a_name(view: View, candidate: Candidate) -> bool:
 
 _NAMES = frozenset({"person", "city", "place", "country", "timezone", "id", "string", "title"})
 BY_ITS_NAME, MORE_THAN_A_NAME = -2.5, -2.5
+
+
+def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
+    """Whether what follows a number tells that it counts what the slot wants, or what another one would: `3 copies`."""
+    if "number" not in candidate.kinds:
+        return 0.0
+    following = "".join(_said_on(view, candidate.last))
+    rows = [row for row in _measures() if row.counted.match(following)]
+    if not rows:
+        return 0.0
+    wanted = _wanted_by(f"{aim.slot.name} {aim.slot.description}")
+    return COUNTED if wanted.intersection(rows) else -COUNTED if wanted else 0.0
+
+
+def _said_on(view: View, at: int) -> list[str]:
+    """The next words, as they were said."""
+    return [f"{'' if is_han(token.text) else ' '}{token.text.lower()}" for token in view.tokens[at : at + 2]]
+
+
+class _Measure(NamedTuple):
+    """What stands after a number, and the slots whose numbers count that."""
+
+    counted: re.Pattern[str]
+    slot: re.Pattern[str]
+
+
+@cache
+def _measures() -> tuple[_Measure, ...]:
+    return tuple(
+        _Measure(re.compile(rf"\s*(?:{row['counted']})"), re.compile(row["slot"])) for row in table("measures")
+    )
+
+
+@lru_cache(maxsize=4096)
+def _wanted_by(told: str) -> frozenset[_Measure]:
+    """What a slot counts, by its name and description."""
+    return frozenset(row for row in _measures() if row.slot.search(told.replace("_", " ").lower()))
 
 
 def _announced(aim: Aim, view: View, first: int) -> float:
@@ -111,5 +148,5 @@ def _people() -> tuple[_Person, ...]:
     )
 
 
-INTRODUCED, NEAR = 3.5, 2
+INTRODUCED, NEAR, COUNTED = 3.5, 2, 3.5
 _QUOTES = frozenset("'\"“”‘’`")

@@ -124,7 +124,7 @@ def _plain(digits: str) -> Number:
 
 _HALF = re.compile(
     r"(\d+|[一两二三四五六七八九十]+)(?:(?=个半(?:小时|钟头|月|星期)|年半|天半)(?:个?半|[年天]半)"
-    r"|(?=(?:公里|公斤|千克|斤|米|块|度)半(?![径天夜年月价个])))"
+    r"|(?=(?:公里|公斤|千克|斤|米|块|度|分钟?)半(?![径天夜年月价个])))"
     r"|半(?=个?(?:小时|钟头|天|年|月|斤|公斤|公里|片|份|碗|杯|盒|瓶|粒|勺|升|吨|米))"
     rf"|\b(?P<english>an?|\d+|{_WORD})(?:(?=\s+[a-z]+\s+and\s+a\s+half\b)|\s+and\s+a\s+half\b)"
     r"|\bhalf\s+(?:an?|of\s+an?)(?=\s+(?:hour|day|month|year|mile|kilo|lit(?:re|er)|pound|cup|tea|table|tablet|pill))"
