@@ -34,6 +34,10 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
         worth += MORE_THAN_A_NAME
     if "email" in candidate.kinds and _MAIL.search(aim.slot.description):
         worth += ANNOUNCED
+    if "file" in candidate.kinds or candidate.span.text[-5:].count(".") == 1 and aim.slot.kind == "file":
+        worth += MORE_THAN_A_NAME * any(view.keys[at] & aim.commands for at in range(candidate.first, candidate.last))
+    if aim.slot.kind in ("text", "title") and aim.slot.required and _is_dictated(view, candidate):
+        worth += ANNOUNCED
     if "name" in candidate.kinds:
         return worth + _introduced(aim, view, candidate)
     if "quoted" not in candidate.kinds:
@@ -64,16 +68,28 @@ _NAMES = frozenset({"person", "city", "place", "country", "timezone", "id", "str
 BY_ITS_NAME, MORE_THAN_A_NAME = -2.5, -2.5
 
 
+def _is_dictated(view: View, candidate: Candidate) -> bool:
+    """It is all that stands after a command and a sign: 记下来，周三交电费."""
+    sure = {"content 0.8", "content 0.9"}.intersection(candidate.kinds)
+    return bool(sure) and candidate.first > 0 and view.tokens[candidate.first - 1].text in ",，:："
+
+
 def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
     """Whether what follows a number tells that it counts what the slot wants, or what another one would: `3 copies`."""
     if "number" not in candidate.kinds:
         return 0.0
+    if candidate.first and _LABEL.search(view.tokens[candidate.first - 1].text):
+        return -COUNTED
     following = "".join(_said_on(view, candidate.last))
     rows = [row for row in _measures() if row.counted.match(following)]
     if not rows:
         return 0.0
     wanted = _wanted_by(f"{aim.slot.name} {aim.slot.description}")
     return COUNTED if wanted.intersection(rows) else -COUNTED if wanted else 0.0
+
+
+_LABEL = re.compile("[尾单编卡户]号$")
+"""What stands before a number that counts nothing."""
 
 
 def _said_on(view: View, at: int) -> list[str]:

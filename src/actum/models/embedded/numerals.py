@@ -44,7 +44,7 @@ NUMERALS = frozenset(_DIGITS) | frozenset("十百千万亿半几")
 MEASURES = frozenset(
     "个只条件份张台本家次位名杯瓶袋块元天年月日号周点分秒里米克斤吨度公千英海小星倍折楼岁人座层种类页行晚夜部首集顿碗束双副支"
     "篇句针格宿级室注遍亩寸茶汤盎字"
-    "颗粒棵匹头期节步轮盒箱桶包串盘片道幅辆架艘床间套组班股趟场局盏把根章"
+    "颗粒棵匹头期节步轮盒箱桶包串盘片道幅辆架艘床间套组班股趟场局盏把根章朵枝株罐卷堂封"
 )
 """Chinese words of one character that stand between a number and what it counts."""
 

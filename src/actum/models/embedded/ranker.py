@@ -110,7 +110,7 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
 
 
-_LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}")
+_LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}|[尾单编卡户]号)")
 """A number with what it is: 尾号6688, of which 6688 is the value."""
 
 _EITHER_WAY = re.compile(rf"([{HAN}])不\1")
