@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .candidates import Candidate, View
 from .features import Aim
-from .lexicon import is_han, table
+from .lexicon import HAN, is_han, lexicon, table
 
 QUOTED, BRACKETED, ANNOUNCED, ANOTHERS = 2.5, 6.0, 3.0, -3.0
 REACH = 6
@@ -30,14 +30,22 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
         return worth + _counted(aim, view, candidate)
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
         worth += BY_ITS_NAME
+    if aim.slot.kind in _NAMES and _is_written_out(aim, view, candidate):
+        worth += BRACKETED
     if aim.slot.kind in _NAMES and _has_more_than_a_name(view, candidate):
         worth += MORE_THAN_A_NAME
     if "email" in candidate.kinds and _MAIL.search(aim.slot.description):
         worth += ANNOUNCED
-    if "file" in candidate.kinds or candidate.span.text[-5:].count(".") == 1 and aim.slot.kind == "file":
+    if "file" in candidate.kinds or (candidate.span.text[-5:].count(".") == 1 and aim.slot.kind == "file"):
         worth += MORE_THAN_A_NAME * any(view.keys[at] & aim.commands for at in range(candidate.first, candidate.last))
     if aim.slot.kind in ("text", "title") and aim.slot.required and _is_dictated(view, candidate):
         worth += ANNOUNCED
+    if (
+        aim.slot.kind == "text"
+        and not {"languag", "#language"}.isdisjoint(aim.others)
+        and _ends_in_a_language(view, candidate)
+    ):
+        worth -= ANNOUNCED
     if "name" in candidate.kinds:
         return worth + _introduced(aim, view, candidate)
     if "quoted" not in candidate.kinds:
@@ -53,7 +61,9 @@ _TWO_ENDS = re.compile(r"interval|\brange\b|\b(?:limit|bound|boundarie)s\b|区�
 def _ends_by_its_name(aim: Aim, view: View, candidate: Candidate) -> bool:
     """Its last word only says what it is: `London time zone` for a time zone."""
     last = candidate.last - 1
-    return not candidate.kinds and bool(view.keys[last] & aim.shared) and view.tokens[last].text.islower()
+    words = tuple(view.tokens[at].text.lower() for at in range(candidate.first, candidate.last))
+    named = bool(view.keys[last] & aim.shared) and words not in lexicon().phrases  # a living room is no room alone
+    return not candidate.kinds and named and view.tokens[last].text.islower()
 
 
 def _has_more_than_a_name(view: View, candidate: Candidate) -> bool:
@@ -66,6 +76,25 @@ def _has_more_than_a_name(view: View, candidate: Candidate) -> bool:
 
 _NAMES = frozenset({"person", "city", "place", "country", "timezone", "id", "string", "title"})
 BY_ITS_NAME, MORE_THAN_A_NAME = -2.5, -2.5
+
+
+def _is_written_out(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """It is a whole address with its street and number, or the full name of a company."""
+    said = candidate.span.text
+    whole = _ADDRESS.fullmatch(said) if aim.slot.kind == "place" else _COMPANY.fullmatch(said)
+    at = candidate.first
+    return bool(whole) and (at == 0 or view.functional[at - 1] or view.tokens[at - 1].kind == "sign")
+
+
+_ADDRESS = re.compile(rf"[{HAN}]{{2,20}}(?:路|街|大道|巷|弄)\d+号(?:[{HAN}]?\d*[A-Z]?[{HAN}\d]{{0,4}}[座楼室层院])?")
+_COMPANY = re.compile(rf"[{HAN}]{{4,20}}(?:公司|集团|事务所|研究院)")
+
+
+def _ends_in_a_language(view: View, candidate: Candidate) -> bool:
+    """`good morning in French`: the language is another slot's."""
+    spans = view.typed.get((candidate.last - 1, candidate.last), ())
+    before = view.lower[candidate.last - 2 : candidate.last - 1]
+    return any(span.kind == "language" for span in spans) and bool(set(before) & {"in", "into", "to"})
 
 
 def _is_dictated(view: View, candidate: Candidate) -> bool:

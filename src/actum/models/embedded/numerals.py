@@ -152,6 +152,7 @@ def _whole(said: str) -> Number:
 _PHRASES = [
     (re.compile(r"\bhalf\s+a\s+dozen\b", re.IGNORECASE), 6),
     (re.compile(r"\ba\s+pair\b|\btwice\b", re.IGNORECASE), 2),
+    (re.compile("一个(?=小时|钟头|月(?!半)|星期|礼拜)"), 1),
     (re.compile("一刻钟"), 15),
     (re.compile("三刻钟"), 45),
 ]
