@@ -148,7 +148,8 @@ def _is_numbered(slot: Slot) -> bool:
     """It takes digits, as a telephone or an account has: no Chinese word is one."""
     last = spaced(slot.name).lower().split()[-1:]
     told = f"{slot.name}{slot.description}"
-    return bool(wordset("numbered").intersection(last)) or any(
+    digits = re.search(r"\bdigits\b", slot.description) is not None
+    return digits or bool(wordset("numbered").intersection(last)) or any(
         is_han(word) and word in told for word in wordset("numbered")
     )
 
