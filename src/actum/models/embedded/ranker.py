@@ -101,6 +101,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
     if is_han(clause.words):
         found = [each for each in found if not (_LABELLED.fullmatch(each.span.text) or _asks(each.span, clause))]
+    if re.search(r"\bdigits\b", slot.description):
+        found = [each for each in found if re.search(r"\d", each.span.text) and not is_han(each.span.text)]
     if _is_numbered(slot):
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     found = _with_whole_places(found, indexed, clause)
@@ -148,8 +150,7 @@ def _is_numbered(slot: Slot) -> bool:
     """It takes digits, as a telephone or an account has: no Chinese word is one."""
     last = spaced(slot.name).lower().split()[-1:]
     told = f"{slot.name}{slot.description}"
-    digits = re.search(r"\bdigits\b", slot.description) is not None
-    return digits or bool(wordset("numbered").intersection(last)) or any(
+    return bool(wordset("numbered").intersection(last)) or any(
         is_han(word) and word in told for word in wordset("numbered")
     )
 
