@@ -100,3 +100,42 @@ def test_a_bare_hour_beside_a_day_is_a_time(said: str) -> None:
 @pytest.mark.parametrize("said", ["at 9 percent", "tomorrow at 9 degrees", "sell at 9"])
 def test_other_numbers_after_at_are_no_times(said: str) -> None:
     assert not [span for span in plain_spans(said, TODAY) if span.kind == "time"]
+
+
+@pytest.mark.parametrize(
+    "said", ["100到200元的保温杯", "thermos cups for 100 to 200 yuan", "thermos cups, 100-200 yuan"]
+)
+def test_the_ends_of_a_range_go_where_least_and_most_are_wanted(said: str) -> None:
+    properties = {"max_price": slot("number", "Upper limit"), "min_price": slot("number", "Lower limit")}
+    assert found("search_products", "Search the catalog.", properties, said) == {"max_price": 200, "min_price": 100}
+
+
+def test_what_is_said_is_taken_to_its_end() -> None:
+    properties = {"contact": slot("string", "Name of the contact"), "text": slot("string", "Message text")}
+    arguments = found("send_message", "Send a chat message to a contact.", properties, "跟赵敏说合同已经发过去了")
+    assert arguments == {"contact": "赵敏", "text": "合同已经发过去了"}
+
+
+def test_a_company_is_taken_by_its_full_name() -> None:
+    properties = {"customer_name": slot("string", "Company name on the invoice")}
+    said = "开一张发票，抬头是北京星辰贸易有限公司"
+    assert found("issue_invoice", "Issue an invoice.", properties, said) == {"customer_name": "北京星辰贸易有限公司"}
+
+
+def test_a_living_room_is_no_living() -> None:
+    properties = {"room": slot("string", "Room where the light is")}
+    assert found("control_light", "Turn a light on or off.", properties, "turn on the living room light") == {
+        "room": "living room"
+    }
+
+
+def test_a_language_after_in_is_no_part_of_the_text() -> None:
+    properties = {
+        "text": slot("string", "Text to translate"),
+        "target_language": slot("string", "Target language", enum=["en", "fr"]),
+    }
+    said = "how do you say good morning in French"
+    assert found("translate_text", "Translate text into another language.", properties, said) == {
+        "text": "good morning",
+        "target_language": "fr",
+    }
