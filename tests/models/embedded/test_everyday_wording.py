@@ -139,3 +139,14 @@ def test_a_language_after_in_is_no_part_of_the_text() -> None:
         "text": "good morning",
         "target_language": "fr",
     }
+
+
+def test_what_somebody_is_told_is_what_follows_the_name() -> None:
+    properties = {"contact": slot("string", "Name of the contact"), "text": slot("string", "Message text")}
+    arguments = found("send_message", "Send a chat message to a contact.", properties, "告诉王芳我到了")
+    assert arguments == {"contact": "王芳", "text": "我到了"}
+
+
+def test_a_measure_is_given_in_the_unit_that_is_wanted() -> None:
+    properties = {"weight_kg": slot("number", "Weight of the package in kilograms")}
+    assert found("create_shipment", "Send a package.", properties, "寄个3斤的包裹") == {"weight_kg": 1.5}

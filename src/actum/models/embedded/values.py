@@ -56,6 +56,7 @@ def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
     converted = _converted(slot, span)
     if converted is not None and (slot.type == "number" or float(converted).is_integer()):
         yield (int(converted) if float(converted).is_integer() else converted), "converted"
+        return
     if slot.type == "number":
         yield value, "plain"
         if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之") or span.text.endswith("成"):
