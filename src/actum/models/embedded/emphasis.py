@@ -79,7 +79,9 @@ def _ends_by_its_name(aim: Aim, view: View, candidate: Candidate) -> bool:
     """Its last word only says what it is: `London time zone` for a time zone."""
     last = candidate.last - 1
     words = tuple(view.tokens[at].text.lower() for at in range(candidate.first, candidate.last))
-    named = bool(view.keys[last] & aim.shared) and words not in lexicon().phrases  # a living room is no room alone
+    named = bool(view.keys[last] & aim.shared) and not (
+        words[-1] == "room" and words in lexicon().phrases
+    )  # a living room is called so
     return not candidate.kinds and named and view.tokens[last].text.islower()
 
 
