@@ -33,6 +33,10 @@ def chosen(name: str, values: list[Json], said: str) -> list[Json]:
         ("sort_by", ["relevance", "price_asc"], "价格从低到高", "price_asc"),
         ("target_language", ["en", "ja"], "翻译成日语", "ja"),
         ("费用类别", ["交通", "餐饮"], "昨天的打车费", "交通"),
+        ("reason", ["damaged", "wrong_item", "not_received"], "东西坏了", "damaged"),
+        ("reason", ["damaged", "wrong_item", "not_received"], "发错货了", "wrong_item"),
+        ("flower", ["rose", "lily"], "一束玫瑰", "rose"),
+        ("permission", ["view", "edit"], "可以编辑", "edit"),
     ],
 )
 def test_a_value_is_chosen_by_what_people_call_it(name: str, values: list[Json], said: str, meant: Json) -> None:

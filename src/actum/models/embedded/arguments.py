@@ -320,6 +320,8 @@ def _todays(
     """
     days = [slot for slot in indexed.slots if slot.kind == "date" and slot.required]
     said = [taken[slot.path] for slot in days if slot.path in taken]
+    if len(days) == 1 and said and (away := _away(indexed, said[0], taken, clause)):
+        return away
     if len(days) == 1 and not said and (match := _FROM_NOW.search(clause.words)) is not None:
         place = clause.start + match.start()
         now = Span("date", place, place, "", clause.today.isoformat())
@@ -340,6 +342,25 @@ def _todays(
 
 
 _FROM_NOW = re.compile(r"天[之以]?[后前](?!.*月\d)")
+
+
+def _away(indexed: Indexed, day: Argument, taken: Taken, clause: Clause) -> Taken:
+    """The present day and a number of days, where a tool wants both and one relative day was said: `20 days ago`."""
+    match = _DAYS_AWAY.fullmatch(day.span.text.strip())
+    numbers = [slot for slot in indexed.slots if slot.required and slot.type == "integer" and "day" in slot.name]
+    if match is None or len(numbers) != 1 or numbers[0].path in taken or not isinstance(day.value, str):
+        return {}
+    days = (date.fromisoformat(day.value) - clause.today).days
+    number = Span("number", day.span.start, day.span.end, day.span.text, days)
+    return {
+        day.slot.path: day._replace(value=clause.today.isoformat()),
+        numbers[0].path: Argument(numbers[0], days, number, day.confidence),
+    }
+
+
+_DAYS_AWAY = re.compile(
+    r"(?:in\s+)?[\w-]+\s+(?:day|week|fortnight)s?(?:\s+(?:ago|from (?:now|today)|later|hence))?", re.IGNORECASE
+)
 
 
 def _has_number(indexed: Indexed, taken: Taken) -> bool:

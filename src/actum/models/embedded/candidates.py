@@ -333,6 +333,7 @@ _NEVER_FIRST = frozenset(
 _NEVER_LAST = frozenset(
     [
         "的",
+        "个",
         "吗",
         "呢",
         "吧",

@@ -57,7 +57,19 @@ def content_of(slot: Slot, indexed: Indexed, clause: Clause, used: Sequence[Span
     colon = _after_colon(clause, used)
     if colon is not None:
         return colon, AFTER_COLON
-    return _remaining(slot, indexed, clause, used)
+    told = _told(clause, used) if slot.kind == "text" else None
+    return (told, AFTER_COMMAND) if told is not None else _remaining(slot, indexed, clause, used)
+
+
+def _told(clause: Clause, used: Sequence[Span]) -> Span | None:
+    """What somebody shall be told, after the name: 我到了 of 告诉王芳我到了."""
+    for span in used:
+        if _TELLS.search(clause.text[clause.start : span.start]) and span.end < clause.end:
+            return _span(clause.text, span.end, clause.end)
+    return None
+
+
+_TELLS = re.compile(r"(?:告诉|通知|转告|\b(?:tell|text|message))\s*$", re.IGNORECASE)
 
 
 def is_definition(words: str, *, of_a_kind: bool = False) -> bool:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .candidates import Candidate, View
 from .features import Aim
-from .lexicon import table
+from .lexicon import HAN, is_han, lexicon, table, wordset
 
 QUOTED, BRACKETED, ANNOUNCED, ANOTHERS = 2.5, 6.0, 3.0, -3.0
 REACH = 6
@@ -27,11 +27,11 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     if candidate.listed == 2 and _TWO_ENDS.search(f"{aim.slot.name} {aim.slot.description}".lower()):
         worth += BRACKETED
     if aim.slot.type != "string":
-        return worth
+        return worth + _counted(aim, view, candidate)
+    worth += _of_text(aim, view, candidate)
+    worth += _of_name(aim, view, candidate) if aim.slot.kind in _NAMES else 0.0
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
         worth += BY_ITS_NAME
-    if aim.slot.kind in _NAMES and _has_more_than_a_name(view, candidate):
-        worth += MORE_THAN_A_NAME
     if "email" in candidate.kinds and _MAIL.search(aim.slot.description):
         worth += ANNOUNCED
     if "name" in candidate.kinds:
@@ -39,6 +39,35 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     if "quoted" not in candidate.kinds:
         return worth
     return worth + QUOTED + _announced(aim, view, candidate.first)
+
+
+def _of_name(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for a piece that shall be a name, by how it is written and what stands before it."""
+    worth = MORE_THAN_A_NAME if _has_more_than_a_name(view, candidate) else 0.0
+    worth += SERVED if aim.slot.kind == "person" and _is_served(view, candidate) else 0.0
+    return worth + (BRACKETED if _is_written_out(aim, view, candidate) else 0.0)
+
+
+def _of_text(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for a piece that shall be a text or a file, by what stands before it and at its ends."""
+    if aim.slot.kind == "file":
+        commanded = any(view.keys[at] & aim.commands for at in range(candidate.first, candidate.last))
+        return MORE_THAN_A_NAME if commanded and _is_file(candidate) else 0.0
+    worth = 0.0
+    if aim.slot.kind in ("text", "title") and aim.slot.required and _is_dictated(view, candidate):
+        worth += ANNOUNCED
+    if aim.slot.kind == "text" and _is_speech(view, candidate):
+        worth += ANNOUNCED
+    if aim.slot.kind == "text" and aim.others & _LANGUAGE and _ends_in_a_language(view, candidate):
+        worth -= ANNOUNCED
+    return worth
+
+
+_LANGUAGE = frozenset({"languag", "#language"})
+
+
+def _is_file(candidate: Candidate) -> bool:
+    return "file" in candidate.kinds or candidate.span.text[-5:].count(".") == 1
 
 
 _MAIL = re.compile(r"e-?mail|邮箱|邮件", re.IGNORECASE)
@@ -49,7 +78,11 @@ _TWO_ENDS = re.compile(r"interval|\brange\b|\b(?:limit|bound|boundarie)s\b|区�
 def _ends_by_its_name(aim: Aim, view: View, candidate: Candidate) -> bool:
     """Its last word only says what it is: `London time zone` for a time zone."""
     last = candidate.last - 1
-    return not candidate.kinds and bool(view.keys[last] & aim.shared) and view.tokens[last].text.islower()
+    words = tuple(view.tokens[at].text.lower() for at in range(candidate.first, candidate.last))
+    named = bool(view.keys[last] & aim.shared) and not (
+        words[-1] == "room" and words in lexicon().phrases
+    )  # a living room is called so
+    return not candidate.kinds and named and view.tokens[last].text.islower()
 
 
 def _has_more_than_a_name(view: View, candidate: Candidate) -> bool:
@@ -62,6 +95,121 @@ def _has_more_than_a_name(view: View, candidate: Candidate) -> bool:
 
 _NAMES = frozenset({"person", "city", "place", "country", "timezone", "id", "string", "title"})
 BY_ITS_NAME, MORE_THAN_A_NAME = -2.5, -2.5
+
+
+def _is_written_out(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """It is a whole address with its street and number, or the full name of a company."""
+    said = candidate.span.text
+    whole = _ADDRESS.fullmatch(said) if aim.slot.kind == "place" else _COMPANY.fullmatch(said)
+    at = candidate.first
+    return bool(whole) and (at == 0 or view.functional[at - 1] or view.tokens[at - 1].kind == "sign")
+
+
+_ADDRESS = re.compile(rf"[{HAN}]{{2,20}}(?:路|街|大道|巷|弄)\d+号(?:[{HAN}]?\d*[A-Z]?[{HAN}\d]{{0,4}}[座楼室层院])?")
+_COMPANY = re.compile(rf"[{HAN}]{{4,20}}(?:公司|集团|事务所|研究院)")
+
+
+def _is_speech(view: View, candidate: Candidate) -> bool:
+    """It is all that stands after 说, `saying` or `that`."""
+    rest = view.tokens[candidate.last :]
+    return (
+        candidate.first > 1
+        and view.lower[candidate.first - 1] in {"说", "saying", "that"}
+        and all(token.kind == "sign" for token in rest)
+    )
+
+
+def _is_served(view: View, candidate: Candidate) -> bool:
+    """It is somebody's full name after a word for whom something is done: 给王小明."""
+    said = candidate.span.text
+    named = len(said) == 3 and said[0] in wordset("surnames") and not candidate.kinds
+    return named and candidate.first > 0 and view.lower[candidate.first - 1] in {"给", "帮", "替", "为"}
+
+
+SERVED = 2.0
+
+
+def _ends_in_a_language(view: View, candidate: Candidate) -> bool:
+    """`good morning in French`: the language is another slot's."""
+    spans = view.typed.get((candidate.last - 1, candidate.last), ())
+    before = view.lower[candidate.last - 2 : candidate.last - 1]
+    return any(span.kind == "language" for span in spans) and bool(set(before) & {"in", "into", "to"})
+
+
+def _is_dictated(view: View, candidate: Candidate) -> bool:
+    """It is all that stands after a command and a sign: 记下来，周三交电费."""
+    sure = {"content 0.8", "content 0.9"}.intersection(candidate.kinds)
+    return bool(sure) and candidate.first > 0 and view.tokens[candidate.first - 1].text in ",，:："
+
+
+def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
+    """Whether what stands around a number tells that it counts what the slot wants, or what another would: `3 copies`,
+    the upper end of a range.
+    """
+    if "number" not in candidate.kinds:
+        return 0.0
+    if candidate.first and _LABEL.search(view.tokens[candidate.first - 1].text):
+        return -COUNTED
+    wanted, bound = _wanted_by(aim.slot.name, aim.slot.description)
+    if bound and (end := _end_of_range(view, candidate)):
+        return BRACKETED if bound == end else -BRACKETED
+    if not wanted:
+        return 0.0
+    following = "".join(_said_on(view, candidate.last))
+    rows = [row for row in _measures() if row.counted.match(following)]
+    return 0.0 if not rows else COUNTED if wanted.intersection(rows) else -COUNTED
+
+
+_BOUND = re.compile(r"(?P<low>\bmin|_min|lowest|lower|最低|最小)|\bmax|_max|highest|upper|最高|最大")
+
+
+def _end_of_range(view: View, candidate: Candidate) -> int:
+    """-1 for the lower end of a range of two numbers, 1 for its upper end, 0 for any other number."""
+    first, last = candidate.first, candidate.last
+    if view.lower[last : last + 1] and view.lower[last] in _REACHING and _is_number(view, last + 1):
+        return -1
+    return int(first > 1 and view.lower[first - 1] in _REACHING and _is_number(view, first - 2))
+
+
+def _is_number(view: View, at: int) -> bool:
+    return any(
+        start <= at < last and any(span.kind == "number" for span in spans)
+        for (start, last), spans in view.typed.items()
+    )
+
+
+_REACHING = frozenset({"到", "至", "-", "–", "~", "～", "to"})
+
+_LABEL = re.compile("[尾单编卡户]号$")
+"""What stands before a number that counts nothing."""
+
+
+def _said_on(view: View, at: int) -> list[str]:
+    """The next words, as they were said."""
+    return [f"{'' if is_han(token.text) else ' '}{token.text.lower()}" for token in view.tokens[at : at + 2]]
+
+
+class _Measure(NamedTuple):
+    """What stands after a number, and the slots whose numbers count that."""
+
+    counted: re.Pattern[str]
+    slot: re.Pattern[str]
+
+
+@cache
+def _measures() -> tuple[_Measure, ...]:
+    return tuple(
+        _Measure(re.compile(rf"\s*(?:{row['counted']})"), re.compile(row["slot"])) for row in table("measures")
+    )
+
+
+@lru_cache(maxsize=4096)
+def _wanted_by(name: str, description: str) -> tuple[frozenset[_Measure], int]:
+    """What a slot counts, by its name and description; and -1 where it is the least of something, 1 for the most."""
+    told = f"{name} {description}".replace("_", " ").lower()
+    bound = _BOUND.search(name.lower())
+    end = 0 if bound is None else -1 if bound["low"] else 1
+    return frozenset(row for row in _measures() if row.slot.search(told)), end
 
 
 def _announced(aim: Aim, view: View, first: int) -> float:
@@ -111,5 +259,5 @@ def _people() -> tuple[_Person, ...]:
     )
 
 
-INTRODUCED, NEAR = 3.5, 2
+INTRODUCED, NEAR, COUNTED = 3.5, 2, 3.5
 _QUOTES = frozenset("'\"“”‘’`")

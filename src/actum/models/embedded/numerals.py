@@ -44,7 +44,7 @@ NUMERALS = frozenset(_DIGITS) | frozenset("十百千万亿半几")
 MEASURES = frozenset(
     "个只条件份张台本家次位名杯瓶袋块元天年月日号周点分秒里米克斤吨度公千英海小星倍折楼岁人座层种类页行晚夜部首集顿碗束双副支"
     "篇句针格宿级室注遍亩寸茶汤盎字"
-    "颗粒棵匹头期节步轮盒箱桶包串盘片道幅辆架艘床间套组班股趟场局盏把根章"
+    "颗粒棵匹头期节步轮盒箱桶包串盘片道幅辆架艘床间套组班股趟场局盏把根章朵枝株罐卷堂封"
 )
 """Chinese words of one character that stand between a number and what it counts."""
 
@@ -124,7 +124,7 @@ def _plain(digits: str) -> Number:
 
 _HALF = re.compile(
     r"(\d+|[一两二三四五六七八九十]+)(?:(?=个半(?:小时|钟头|月|星期)|年半|天半)(?:个?半|[年天]半)"
-    r"|(?=(?:公里|公斤|千克|斤|米|块|度)半(?![径天夜年月价个])))"
+    r"|(?=(?:公里|公斤|千克|斤|米|块|度|分钟?)半(?![径天夜年月价个])))"
     r"|半(?=个?(?:小时|钟头|天|年|月|斤|公斤|公里|片|份|碗|杯|盒|瓶|粒|勺|升|吨|米))"
     rf"|\b(?P<english>an?|\d+|{_WORD})(?:(?=\s+[a-z]+\s+and\s+a\s+half\b)|\s+and\s+a\s+half\b)"
     r"|\bhalf\s+(?:an?|of\s+an?)(?=\s+(?:hour|day|month|year|mile|kilo|lit(?:re|er)|pound|cup|tea|table|tablet|pill))"
@@ -152,6 +152,7 @@ def _whole(said: str) -> Number:
 _PHRASES = [
     (re.compile(r"\bhalf\s+a\s+dozen\b", re.IGNORECASE), 6),
     (re.compile(r"\ba\s+pair\b|\btwice\b", re.IGNORECASE), 2),
+    (re.compile("一个(?=小时|钟头|月(?!半)|星期|礼拜)"), 1),
     (re.compile("一刻钟"), 15),
     (re.compile("三刻钟"), 45),
 ]

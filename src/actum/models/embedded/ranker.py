@@ -17,7 +17,7 @@ from .clauses import Clause
 from .content import content_of
 from .emphasis import emphasis
 from .features import aim_of, begins, ends, fits_of, inside, nothing
-from .lexicon import is_han, wordset
+from .lexicon import HAN, is_han, wordset
 from .selection import Indexed
 from .slots import Slot
 from .spans import PARTS, Span
@@ -99,6 +99,10 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
+    if is_han(clause.words):
+        found = [each for each in found if not (_LABELLED.fullmatch(each.span.text) or _asks(each.span, clause))]
+    if re.search(r"\bdigits\b", slot.description):
+        found = [each for each in found if re.search(r"\d", each.span.text) and not is_han(each.span.text)]
     if _is_numbered(slot):
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     found = _with_whole_places(found, indexed, clause)
@@ -106,6 +110,20 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     if is_han(clause.words) and slot.kind not in FREE_TEXT:
         commands |= {key for key in indexed.summary if key[0] == "#"}
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
+
+
+_LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}|[尾单编卡户]号)")
+"""A number with what it is: 尾号6688, of which 6688 is the value."""
+
+_EITHER_WAY = re.compile(rf"([{HAN}])不\1")
+
+
+def _asks(span: Span, clause: Clause) -> bool:
+    """It begins or ends in words that ask whether: 好不好 names nothing."""
+    return any(
+        match.start() <= span.start < match.end() or match.start() < span.end <= match.end()
+        for match in _EITHER_WAY.finditer(clause.text)
+    )
 
 
 def _with_whole_places(found: list[Candidate], indexed: Indexed, clause: Clause) -> list[Candidate]:

@@ -185,6 +185,9 @@ def _plain(text: str) -> Iterator[Span]:
             if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
                 taken.append((match.start(), match.start() + len(said)))
                 yield Span(kind, match.start(), match.start() + len(said), said, said.lstrip("#"))
+    for match in _KIND_OF_FILE.finditer(text):
+        if not _inside(*match.span(), taken):
+            yield Span("file", match.start(), match.end(), match[0], f"*.{match[0].lower()}")
     for match in _QUOTED.finditer(text):
         inner = next(group for group in match.groups() if group is not None)
         yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
@@ -192,6 +195,14 @@ def _plain(text: str) -> Iterator[Span]:
 
 _NO_END = {"url": ".,;:!?。'\"`>", "sql": ".,;:!?。", "file": ".,;:!?。"}
 """Signs with which one of the kind does not end."""
+
+
+_KIND_OF_FILE = re.compile(
+    rf"(?<!{LETTER})(?<![./*])(?:py|md|txt|csv|pdf|docx?|xlsx?|pptx?|json|ya?ml|toml|html|log|png|jpe?g|zip|sql)"
+    r"(?=\s?(?:文件|文档|格式|files?\b))",
+    re.IGNORECASE,
+)
+"""What files of a kind end by, where they are spoken of: 所有的py文件, `all csv files`."""
 
 
 def _beside_han(text: str, start: int, end: int) -> bool:

@@ -97,6 +97,28 @@ def _told(part: str, side: str, hour: str, half: str) -> int | None:
     return None if minutes is None else (minutes + (away if side == "past" else -away)) % (24 * 60)
 
 
+_DAY = r"(?:today|tonight|tomorrow|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
+_NO_MORE = r"\b(?![:.,/%°]?\d|%|°|\s*(?:percent|degrees|people|guests|yuan|dollars|euros|\w*\s*(?:street|avenue|road)))"
+_AFTER_A_DAY = "|".join(
+    rf"(?<=\b{day} at )"
+    for day in (
+        "today",
+        "tomorrow",
+        "tonight",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    )
+)
+_BY_A_DAY = (
+    rf"(?<=\bat )(\d{{1,2}})(?=\s+(?:on\s+)?(?:next\s+|this\s+)?{_DAY}\b)|(?:{_AFTER_A_DAY})(\d{{1,2}}){_NO_MORE}"
+)
+"""A bare hour beside a day: `tomorrow at 9`, `at 9 on Monday`."""
+
 _TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
     (
         re.compile(rf"\b(half|quarter)\s+(past|to)\s+(\d{{1,2}}|{_HOURS})\b{_PART_OF_DAY}", re.IGNORECASE),
@@ -125,6 +147,7 @@ _TIMES: list[tuple[re.Pattern[str], Callable[[re.Match[str]], int | None]]] = [
         re.compile(r"\b(\d{1,2})\s*o['’]?clock\b(?:\s+in\s+the\s+(?:morning|(afternoon|evening)))?", re.IGNORECASE),
         lambda m: _clock(m[1], None, "pm" if m[2] else ""),
     ),
+    (re.compile(_BY_A_DAY, re.IGNORECASE), lambda m: _clock(m[1] or m[2], None, "")),
     (re.compile(r"\bnoon\b|正午", re.IGNORECASE), lambda m: 720),
     (re.compile(r"\bmidnight\b|午夜", re.IGNORECASE), lambda m: 0),
 ]

@@ -50,15 +50,24 @@ def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
+    if value > 0 and _NEGATIVE.search(slot.description) and _EARLIER.match(text, span.end):
+        yield -value, "earlier"
+        return
     converted = _converted(slot, span)
     if converted is not None and (slot.type == "number" or float(converted).is_integer()):
         yield (int(converted) if float(converted).is_integer() else converted), "converted"
+        return
     if slot.type == "number":
         yield value, "plain"
         if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之") or span.text.endswith("成"):
             yield round(value / 100, 12), "fraction"
     elif float(value).is_integer():
         yield int(value), "plain"
+
+
+_NEGATIVE = re.compile(r"\bnegative\b|负数|为负", re.IGNORECASE)
+_EARLIER = re.compile(r"\s*(?:天|周|个?星期|个?月|年)[之以]?前|\s*\w+\s+(?:ago|before|earlier|prior)\b", re.IGNORECASE)
+"""What makes a number negative for a slot that says it may be: 20天前, `3 days before`."""
 
 
 def _converted(slot: Slot, span: Span) -> float | None:
