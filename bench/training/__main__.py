@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import random
 import shutil
 import sys
 import time
@@ -25,18 +26,18 @@ from actum.models.embedded.weights import FILES, SHIPPED, use
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings
 from .amounts import TODAY
-from .corpus import Asked
+from .corpus import Asked, is_chinese
 from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED, CHOSEN = 1_200, 1_200
-"""From so many questions for several calls, and twice as many for one, is learned which values belong together; and
-from so many which tool is meant.
-"""
+GROUPED = 1_200
+"""From so many questions for several calls, and twice as many for one, is learned which values belong together."""
 LEAST, SCALE = 0.1, 100
 OTHERS = 0.35
 """The share of the questions about unusual tools that the ranker learns from."""
+CHOOSER_OTHERS = 0.1
+"""And the share of them that the chooser learns from."""
 GUESSES, KEPT = 600, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
 
@@ -50,14 +51,21 @@ def learn() -> None:
     choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS))
     _rank(choices, half=True)
     use(CANDIDATE)
-    every = make(CHOOSER_SEED, 1, 2)
-    unknown = [each for each in every if each.about and not fit.is_known_to_half(each.about)]
     known = kept() * KEPT
-    _group(fit_grouping.sample(unknown, GROUPED, 2 * GROUPED) + known)
-    _choose("chooser.json", fit_grouping.sample(unknown, 0, CHOSEN) + known, ())
-    _choose("guesser.json", fit_grouping.sample(unknown, 0, GUESSES) + known, nothing())
+    strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]
+    _group(fit_grouping.sample(strange, GROUPED, 2 * GROUPED) + known)
     _rank(choices)
+    _learn_to_choose(known)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
+
+
+def _learn_to_choose(known: Sequence[Asked]) -> None:
+    usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS))
+    some = [each for each in usual if is_chinese(each.question)]
+    some += [each for each in usual if not is_chinese(each.question)][::4]
+    _choose("chooser.json", some, ())
+    every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
+    _choose("guesser.json", random.Random(SEED).sample(every, GUESSES) + [*known], nothing())
 
 
 def _rank(choices: fit.Choices, *, half: bool = False) -> None:

@@ -41,7 +41,7 @@ def test_a_tool_is_found_by_what_it_means(said: str, meant: str) -> None:
 
 def test_a_question_that_names_no_tool_goes_to_the_one_that_is_near() -> None:
     chooser = Chooser(Shelf([PHYSICIAN, VEHICLE, CROPS]))
-    question = read("rice production in India", TODAY)
+    question = read("rice farming in Japan", TODAY)
     assert chooser.choose(question) is None
     guessed = chooser.guess(question)
     assert guessed is not None
