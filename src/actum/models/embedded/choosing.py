@@ -15,13 +15,13 @@ from .spans import Span
 from .weights import weights
 from .words import bare
 
-FITS_MIN = 0.8
+FITS_MIN = 0.4
 """From this on a tool is taken to be meant; a logarithm."""
 
 FITS_MORE = 0.4
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
-ASKS_MIN = 1.0
+ASKS_MIN = 0.6
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
 
 NAMES_MIN = 0.42
