@@ -65,7 +65,7 @@ def _learn_to_choose(known: Sequence[Asked]) -> None:
     some += [each for each in usual if not is_chinese(each.question)][::4]
     _choose("chooser.json", some, ())
     every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
-    _choose("guesser.json", random.Random(SEED).sample(every, GUESSES) + [*known], nothing())
+    _choose("guesser.json", [*random.Random(SEED).sample(every, GUESSES), *known], nothing())
 
 
 def _rank(choices: fit.Choices, *, half: bool = False) -> None:
