@@ -28,6 +28,7 @@ from .selection import Indexed, changes_things
 from .slots import Slot
 from .spans import Span
 from .values import country_of, located, value_for
+from .weights import kept_with_weights
 from .words import bare, spaced, terms
 
 REQUIRED_MIN = 0.3
@@ -92,7 +93,7 @@ def fill(indexed: Indexed, clause: Clause, *, avoid: Sequence[Span] = ()) -> Fil
     return known
 
 
-_filled: dict[tuple[str, Clause, tuple[Span, ...]], Filled] = {}
+_filled: dict[tuple[str, Clause, tuple[Span, ...]], Filled] = kept_with_weights({})
 """What was worked out lately: a plan asks for the same more than once."""
 
 FILLED_MAX = 256

@@ -18,7 +18,7 @@ from .clauses import Clause
 from .lexicon import wordset
 from .mentions import Mention, mentions_of
 from .readings import Said, Signs, joined, joining, said_of, whole, worth
-from .weights import weights
+from .weights import kept_with_weights, weights
 
 BEAM, READINGS_MAX = 16, 8
 """So many ways to read what stands before a place are kept in sight, and so many of the whole clause."""
@@ -57,7 +57,7 @@ def readings(filled: Filled, clause: Clause) -> list[Reading]:
     return found
 
 
-_lately: dict[tuple[str, Clause], tuple[Filled, list[Reading]]] = {}
+_lately: dict[tuple[str, Clause], tuple[Filled, list[Reading]]] = kept_with_weights({})
 """What was worked out lately: a plan asks for the same more than once."""
 
 LATELY_MAX = 256

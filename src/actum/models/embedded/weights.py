@@ -10,16 +10,31 @@ import json
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from typing import Any, TypeVar
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 FILES = ("ranker.json", "grouper.json", "chooser.json", "guesser.json")
 SHIPPED: Traversable = files("actum") / "models" / "embedded" / "data"
 _place: list[Traversable] = [SHIPPED]
 
 
+_made_of_weights: list[dict[Any, Any]] = []
+
+
+def kept_with_weights(made: dict[K, V]) -> dict[K, V]:
+    """A cache of what the weights said: `use` empties it."""
+    _made_of_weights.append(made)
+    return made
+
+
 def use(place: Traversable) -> None:
     """Take the weights from another folder, in this process: for judging those that are not shipped yet."""
     _place[0] = place
     weights.cache_clear()
+    for made in _made_of_weights:
+        made.clear()
 
 
 @cache
