@@ -488,10 +488,10 @@ def _splits(view: View, at: int) -> bool:
 
 
 def _separates(view: View, at: int) -> bool:
-    return view.lower[at] in _BETWEEN
+    return view.lower[at] in BETWEEN
 
 
-_BETWEEN = frozenset({",", "，", "、", "and", "or", "和", "与", "及", "跟", "以及", "或", "&", "/"})
+BETWEEN = frozenset({",", "，", "、", "and", "or", "和", "与", "及", "跟", "以及", "或", "&", "/"})
 
 
 def _after_separator(view: View, at: int) -> int | None:

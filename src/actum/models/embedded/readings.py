@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from .arguments import series
-from .candidates import View
+from .candidates import BETWEEN, View
 from .clauses import Clause
 from .lexicon import wordset
 from .mentions import CHOSEN, Mention
@@ -151,7 +151,7 @@ def joined(last: Mention, mention: Mention, view: View) -> bool:
 _OR = frozenset({"or", "或", "还是", "/"})
 _AND = frozenset({"and", "和", "与", "及", "以及", "跟"})
 ROW_MAX = 4
-_JOINING = frozenset({",", "，", "、", ";", "and", "or", "和", "与", "及", "跟", "以及", "或", "&", "/", "also"})
+_JOINING = BETWEEN | {";", "also"}
 
 
 def _alike(mention: Mention, last: Mention, view: View) -> Iterator[tuple[str, float]]:
@@ -224,7 +224,7 @@ def _ends_with_comma(mentions: Sequence[Mention], view: View) -> int:
 def _unused(mentions: Sequence[Mention], clause: Clause) -> int:
     """How many numbers, names, quotes and days nothing takes."""
     taken = [each.argument.span for each in mentions]
-    looks = (span for span in clause.spans if span.kind in _VALUES and span not in counted(clause))
+    looks = (span for span in clause.spans if span.kind in VALUES and span not in counted(clause))
     return min(UNUSED_MAX, len({(span.start, span.end) for span in looks if not any(map(span.overlaps, taken))}))
 
 
@@ -235,7 +235,8 @@ def _choices_unused(mentions: Sequence[Mention], found: Sequence[Mention]) -> in
 
 
 UNUSED_MAX = 6
-_VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "formula", "name"})
+VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "formula", "name"})
+"""Kinds of pieces that look like values."""
 
 
 @lru_cache(maxsize=64)

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from .arguments import Argument, Filled, fill
 from .clauses import Clause
 from .grouping import Call, evened, readings
 from .lexicon import is_han, wordset
+from .readings import VALUES
 from .slots import Slot
 from .spans import Span
 from .step import Step
 from .words import bare, spaced
-
-Said = Mapping[tuple[str, ...], list[Argument]]
-"""The values that are said for each slot."""
 
 
 def spread(filled: Filled, clause: Clause) -> list[Call]:
@@ -64,11 +62,8 @@ def _values_at(clause: Clause) -> set[int]:
         token.start
         for token in clause.tokens
         if not token.functional
-        and any(span.kind in _VALUES and span.start <= token.start < span.end for span in clause.spans)
+        and any(span.kind in VALUES and span.start <= token.start < span.end for span in clause.spans)
     }
-
-
-_VALUES = frozenset({"number", "quoted", "date", "time", "city", "country", "email", "url", "code", "name", "formula"})
 
 
 def with_topics(steps: list[Step]) -> list[Step]:
