@@ -24,7 +24,7 @@ from actum.learn import Promotion
 from actum.models.embedded import Embedded
 from actum.models.embedded.weights import FILES, SHIPPED, use
 
-from . import fit, fit_chooser, fit_grouping, fit_meanings
+from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools
 from .amounts import TODAY
 from .corpus import Asked, is_chinese
 from .questions import held_out, kept, make, nothing
@@ -38,6 +38,8 @@ OTHERS = 0.35
 """The share of the questions about unusual tools that the ranker learns from."""
 CHOOSER_OTHERS = 0.1
 """And the share of them that the chooser learns from."""
+WRITTEN = 600
+"""From so many single calls of Seal-Tools is learned which tool a clause names."""
 GUESSES, KEPT = 600, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
 
@@ -48,28 +50,37 @@ def learn() -> None:
     for name in FILES:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
-    choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS))
-    _rank(choices, half=True)
-    use(CANDIDATE)
-    known = kept() * KEPT
+    written, known = list(seal_tools.single_calls()), kept() * KEPT
+    choices = fit.choices_of([*make(SEED, 3, 2, others=OTHERS), *written])
+    half, whole = fit.learned(choices, half=True), fit.learned(choices)
+    _rank(half, choices)
     strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]
-    _group(fit_grouping.sample(strange, GROUPED, 2 * GROUPED) + known)
-    _rank(choices)
-    _learn_to_choose(known)
+    several = fit_grouping.sample(strange, GROUPED, 2 * GROUPED)
+    _group([*several, *(each for each in written if not fit.is_known_to_half(each.about)), *known])
+    _rank(whole, choices)
+    _learn_to_choose(known, written)
+    _rank(half, choices)
+    _sift([*(each for each in seal_tools.stories() if not fit.is_known_to_half(each.about)), *several, *known])
+    _rank(whole, choices)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 
 
-def _learn_to_choose(known: Sequence[Asked]) -> None:
+def _learn_to_choose(known: Sequence[Asked], written: Sequence[Asked]) -> None:
     usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS))
     some = [each for each in usual if is_chinese(each.question)]
     some += [each for each in usual if not is_chinese(each.question)][::4]
+    some += random.Random(SEED).sample(written, WRITTEN)
     _choose("chooser.json", some, ())
     every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
     _choose("guesser.json", [*random.Random(SEED).sample(every, GUESSES), *known], nothing())
 
 
-def _rank(choices: fit.Choices, *, half: bool = False) -> None:
-    weights = fit.learned(choices, half=half)
+def _sift(asked: Sequence[Asked]) -> None:
+    found = [judged for each in asked for judged in fit_sieve.judged(each)]
+    _write("sieve.json", fit_sieve.learned(found), 1, {"steps": len(found)})
+
+
+def _rank(weights: Mapping[str, float], choices: fit.Choices) -> None:
     ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
     _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
     use(CANDIDATE)

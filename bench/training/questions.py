@@ -13,6 +13,7 @@ from actum.core.json import JsonObject
 from actum.core.tool import Tool
 from actum.toolsets.everyday import everyday_tools
 
+from . import seal_tools
 from .corpus import HERE, Asked, Maker, Sketch, sketches
 from .stories import story
 
@@ -24,16 +25,16 @@ HELD_OUT_SEED = 20_261_120
 
 
 def held_out() -> list[Asked]:
-    """Questions that nothing was learned from: those of the tests, and generated ones of another seed.
+    """Questions that nothing was learned from: those of the tests, generated ones of another seed, stories of others.
 
-    The generated ones are about tools that training never sees.
+    All but the first are about tools that training never sees.
     """
     asked = list(make(HELD_OUT_SEED, 1, 1, fresh=True))
     chance = random.Random(HELD_OUT_SEED)
     idle = [
         Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
     ]
-    return [*_of_tests("questions_held_out"), *asked, *idle]
+    return [*_of_tests("questions_held_out"), *asked, *idle, *seal_tools.stories(fresh=True)]
 
 
 OFFERED = 3

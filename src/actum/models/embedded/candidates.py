@@ -252,6 +252,8 @@ def _find_runs(view: View) -> Iterator[tuple[int, int]]:
             if end.text in _ENDS and not _held_together(view, last - 1):
                 break
             small = is_han(tokens[first].text) and all(view.functional[first:last])
+            if end is tokens[first] and end.kind == "sign":
+                continue
             if _may_end(view, last - 1) and not small and not _cuts(view, first, last):
                 yield first, last
 

@@ -16,6 +16,7 @@ from .choosing import Chooser
 from .clauses import Clause, split, tasks
 from .selection import Indexed, Shelf
 from .sharing import explained, is_loose, spread, with_loans, with_names, with_the_same, with_topics
+from .sieve import sifted
 from .slots import Slot
 from .step import Need, Step
 
@@ -25,6 +26,11 @@ CHAIN_MIN = 0.5
 
 def plan(question: Clause, shelf: Shelf) -> list[Step]:
     """The steps that a question asks for; empty when no tool fits."""
+    return sifted(unsifted(question, shelf))
+
+
+def unsifted(question: Clause, shelf: Shelf) -> list[Step]:
+    """The steps that a question may ask for: some of them perhaps only announce others, or sum them up."""
     chooser = Chooser(shelf)
     question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-FILES = ("ranker.json", "grouper.json", "chooser.json", "guesser.json")
+FILES = ("ranker.json", "grouper.json", "chooser.json", "guesser.json", "sieve.json")
 SHIPPED: Traversable = files("actum") / "models" / "embedded" / "data"
 _place: list[Traversable] = [SHIPPED]
 
