@@ -31,14 +31,14 @@ from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED = 1_200
+GROUPED = 1_000
 """From so many questions for several calls, and twice as many for one, is learned which values belong together."""
 LEAST, SCALE = 0.1, 100
-OTHERS = 0.35
+OTHERS = 0.3
 """The share of the questions about unusual tools that the ranker learns from."""
-CHOOSER_OTHERS = 0.1
+CHOOSER_OTHERS = 0.15
 """And the share of them that the chooser learns from."""
-WRITTEN = 600
+WRITTEN = 1_200
 """From so many single calls of Seal-Tools is learned which tool a clause names."""
 GUESSES, KEPT = 600, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
@@ -56,11 +56,13 @@ def learn() -> None:
     _rank(half, choices)
     strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]
     several = fit_grouping.sample(strange, GROUPED, 2 * GROUPED)
-    _group([*several, *(each for each in written if not fit.is_known_to_half(each.about)), *known])
+    unknown = [each for each in written if not fit.is_known_to_half(each.about)]
+    _group([*several, *unknown, *known])
     _rank(whole, choices)
     _learn_to_choose(known, written)
     _rank(half, choices)
-    _sift([*(each for each in seal_tools.stories() if not fit.is_known_to_half(each.about)), *several, *known])
+    stories = [each for each in seal_tools.stories() if not fit.is_known_to_half(each.about)]
+    _sift([*stories, *seal_tools.repeated(written), *several[::2], *known])
     _rank(whole, choices)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 
@@ -68,7 +70,7 @@ def learn() -> None:
 def _learn_to_choose(known: Sequence[Asked], written: Sequence[Asked]) -> None:
     usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS))
     some = [each for each in usual if is_chinese(each.question)]
-    some += [each for each in usual if not is_chinese(each.question)][::4]
+    some += [each for each in usual if not is_chinese(each.question)][::3]
     some += random.Random(SEED).sample(written, WRITTEN)
     _choose("chooser.json", some, ())
     every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]

@@ -29,7 +29,7 @@ from actum.models.embedded.slots import Slot
 from .amounts import TODAY
 from .corpus import Asked
 
-NEGATIVES = 50
+NEGATIVES = 30
 """So many wrong candidates of a slot are learned from."""
 
 Ints = NDArray[np.int64]
@@ -179,7 +179,7 @@ def _bare(text: str) -> str:
 class Settings(NamedTuple):
     """How it is learned."""
 
-    rounds: int = 10
+    rounds: int = 7
     rate: float = 0.25
     decay: float = 1e-4
     batch: int = 256

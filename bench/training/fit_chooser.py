@@ -92,7 +92,7 @@ def _offered(asked: Asked, clause: Clause, shelf: Shelf, chance: random.Random) 
         :ALIKE
     ]
     far = [one.indexed.tool for one in ranked[ALIKE:] if one.indexed.tool.name != own.name]
-    strange, alike = chance.sample(far, 4), chance.sample(like, min(2, len(like)))
+    strange, alike = chance.sample(far, 2), chance.sample(like, min(2, len(like)))
     return [(0, [own]), (0, [own, *alike, *strange]), (-1, alike[:1]), (-1, [*alike[1:], *strange])]
 
 

@@ -55,6 +55,30 @@ def single_calls() -> Iterator[Asked]:
                 yield Asked(said, (tools[name],), ((name, arguments),), story.about)
 
 
+def repeated(calls: Sequence[Asked]) -> Iterator[Asked]:
+    """Stories in which a tool is called twice, with another call between: made of single calls of the same tools.
+
+    Args:
+        calls: questions for one call each.
+    """
+    by_tool: dict[str, list[Asked]] = {}
+    for each in filter(_says_all, calls):
+        by_tool.setdefault(each.tools[0].name, []).append(each)
+    for at, own in enumerate(by_tool.values()):
+        between = calls[(7 * at) % len(calls)]
+        if len(own) > 1 and between.tools != own[0].tools:
+            told = (own[0], between, own[1])
+            question = " ".join(each.question for each in told)
+            yield Asked(question, (*own[0].tools, *between.tools), tuple(each.calls[0] for each in told), own[0].about)
+
+
+def _says_all(asked: Asked) -> bool:
+    """The question says all values of its call, and the call has all that its tool must have."""
+    _, arguments = asked.calls[0]
+    lacking = set(asked.tools[0].required()) - set(arguments)
+    return not lacking and all(says(asked.question, value) for value in arguments.values())
+
+
 def _said_in(parts: Sequence[Clause], values: Sequence[Json]) -> str:
     """The fewest sentences that say all of the values that are said word by word; empty where none is."""
     literal = [value for value in values if any(says(part.words, value) for part in parts)]

@@ -16,19 +16,27 @@ from .step import Step
 from .weights import weights
 from .words import bare, terms
 
-DOUBT = 0.5
-"""What is this much likelier not asked for than asked for is left out; a logarithm."""
+ASKED_MIN = 0.5
+"""From this on a step is taken to be asked for; a logarithm."""
 
 
 def sifted(steps: Sequence[Step]) -> list[Step]:
     """The steps without those that nobody asked for, the weakest left out first; one at least remains."""
     known, kept = weights("sieve.json"), list(steps)
     while len(kept) > 1:
-        worth, at = min((worth_of(known, signs(at, kept)), at) for at in range(len(kept)))
-        if worth >= -DOUBT or any(need.step == kept[at].number for step in kept for need in step.needs):
+        judged = [(worth_of(known, signs(at, kept)), at) for at in range(len(kept)) if not _is_grouped(at, kept)]
+        worth, at = min(judged, default=(ASKED_MIN, 0))
+        if worth >= ASKED_MIN or any(need.step == kept[at].number for step in kept for need in step.needs):
             break
         del kept[at]
     return kept
+
+
+def _is_grouped(at: int, steps: Sequence[Step]) -> bool:
+    """All that is like the step is said in the same clause: how many calls that asks for, `grouping` has judged."""
+    step = steps[at]
+    alike = [other for other in steps if other is not step and other.indexed is step.indexed]
+    return bool(alike) and all(other.clause == step.clause for other in alike)
 
 
 def signs(at: int, steps: Sequence[Step]) -> Mapping[str, float]:
