@@ -24,7 +24,7 @@ def sifted(steps: Sequence[Step]) -> list[Step]:
     """The steps without those that nobody asked for, the weakest left out first; one at least remains."""
     known, kept = weights("sieve.json"), list(steps)
     while len(kept) > 1:
-        judged = [(worth_of(known, signs(at, kept)), at) for at in range(len(kept)) if not _is_grouped(at, kept)]
+        judged = [(worth_of(known, signs(at, kept)), at) for at in range(len(kept)) if _is_open(at, kept)]
         worth, at = min(judged, default=(ASKED_MIN, 0))
         if worth >= ASKED_MIN or any(need.step == kept[at].number for step in kept for need in step.needs):
             break
@@ -32,11 +32,17 @@ def sifted(steps: Sequence[Step]) -> list[Step]:
     return kept
 
 
-def _is_grouped(at: int, steps: Sequence[Step]) -> bool:
-    """All that is like the step is said in the same clause: how many calls that asks for, `grouping` has judged."""
+def _is_open(at: int, steps: Sequence[Step]) -> bool:
+    """Whether it is to be judged at all: no search is, nor what has all that its tool must have by words that can only be
+    values, nor where all that is like it is said in the same clause, since `grouping` has judged how many calls that is.
+    """
     step = steps[at]
+    required = [each for each in step.arguments if each.slot.required]
+    loose = any(is_loose(each.span) and each.slot.kind not in ("enum", "boolean") for each in required)
+    if step.indexed.searches or (required and not step.missing and not loose):
+        return False
     alike = [other for other in steps if other is not step and other.indexed is step.indexed]
-    return bool(alike) and all(other.clause == step.clause for other in alike)
+    return not alike or any(other.clause != step.clause for other in alike)
 
 
 def signs(at: int, steps: Sequence[Step]) -> Mapping[str, float]:
