@@ -2,8 +2,8 @@
 them into the package, if they are better on held-out questions. `python -m bench.training meanings` makes the points
 that words stand for anew, out of open data that it fetches; all weights have to be learned again after it.
 
-The held-out questions are those of `tests/models/embedded/questions_held_out.jsonl` and some that are generated from a
-seed that training does not use. Neither the leaderboard nor the own set has a part in it.
+The held-out questions are those of `tests/models/embedded/questions_held_out.jsonl`, some that are generated from a seed
+that training does not use, and stories of others (`seal_tools`). Neither the leaderboard nor the own set has a part in it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _choose(name: str, asked: Sequence[Asked], idle: Sequence[str]) -> None:
 
 def _write(name: str, weights: Mapping[str, float], scale: int, data: Mapping[str, int]) -> None:
     card = {
-        "about": "Learned by `make train-embedded` from generated questions; docs/embedded.md has the card.",
+        "about": "Learned by `make train-embedded` from questions of ours and of others; docs/embedded.md has the card.",
         "licence": "Apache-2.0",
         "data": dict(data),
         "scale": scale,
