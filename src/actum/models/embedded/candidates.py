@@ -104,6 +104,8 @@ def _view(clause: Clause) -> View:
     inside: list[list[tuple[int, int]]] = [[] for _ in tokens]
     for span in clause.spans:
         place = bisect_right(ends, span.start), bisect_left(starts, span.end)
+        if place[0] >= place[1] and span.kind != "attachment":
+            continue  # its word was cut in two: the 一 that is left of 一天
         typed[place] = (*typed.get(place, ()), span)
         if span.kind in _WHOLE:
             solid = bisect_left(starts, _solid_start(span)), place[1]
