@@ -14,6 +14,8 @@ from actum.core.tool import Tool
 from actum.toolsets.everyday import everyday_tools
 
 from .corpus import HERE, Asked, Maker, Sketch, sketches
+from .labels import spelled as spelled_in_chinese
+from .labels import with_more
 from .stories import story
 
 KEPT_TIMES = 12
@@ -119,10 +121,13 @@ def _asked(maker: Maker, sketch: Sketch, times: int, several: int, *, spelled: b
     if spelled:
         yield from (maker.ask_spelled(sketch) for _ in range(6 * times))
         yield from (told for _ in range(2 * several) if (told := story(maker, sketch)) is not None)
+    else:
+        yield from (told for _ in range(4 * times) if (told := spelled_in_chinese(maker, sketch)) is not None)
     for pattern in sketch.patterns:
         for _ in range(times):
             yield maker.ask(sketch, pattern)
         made = [maker.ask_lacking(sketch, pattern), *(maker.ask_more(sketch, pattern) for _ in range(times))]
+        made += [with_more(maker, sketch, pattern)]
         yield from (each for each in made if each is not None)
         for _ in range(several):
             asked = maker.ask_several(sketch, pattern)
