@@ -174,7 +174,7 @@ _VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update",
 _LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
 
 
-TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
+TYPED = frozenset({"date", "month", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
 """Kinds of slots that take nothing but what can be seen to be such."""
 
 NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})

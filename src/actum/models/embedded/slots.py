@@ -32,6 +32,9 @@ _MOMENT = re.compile(
 )
 """A description that wants a day and a time of day in one."""
 
+_MONTH = re.compile(r"\bYYYY-MM\b(?!-)", re.IGNORECASE)
+"""A description that wants a month of a year."""
+
 DEPTH_MAX = 3
 
 
@@ -144,6 +147,8 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
         return format_
     if _MOMENT.search(description):
         return "datetime"
+    if _MONTH.search(description):
+        return "month"
     named, described = kind_of_name(name), _kind_of_description(description.lower())
     if described == "email" and named == "place":
         return described  # an `address`
