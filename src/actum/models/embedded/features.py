@@ -41,12 +41,14 @@ class Aim(NamedTuple):
         told: terms of its description that no other slot has in its name.
         others: terms of the names of the other slots.
         tool: terms of the tool's name.
+        does: terms of the first sentence of its description that are in no name of the tool or of a slot.
         commands: those, and the terms of its parameters' names and of the values that they are chosen from.
         alike: how many required slots have its type, and which of them it is.
         examples: values that its description shows, in lower case.
         signs: the Chinese characters of its name and description: 人 of 人数.
         meant, told_of: what its name means, and its description.
         rivals: what the names of the other slots mean that take words.
+        called, others_called: its name and description as far as they are Chinese, and those of the others.
         marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
@@ -59,6 +61,7 @@ class Aim(NamedTuple):
     told: frozenset[str]
     others: frozenset[str]
     tool: frozenset[str]
+    does: frozenset[str]
     commands: frozenset[str]
     alike: tuple[int, int]
     marks: tuple[str, ...]
@@ -67,6 +70,8 @@ class Aim(NamedTuple):
     meant: Point | None
     told_of: Point | None
     rivals: tuple[Point, ...]
+    called: str
+    others_called: tuple[str, ...]
 
 
 _known: dict[str, dict[tuple[str, ...], Aim]] = {}
@@ -102,6 +107,7 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         told - others,
         others - own,
         indexed.named,
+        frozenset(key for key in indexed.summary - indexed.named - own - others if generic(key) > 0.3),
         indexed.named | own | others | _chosen(indexed),
         (len(must), place),
         slot.roles or tuple(sorted(own - others)),
@@ -114,7 +120,14 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
             for each in indexed.slots
             if each.path != slot.path and each.type == slot.type and (point := meaning_of(spaced(each.name)))
         ),
+        _called(slot),
+        tuple(_called(each) for each in indexed.slots if each.path != slot.path),
     )
+
+
+def _called(slot: Slot) -> str:
+    """What of its name and of the beginning of its description is Chinese, other signs as one space."""
+    return _NOT_HAN.sub(" ", f"{slot.name} {slot.description[:CALLED_MAX]}")
 
 
 @lru_cache(maxsize=8192)
@@ -129,6 +142,8 @@ def _chosen(indexed: Indexed) -> frozenset[str]:
 
 
 _HAN = re.compile(f"[{HAN}]")
+_NOT_HAN = re.compile(f"[^{HAN}]+")
+CALLED_MAX = 20
 _COMMON = frozenset("的之一是和与或要查询名称例如为可选在中上下个")
 SIGNS_MAX = 12
 _SHOWN = re.compile(r"['\"“‘]([^'\"”’]{1,40})['\"”’]")
@@ -178,12 +193,56 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
         yield f"own first|{aim.slot.type}"
     if view.keys[at] & aim.tool:
         yield f"tool first|{aim.slot.type}"
+    if view.keys[at] & aim.does:
+        yield f"does first|{aim.slot.type}"
     if at and view.keys[at - 1] & aim.tool:
         yield f"tool before|{kind}"
+    if at and view.keys[at - 1] & aim.does:
+        yield f"does before|{kind}"
     if at and aim.signs:
         yield f"sign before={_meets(view, at - 1, aim)}{_meets(view, at - 2, aim)}|{aim.slot.type}"
         yield f"sign first={_meets(view, at, aim)}|{aim.slot.type}"
     yield from _cues("b", aim, view, range(at - 1, max(-1, at - 1 - REACH), -1))
+    yield from _labelled(aim, view, at)
+
+
+def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
+    """Whose name the Chinese words right before it are: 品牌 of 品牌是海尔."""
+    joint = ""
+    while at and view.lower[at - 1] in _JOINING:
+        at, joint = at - 1, "is"
+    words: list[str] = []
+    keys: set[str] = set()
+    while at and sum(map(len, words)) < LABEL_MAX and view.tokens[at - 1].kind in ("known", "chunk"):
+        at -= 1
+        if view.lower[at] in _PARTING:
+            break
+        words.append(view.lower[at])
+        keys |= view.keys[at] if len(words) <= LABEL_WORDS else frozenset()
+    if not words:
+        return
+    said = "".join(reversed(words))
+    mine = max(_common_run(said, aim.called), 2 * bool(keys & aim.own))
+    others = max((_common_run(said, each) for each in aim.others_called), default=0)
+    others = max(others, 2 * bool(keys & aim.others))
+    who = "none" if not mine and not others else "mine" if mine > others else "another's" if others > mine else "both"
+    if joint or who != "none":
+        yield f"label={who}{joint}|{aim.slot.type}"
+        yield f"label={who}{joint}|{aim.kind}"
+
+
+_JOINING = frozenset(["是", "为", "叫", ":", "：", "“", '"', "「", "《", "="])
+_PARTING = frozenset(["的", "了", "和", "与", "在", "把"])
+LABEL_MAX, LABEL_WORDS = 6, 3
+
+
+@lru_cache(maxsize=32768)
+def _common_run(said: str, called: str) -> int:
+    """How many characters of the longest run that both have; one says nothing."""
+    for length in range(min(len(said), len(called)), 1, -1):
+        if any(said[at : at + length] in called for at in range(len(said) - length + 1)):
+            return length
+    return 0
 
 
 def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
@@ -214,8 +273,12 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
         yield f"word cut last|{aim.slot.type}"
     if view.keys[at - 1] & aim.shared:
         yield f"own last|{aim.slot.type}"
+    if view.keys[at - 1] & aim.does:
+        yield f"does last|{aim.slot.type}"
     if at < len(view.keys) and view.keys[at] & aim.tool:
         yield f"tool after|{kind}"
+    if at < len(view.keys) and view.keys[at] & aim.does:
+        yield f"does after|{kind}"
     if aim.signs:
         yield f"sign after={_meets(view, at, aim)}{_meets(view, at + 1, aim)}|{aim.slot.type}"
         yield f"sign last={_meets(view, at - 1, aim)}|{aim.slot.type}"
