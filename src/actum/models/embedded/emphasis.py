@@ -52,7 +52,8 @@ def _of_text(aim: Aim, view: View, candidate: Candidate) -> float:
     """How much more speaks for a piece that shall be a text or a file, by what stands before it and at its ends."""
     if aim.slot.kind == "file":
         commanded = any(view.keys[at] & aim.commands for at in range(candidate.first, candidate.last))
-        return MORE_THAN_A_NAME if commanded and _is_file(candidate) else 0.0
+        worth = MORE_THAN_A_NAME if commanded and _is_file(candidate) else 0.0
+        return worth + (QUOTED if _is_path(candidate) and is_han("".join(view.lower)) else 0.0)
     worth = 0.0
     if aim.slot.kind in ("text", "title") and aim.slot.required and _is_dictated(view, candidate):
         worth += ANNOUNCED
@@ -68,6 +69,11 @@ _LANGUAGE = frozenset({"languag", "#language"})
 
 def _is_file(candidate: Candidate) -> bool:
     return "file" in candidate.kinds or candidate.span.text[-5:].count(".") == 1
+
+
+def _is_path(candidate: Candidate) -> bool:
+    """It is a file's name by its signs, in quotes or not."""
+    return "file" in candidate.kinds or re.fullmatch(r"[^，。；]*(?:/[^，。；]*|\.[A-Za-z]\w{0,7})", str(candidate.value)) is not None
 
 
 _MAIL = re.compile(r"e-?mail|邮箱|邮件", re.IGNORECASE)

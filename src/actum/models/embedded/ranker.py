@@ -93,9 +93,13 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
         content = None  # two questions are no query
     found = candidates(slot, clause, content)
+    if slot.type == "integer" and not slot.many and _is_numbered(slot):
+        return [each for each in found if any(sign.isdigit() for sign in each.span.text)] or found
     if slot.type != "string" or slot.many:
         return found
     view = View.of(clause)
+    if slot.kind not in _SPOKEN and is_han(clause.words):
+        found = [each for each in found if not _begins_as_no_value(each, view)]
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
@@ -110,6 +114,18 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     if is_han(clause.words) and slot.kind not in FREE_TEXT:
         commands |= {key for key in indexed.summary if key[0] == "#"}
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
+
+
+_SPOKEN = ("query", "text", "title")
+"""Kinds of slots that take what somebody says or writes: it may begin with any word."""
+
+
+def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
+    """Its first word leads to a value or points at one said before: 把大门, 这个文件."""
+    if candidate.first >= len(view.tokens) or candidate.kinds:
+        return False
+    token = view.tokens[candidate.first]
+    return token.kind == "known" and token.text in wordset("before values zh")
 
 
 _LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}|[尾单编卡户]号)")

@@ -99,8 +99,8 @@ _EQUATION = re.compile(
 _MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+|\d+[eE]\d+|\d+[xX]\d+|(?:sin|cos|tan|log|ln)\d+")
 """`70kg`, `298K`, `4-day`, `2e30`, `5x10`, `cos60`: a number with its neighbours, more likely than a code."""
 
-_NUMBERED = re.compile(r"\d*[A-Za-z]{2,}\d{3,5}")
-"""`ISO3200`: beside Chinese a word and its number."""
+_NUMBERED = re.compile(r"[A-Z]{2,3}\d{3,}")
+"""`ISO3200`: beside Chinese perhaps a word and its number."""
 
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
@@ -119,7 +119,7 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         tokens: its words.
         terms: what it may be found by.
     """
-    masked = [(span.start, span.end) for span in fixed if span.kind not in ("quoted", "month")]
+    masked = [(span.start, span.end) for span in fixed if span.kind not in ("quoted", "month") and not _numbered(text, span)]
     numbers = [
         number
         for number in find_numbers(text)
@@ -154,6 +154,11 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
 _CLOSED = ("city", "country", "language", "expression", "unit", "currency")
 
 
+def _numbered(text: str, span: Span) -> bool:
+    """It may be a word and its number as well as a code, beside Chinese: `ISO3200`."""
+    return span.kind == "code" and bool(_NUMBERED.fullmatch(span.text)) and _beside_han(text, span.start, span.end)
+
+
 def _inside(start: int, end: int, places: Sequence[tuple[int, int]]) -> bool:
     return any(start < other_end and other_start < end for other_start, other_end in places)
 
@@ -183,7 +188,6 @@ def _plain(text: str) -> Iterator[Span]:
         for match in pattern.finditer(text):
             whole = match[0].rstrip(_NO_END[kind]) if kind in _NO_END else match[0]
             counted = bool(_ORDINAL.fullmatch(whole) or (kind == "code" and _MEASURED.fullmatch(whole)))
-            counted |= kind == "code" and bool(_NUMBERED.fullmatch(whole)) and _beside_han(text, *match.span())
             if not whole or counted or _inside(match.start(), match.start() + len(whole), taken):
                 continue
             for start, said in _files(whole) if kind == "file" and is_han(whole) else ((0, whole),):
