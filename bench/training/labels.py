@@ -32,7 +32,16 @@ _FORMS = (
     "{label}叫{value}",
     "我的{label}是{value}",
 )
-_HEADS = ("{task}", "帮我{task}", "我想{task}", "我要{task}", "我需要{task}", "{task}一下", "能不能{task}", "麻烦{task}")
+_HEADS = (
+    "{task}",
+    "帮我{task}",
+    "我想{task}",
+    "我要{task}",
+    "我需要{task}",
+    "{task}一下",
+    "能不能{task}",
+    "麻烦{task}",
+)
 _LABEL = re.compile("[\u4e00-\u9fff]{2,6}")
 _NO_LABEL = re.compile("[几哪吗是的要或和与]|多少|什么|如何")
 SHORT = 0.3

@@ -382,9 +382,7 @@ def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:
 
 
 def _between_times(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
-    """How long something lasts that is said to go on from one time to another, where no slot took the other: 两点到三点半,
-    `from 2 to 3:30 pm`.
-    """
+    """How long something lasts that goes on from one time to another, where no slot took the other: 两点到三点半."""
     lasting = [slot for slot in indexed.slots if slot.path not in taken and _is_duration(slot)]
     times = [span for span in clause.spans if span.kind == "time"]
     for first, last in pairwise(times):

@@ -74,6 +74,7 @@ class View(NamedTuple):
         inside: for each token the typed spans that it is a part of, as first and last token.
         words: each token, or the Chinese word that it is a part of.
         halved: whether a Chinese word begins before each token and goes on in it.
+        tongue: `zh ` where a word of it is Chinese, else nothing.
     """
 
     tokens: tuple[Token, ...]
@@ -84,6 +85,7 @@ class View(NamedTuple):
     inside: tuple[tuple[tuple[int, int], ...], ...]
     words: tuple[str, ...]
     halved: tuple[bool, ...]
+    tongue: str
 
     @staticmethod
     def of(clause: Clause) -> View:
@@ -121,6 +123,7 @@ def _view(clause: Clause) -> View:
         tuple(map(tuple, inside)),
         tuple(within.get(token.start, (token.start, token.text))[1] for token in tokens),
         tuple(within.get(start, (start, ""))[0] < start for start in starts),
+        "zh " if any(token.kind in ("known", "chunk") for token in tokens) else "",
     )
 
 
@@ -419,8 +422,12 @@ def _element(slot: Slot, clause: Clause, view: View, first: int, last: int) -> J
         if value is not None:
             return value
     if slot.type == "string" and not seen:
-        return _run_span(clause, view, first, last).text
+        return _COUNT.sub("", _run_span(clause, view, first, last).text)
     return None
+
+
+_COUNT = re.compile(rf"^[一1](?:份|杯|碗|盘|瓶|盒|袋|包|个|只|条|张|件)(?=[{HAN}])")
+"""What stands before one thing in a list of things: 一份紫菜汤."""
 
 
 Listing = tuple[int, int, tuple[tuple[int, int], ...]]

@@ -274,7 +274,8 @@ def _int(said: str) -> int:
 
 _MONTHS_SAID = re.compile(
     rf"(?P<which>{_MONTH_SAID[1:-1]})份?(?![初底末的]?{_HAN_DAY_NUMBER}[日号]|[初底末])"
-    rf"|(?P<year>(?:\d{{4}}|[去今明后])年的?)?(?<![\d一二三四五六七八九十个]){_HAN_MONTH.replace('(', '(?P<number>', 1)}月份?"
+    rf"|(?P<year>(?:\d{{4}}|[去今明后])年的?)?(?<![\d一二三四五六七八九十个])"
+    rf"{_HAN_MONTH.replace('(', '(?P<number>', 1)}月份?"
     rf"(?!份?\s*{_HAN_DAY_NUMBER}|[初底末])"
     rf"|\b(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?\s+(?P<of>\d{{4}})\b",
     re.IGNORECASE,

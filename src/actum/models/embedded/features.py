@@ -42,7 +42,8 @@ class Aim(NamedTuple):
         others: terms of the names of the other slots.
         tool: terms of the tool's name.
         does: terms of the first sentence of its description that are in no name of the tool or of a slot.
-        commands: those, and the terms of its parameters' names and of the values that they are chosen from.
+        chosen: terms of the values of the tool's enumerations that are in no name of the slot.
+        commands: those of its name and the terms of its parameters' names and of the values that they are chosen from.
         alike: how many required slots have its type, and which of them it is.
         examples: values that its description shows, in lower case.
         signs: the Chinese characters of its name and description: 人 of 人数.
@@ -62,6 +63,7 @@ class Aim(NamedTuple):
     others: frozenset[str]
     tool: frozenset[str]
     does: frozenset[str]
+    chosen: frozenset[str]
     commands: frozenset[str]
     alike: tuple[int, int]
     marks: tuple[str, ...]
@@ -108,6 +110,7 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         others - own,
         indexed.named,
         frozenset(key for key in indexed.summary - indexed.named - own - others if generic(key) > 0.3),
+        _chosen(indexed) - own,
         indexed.named | own | others | _chosen(indexed),
         (len(must), place),
         slot.roles or tuple(sorted(own - others)),
@@ -170,7 +173,7 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
         return  # what was attached stands behind the last word
     before = _word(view, at - 1)
     earlier = f"{_word(view, at - 2)} {before}"
-    kind = aim.kind
+    kind, type_ = aim.kind, f"{view.tongue}{aim.slot.type}"
     yield f"p={before}"
     yield f"p={before}|{kind}"
     yield f"p={before}|={aim.head}"
@@ -188,17 +191,10 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     yield f"fg={group_here}|{kind}"
     yield f"fg={group_here}|+{aim.group}"
     if view.halved[at]:
-        yield f"word cut first|{aim.slot.type}"
+        yield f"word cut first|{type_}"
     if view.keys[at] & aim.shared:
-        yield f"own first|{aim.slot.type}"
-    if view.keys[at] & aim.tool:
-        yield f"tool first|{aim.slot.type}"
-    if view.keys[at] & aim.does:
-        yield f"does first|{aim.slot.type}"
-    if at and view.keys[at - 1] & aim.tool:
-        yield f"tool before|{kind}"
-    if at and view.keys[at - 1] & aim.does:
-        yield f"does before|{kind}"
+        yield f"own first|{type_}"
+    yield from _told_at("first", "before", aim, view, at, at - 1)
     if at and aim.signs:
         yield f"sign before={_meets(view, at - 1, aim)}{_meets(view, at - 2, aim)}|{aim.slot.type}"
         yield f"sign first={_meets(view, at, aim)}|{aim.slot.type}"
@@ -250,7 +246,7 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     if not view.lower:
         return
     after = _word(view, at)
-    kind = aim.kind
+    kind, type_ = aim.kind, f"{view.tongue}{aim.slot.type}"
     yield f"n={after}"
     yield f"n={after}|{kind}"
     yield f"n={after}|={aim.head}"
@@ -270,19 +266,26 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     for word in aim.marks:
         yield f"lg={group_here}|~{word}"
     if at < len(view.halved) and view.halved[at]:
-        yield f"word cut last|{aim.slot.type}"
+        yield f"word cut last|{type_}"
     if view.keys[at - 1] & aim.shared:
-        yield f"own last|{aim.slot.type}"
-    if view.keys[at - 1] & aim.does:
-        yield f"does last|{aim.slot.type}"
-    if at < len(view.keys) and view.keys[at] & aim.tool:
-        yield f"tool after|{kind}"
-    if at < len(view.keys) and view.keys[at] & aim.does:
-        yield f"does after|{kind}"
+        yield f"own last|{type_}"
+    yield from _told_at("last", "after", aim, view, at - 1, at)
     if aim.signs:
         yield f"sign after={_meets(view, at, aim)}{_meets(view, at + 1, aim)}|{aim.slot.type}"
         yield f"sign last={_meets(view, at - 1, aim)}|{aim.slot.type}"
     yield from _cues("a", aim, view, range(at, min(len(view.tokens), at + REACH)))
+
+
+def _told_at(within: str, beside: str, aim: Aim, view: View, inner: int, outer: int) -> Iterator[str]:
+    """Whether the word at a border, or the one beside it, is of the tool's name; in Chinese also whether it is of what
+    the tool does or a value that is chosen: 黑色 of 黑色T恤 where a color is.
+    """
+    told = (("tool", aim.tool), ("does", aim.does), ("choice", aim.chosen))
+    for name, keys in told if view.tongue else told[:1]:
+        if view.keys[inner] & keys and (view.tongue or within == "first"):
+            yield f"{name} {within}|{view.tongue}{aim.slot.type}"
+        if 0 <= outer < len(view.keys) and view.keys[outer] & keys:
+            yield f"{name} {beside}|{view.tongue}{aim.kind}"
 
 
 def _meets(view: View, at: int, aim: Aim) -> int:
@@ -292,7 +295,7 @@ def _meets(view: View, at: int, aim: Aim) -> int:
 
 def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
     """Words of the slot's name and description to one side, and whether another slot's come first."""
-    first = ""
+    first, type_ = "", f"{view.tongue}{aim.slot.type}"
     far = 0
     said: set[str] = set()
     over = ""
@@ -310,11 +313,11 @@ def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
                 said.add(name)
                 if name == "shared" and "own" in said:
                     continue
-                yield f"{side}:{name}:{min(far, 4)}{over}|{aim.slot.type}"
+                yield f"{side}:{name}:{min(far, 4)}{over}|{type_}"
                 if name != "told":
                     first = first or name
-                    yield f"{side}:{name}:{aim.kind}"
-    yield f"{side}:first={first or 'told' if said else 'none'}|{aim.slot.type}"
+                    yield f"{side}:{name}:{view.tongue}{aim.kind}"
+    yield f"{side}:first={first or 'told' if said else 'none'}|{type_}"
 
 
 def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
@@ -365,12 +368,12 @@ def _built(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
 
 def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
     """Whose words are in it."""
-    kind, type_ = aim.kind, aim.slot.type
-    if aim.examples and type_ == "string":
+    kind, type_ = f"{view.tongue}{aim.kind}", f"{view.tongue}{aim.slot.type}"
+    if aim.examples and aim.slot.type == "string":
         yield f"example={candidate.span.text.lower() in aim.examples}"
     if candidate.last - candidate.first >= WIDE:
         return
-    if type_ == "string":
+    if aim.slot.type == "string":
         yield from _near(aim, candidate.span.text)
     keys = frozenset().union(*view.keys[candidate.first : candidate.last])
     if keys & aim.shared:
@@ -469,7 +472,7 @@ def _fits() -> dict[str, dict[str, float]]:
 def nothing(aim: Aim, view: View) -> Iterator[str]:
     """Of leaving the slot empty."""
     must = "must" if aim.slot.required else "may"
-    yield f"none|{must}"
+    yield f"none|{view.tongue}{must}"
     yield f"none|{must}|{aim.kind}"
     yield f"none|{must}|={aim.head}"
     yield f"none|{must}|+{aim.group}"
@@ -477,8 +480,8 @@ def nothing(aim: Aim, view: View) -> Iterator[str]:
     if aim.examples:
         words = {word for at in range(len(view.lower)) for word in (view.lower[at],)}
         yield f"none|{must}|example={bool(words & aim.examples)}"
-    yield f"none|{must}|own={bool(said & aim.own)}|told={bool(said & aim.told)}"
-    yield f"none|{must}|{aim.kind}|own={bool(said & aim.own)}"
+    yield f"none|{view.tongue}{must}|own={bool(said & aim.own)}|told={bool(said & aim.told)}"
+    yield f"none|{view.tongue}{must}|{aim.kind}|own={bool(said & aim.own)}"
     if "default" in aim.slot.schema or "default" in aim.slot.description.lower():
         yield f"none|{must}|default"
 

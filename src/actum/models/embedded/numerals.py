@@ -232,7 +232,9 @@ def _chinese(text: str) -> list[Found]:
     return [
         Found(match.start(), match.end(), _read_chinese(match[0]), True)
         for match in _CHINESE.finditer(text)
-        if match[0][0] not in "百千万亿" and not _ROUGHLY.fullmatch(match[0]) and (len(match[0]) > 1 or _stands_alone(text, match.start(), match.end()))
+        if match[0][0] not in "百千万亿"
+        and not _ROUGHLY.fullmatch(match[0])
+        and (len(match[0]) > 1 or _stands_alone(text, match.start(), match.end()))
     ]
 
 

@@ -87,7 +87,7 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
     if slot.kind in TYPED and not slot.many:
         fits = fits_of(slot.kind)
-        return [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
+        return [each for each in candidates(slot, clause) if each.span.kind in fits]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
     if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
@@ -111,20 +111,27 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     found = _with_whole_places(found, indexed, clause)
     commands, name = aim_of(slot, indexed).commands, indexed.tool.name
-    if is_han(clause.words) and slot.kind not in FREE_TEXT:
+    if is_han(clause.words) and slot.kind not in _SPOKEN:
         commands |= {key for key in indexed.summary if key[0] == "#"}
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
 
 
-_SPOKEN = ("query", "text", "title")
+_SPOKEN = ("text", "title")
 """Kinds of slots that take what somebody says or writes: it may begin with any word."""
 
 
+_PORTION = re.compile(
+    "[一两二三四五六七八九十半]+(?:个|只|条|份|张|杯|瓶|袋|碗|盒|箱|包|串|盘|套|束|斤|件|双)(?!.?[级班])"
+)
+
+
 def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
-    """Its first word leads to a value or points at one said before: 把大门, 这个文件."""
-    if candidate.first >= len(view.tokens) or candidate.kinds:
+    """Its first word leads to a value, counts it, or points at one said before: 把大门, 一份紫菜汤, 这个文件."""
+    if candidate.first >= len(view.tokens) or not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds):
         return False
     token = view.tokens[candidate.first]
+    if _PORTION.match(candidate.span.text):
+        return True
     return token.kind == "known" and token.text in wordset("before values zh")
 
 
@@ -190,7 +197,9 @@ _VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update",
 _LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
 
 
-TYPED = frozenset({"date", "month", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
+TYPED = frozenset(
+    {"date", "month", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"}
+)
 """Kinds of slots that take nothing but what can be seen to be such."""
 
 NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})

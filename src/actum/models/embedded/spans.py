@@ -28,8 +28,8 @@ class Span(NamedTuple):
     """A piece of the question and what it may mean.
 
     Attributes:
-        kind: `number`, `unit`, `currency`, `expression`, `date`, `time`, `month`, `city`, `country`, `language`, `email`,
-            `url`, `file`,
+        kind: `number`, `unit`, `currency`, `expression`, `date`, `time`, `month`, `city`, `country`, `language`,
+            `email`, `url`, `file`,
             `code`, `quoted`, `sql`, `name` (capitalised words), `chunk` (Chinese that no lexicon knows), `phrase`
             (English likewise), `word` (one that the lexicon knows), `attachment`.
         start, end: where it stands; equal when it is implied and not said.
@@ -119,7 +119,9 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         tokens: its words.
         terms: what it may be found by.
     """
-    masked = [(span.start, span.end) for span in fixed if span.kind not in ("quoted", "month") and not _numbered(text, span)]
+    masked = [
+        (span.start, span.end) for span in fixed if span.kind not in ("quoted", "month") and not _numbered(text, span)
+    ]
     numbers = [
         number
         for number in find_numbers(text)
@@ -206,16 +208,13 @@ def _files(said: str) -> Iterator[tuple[int, str]]:
     cuts = [match.end() for match in _ENDING.finditer(said)]
     for start, end in pairwise([0, *cuts, len(said)]):
         name = said[start:end]
-        small = [token.end for token in tokenize(name) if token.text in _BEFORE_FILE]
+        small = [token.end for token in tokenize(name) if token.text in wordset("before files zh")]
         first = max((each for each in small if each < name.find(".")), default=0)
         if "." in name or "/" in name:
             yield start + first, name[first:]
 
 
 _ENDING = re.compile(rf"\.[A-Za-z][A-Za-z0-9]{{0,7}}(?=[{HAN}])")
-_BEFORE_FILE = frozenset("把将叫为成到给在从和与跟及是向对用")
-"""Small words that belong to no file's name."""
-
 _NO_END = {"url": ".,;:!?。'\"`>", "sql": ".,;:!?。", "file": ".,;:!?。"}
 """Signs with which one of the kind does not end."""
 
