@@ -8,6 +8,7 @@ from actum.core.schema import compile_schema
 from bench.training import fit_grouping
 from bench.training.corpus import HERE, Maker, sketches
 from bench.training.fit import Settings, choices_of, is_known_to_half, learned
+from bench.training.labels import spelled, with_more
 from bench.training.questions import held_out, kept, make
 from bench.training.stories import story
 
@@ -57,3 +58,15 @@ def test_a_story_tells_of_as_many_things_as_there_are_calls() -> None:
     told = [each for sketch in every if (each := story(maker, sketch)) is not None]
     assert len(told) > 20
     assert all(1 < len(each.calls) <= 4 and len({name for name, _ in each.calls}) == 1 for each in told)
+
+
+def test_a_chinese_question_says_each_value_by_the_name_of_its_parameter() -> None:
+    file = HERE / "zh_work.txt"
+    maker, every = Maker(3, file), sketches(file)
+    told = [each for sketch in every if (each := spelled(maker, sketch)) is not None]
+    more = [each for sketch in every if (each := with_more(maker, sketch, sketch.patterns[0])) is not None]
+    assert len(told) > 20
+    assert len(more) > 20
+    for each in told:
+        ((name, arguments),) = each.calls
+        assert set(each.tools[0].required()) <= arguments.keys(), name

@@ -167,13 +167,24 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset(term.key for term in terms(text, hints=False))
 
 
+def _in_its_tongue(view: View, names: Iterator[str]) -> Iterator[str]:
+    """The features, those of a Chinese clause by names of their own: what is learned of one language is not of the
+    other, whose words stand in another order.
+    """
+    return (f"{view.tongue}{name}" for name in names) if view.tongue else names
+
+
 def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     """Of a piece that begins with this word."""
+    return _in_its_tongue(view, _begins(aim, view, at))
+
+
+def _begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     if at >= len(view.lower):
         return  # what was attached stands behind the last word
     before = _word(view, at - 1)
     earlier = f"{_word(view, at - 2)} {before}"
-    kind, type_ = aim.kind, f"{view.tongue}{aim.slot.type}"
+    kind, type_ = aim.kind, aim.slot.type
     yield f"p={before}"
     yield f"p={before}|{kind}"
     yield f"p={before}|={aim.head}"
@@ -199,7 +210,8 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
         yield f"sign before={_meets(view, at - 1, aim)}{_meets(view, at - 2, aim)}|{aim.slot.type}"
         yield f"sign first={_meets(view, at, aim)}|{aim.slot.type}"
     yield from _cues("b", aim, view, range(at - 1, max(-1, at - 1 - REACH), -1))
-    yield from _labelled(aim, view, at)
+    if view.tongue:
+        yield from _labelled(aim, view, at)
 
 
 def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
@@ -209,9 +221,10 @@ def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
         at, joint = at - 1, "is"
     words: list[str] = []
     keys: set[str] = set()
-    while at and sum(map(len, words)) < LABEL_MAX and view.tokens[at - 1].kind in ("known", "chunk"):
+    while at and sum(map(len, words)) < LABEL_MAX:
         at -= 1
-        if view.lower[at] in _PARTING:
+        named = view.tokens[at].kind == "word" and len(view.tokens[at].text) <= LETTERS_MAX
+        if view.lower[at] in _PARTING or not (named or view.tokens[at].kind in ("known", "chunk")):
             break
         words.append(view.lower[at])
         keys |= view.keys[at] if len(words) <= LABEL_WORDS else frozenset()
@@ -227,9 +240,9 @@ def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
         yield f"label={who}{joint}|{aim.kind}"
 
 
-_JOINING = frozenset(["是", "为", "叫", ":", "：", "“", '"', "「", "《", "="])
+_JOINING = frozenset([*'是为叫:：“"「《=', "叫做", "名叫", "就是", "设为", "改为", "改成"])
 _PARTING = frozenset(["的", "了", "和", "与", "在", "把"])
-LABEL_MAX, LABEL_WORDS = 6, 3
+LABEL_MAX, LABEL_WORDS, LETTERS_MAX = 6, 3, 5
 
 
 @lru_cache(maxsize=32768)
@@ -243,10 +256,14 @@ def _common_run(said: str, called: str) -> int:
 
 def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     """Of a piece whose last word stands before this place."""
+    return _in_its_tongue(view, _ends(aim, view, at))
+
+
+def _ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     if not view.lower:
         return
     after = _word(view, at)
-    kind, type_ = aim.kind, f"{view.tongue}{aim.slot.type}"
+    kind, type_ = aim.kind, aim.slot.type
     yield f"n={after}"
     yield f"n={after}|{kind}"
     yield f"n={after}|={aim.head}"
@@ -283,9 +300,9 @@ def _told_at(within: str, beside: str, aim: Aim, view: View, inner: int, outer: 
     told = (("tool", aim.tool), ("does", aim.does), ("choice", aim.chosen))
     for name, keys in told if view.tongue else told[:1]:
         if view.keys[inner] & keys and (view.tongue or within == "first"):
-            yield f"{name} {within}|{view.tongue}{aim.slot.type}"
+            yield f"{name} {within}|{aim.slot.type}"
         if 0 <= outer < len(view.keys) and view.keys[outer] & keys:
-            yield f"{name} {beside}|{view.tongue}{aim.kind}"
+            yield f"{name} {beside}|{aim.kind}"
 
 
 def _meets(view: View, at: int, aim: Aim) -> int:
@@ -295,7 +312,7 @@ def _meets(view: View, at: int, aim: Aim) -> int:
 
 def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
     """Words of the slot's name and description to one side, and whether another slot's come first."""
-    first, type_ = "", f"{view.tongue}{aim.slot.type}"
+    first, type_ = "", aim.slot.type
     far = 0
     said: set[str] = set()
     over = ""
@@ -316,12 +333,16 @@ def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
                 yield f"{side}:{name}:{min(far, 4)}{over}|{type_}"
                 if name != "told":
                     first = first or name
-                    yield f"{side}:{name}:{view.tongue}{aim.kind}"
+                    yield f"{side}:{name}:{aim.kind}"
     yield f"{side}:first={first or 'told' if said else 'none'}|{type_}"
 
 
 def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
     """Of the piece itself; `numbers` are in the whole clause."""
+    return _in_its_tongue(view, _inside(aim, view, candidate, numbers))
+
+
+def _inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
     kind, type_ = aim.kind, aim.slot.type
     fits = fits_of(aim.slot.kind)
     yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
@@ -368,7 +389,7 @@ def _built(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
 
 def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
     """Whose words are in it."""
-    kind, type_ = f"{view.tongue}{aim.kind}", f"{view.tongue}{aim.slot.type}"
+    kind, type_ = aim.kind, aim.slot.type
     if aim.examples and aim.slot.type == "string":
         yield f"example={candidate.span.text.lower() in aim.examples}"
     if candidate.last - candidate.first >= WIDE:
@@ -471,8 +492,12 @@ def _fits() -> dict[str, dict[str, float]]:
 
 def nothing(aim: Aim, view: View) -> Iterator[str]:
     """Of leaving the slot empty."""
+    return _in_its_tongue(view, _nothing(aim, view))
+
+
+def _nothing(aim: Aim, view: View) -> Iterator[str]:
     must = "must" if aim.slot.required else "may"
-    yield f"none|{view.tongue}{must}"
+    yield f"none|{must}"
     yield f"none|{must}|{aim.kind}"
     yield f"none|{must}|={aim.head}"
     yield f"none|{must}|+{aim.group}"
@@ -480,8 +505,8 @@ def nothing(aim: Aim, view: View) -> Iterator[str]:
     if aim.examples:
         words = {word for at in range(len(view.lower)) for word in (view.lower[at],)}
         yield f"none|{must}|example={bool(words & aim.examples)}"
-    yield f"none|{view.tongue}{must}|own={bool(said & aim.own)}|told={bool(said & aim.told)}"
-    yield f"none|{view.tongue}{must}|{aim.kind}|own={bool(said & aim.own)}"
+    yield f"none|{must}|own={bool(said & aim.own)}|told={bool(said & aim.told)}"
+    yield f"none|{must}|{aim.kind}|own={bool(said & aim.own)}"
     if "default" in aim.slot.schema or "default" in aim.slot.description.lower():
         yield f"none|{must}|default"
 

@@ -16,7 +16,7 @@ from ...core.json import Json
 from .clauses import Clause
 from .features import meaning_of
 from .lexicon import stem
-from .meanings import Point, nearness, point_of, sort_of
+from .meanings import Point, cut, nearness, point_of, sort_of
 from .slots import Slot
 from .spans import Span
 from .weights import weights
@@ -128,7 +128,7 @@ def _meaning(slot: Slot, value: Json) -> Point | None:
 
 @lru_cache(maxsize=64)
 def _words(clause: Clause) -> tuple[Word, ...]:
-    said = [token for token in clause.tokens if token.kind in ("word", "known", "chunk")]
+    said = [each for token in clause.tokens if token.kind in _WORDED for each in _words_in(token)]
     return tuple(
         Word(
             token,
@@ -138,6 +138,18 @@ def _words(clause: Clause) -> tuple[Word, ...]:
         )
         for token in said
     )
+
+
+_WORDED = ("word", "known", "chunk")
+
+
+def _words_in(token: Token) -> Iterator[Token]:
+    """The words of a dictionary in Chinese that the lexicon does not know; any other token as it is."""
+    if token.kind != "chunk":
+        yield token
+        return
+    for start, end in cut(token.text):
+        yield Token(token.text[start:end], token.start + start, token.start + end, "chunk")
 
 
 def _grade(value: float) -> int:

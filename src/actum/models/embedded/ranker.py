@@ -120,17 +120,19 @@ _SPOKEN = ("text", "title")
 """Kinds of slots that take what somebody says or writes: it may begin with any word."""
 
 
-_PORTION = re.compile(
-    "[一两二三四五六七八九十半]+(?:个|只|条|份|张|杯|瓶|袋|碗|盒|箱|包|串|盘|套|束|斤|件|双)(?!.?[级班])"
-)
+_PORTION = re.compile("[一两二三四五六七八九十半]+[个只条份张杯瓶袋碗盒箱包串盘套束斤件双](?!.?[级班])")
+"""So many of something, which is no part of its name."""
 
 
 def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
-    """Its first word leads to a value, counts it, or points at one said before: 把大门, 一份紫菜汤, 这个文件."""
+    """Its first word leads to a value, counts it, points at one said before, or is half a word of a file's name:
+    把大门, 一份紫菜汤, 这个文件, 稿.docx.
+    """
     if candidate.first >= len(view.tokens) or not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds):
         return False
     token = view.tokens[candidate.first]
-    if _PORTION.match(candidate.span.text):
+    halved = view.halved[candidate.first] and "." in candidate.span.text
+    if halved or _PORTION.match(candidate.span.text):
         return True
     return token.kind == "known" and token.text in wordset("before values zh")
 
