@@ -48,7 +48,7 @@ def learn() -> None:
     for name in FILES:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
-    choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS))
+    choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS, chinese=1.0))
     _rank(choices, half=True)
     use(CANDIDATE)
     known = kept() * KEPT

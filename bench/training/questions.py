@@ -74,7 +74,15 @@ def _settled(arguments: JsonObject) -> JsonObject:
     return settled
 
 
-def make(seed: int, times: int, several: int, *, fresh: bool = False, others: float = 1.0) -> Iterator[Asked]:
+def make(
+    seed: int,
+    times: int,
+    several: int,
+    *,
+    fresh: bool = False,
+    others: float = 1.0,
+    chinese: float | None = None,
+) -> Iterator[Asked]:
     """Questions from each pattern of both languages.
 
     Args:
@@ -83,6 +91,7 @@ def make(seed: int, times: int, several: int, *, fresh: bool = False, others: fl
         several: so many for several calls, where the pattern lends itself to it.
         fresh: those about the tools of which nothing is learned, instead of the others.
         others: the share that is taken of the questions about tools outside of the first files; these stand once.
+        chinese: the share of those in Chinese, where it is another.
     """
     if not fresh:
         yield from kept() * KEPT_TIMES
@@ -90,10 +99,11 @@ def make(seed: int, times: int, several: int, *, fresh: bool = False, others: fl
     for file in sorted(HERE.glob("??_*.txt")):
         maker, first = Maker(seed, file), file.stem.endswith(_FIRST)
         how = (times, several) if first else (1, min(several, 1))
+        share = others if chinese is None or file.name.startswith("en") else chinese
         for sketch in sketches(file):
-            if is_fresh(sketch) == fresh and (first or others):
+            if is_fresh(sketch) == fresh and (first or share):
                 for each in _asked(maker, sketch, *how, spelled=file.name.startswith("en")):
-                    if first or chance.random() < others:
+                    if first or chance.random() < share:
                         yield each._replace(about=f"{file.stem}/{sketch.names[0]}")
 
 

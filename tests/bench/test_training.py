@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 
 from actum.core.schema import compile_schema
+from actum.models.embedded.candidates import CHINESE
 from bench.training import fit_grouping
-from bench.training.corpus import HERE, Maker, sketches
+from bench.training.corpus import HERE, Maker, is_chinese, sketches
 from bench.training.fit import Settings, choices_of, is_known_to_half, learned
 from bench.training.labels import spelled, with_more
 from bench.training.questions import held_out, kept, make
@@ -33,7 +34,7 @@ def test_no_question_that_is_held_out_is_learned_from() -> None:
 
 
 def test_a_choice_is_learned_and_learned_the_same_again() -> None:
-    choices = choices_of(list(itertools.islice(make(1, 1, 0), 250, 330)))
+    choices = choices_of(list(itertools.islice(make(1, 1, 0), 250, 410)))
     how = Settings(rounds=4, rare=1)
     weights = learned(choices, how)
     assert weights == learned(choices, how)
@@ -70,3 +71,13 @@ def test_a_chinese_question_says_each_value_by_the_name_of_its_parameter() -> No
     for each in told:
         ((name, arguments),) = each.calls
         assert set(each.tools[0].required()) <= arguments.keys(), name
+
+
+def test_what_is_learned_of_one_language_does_not_depend_on_how_much_there_is_of_the_other() -> None:
+    made = [each for each in make(1, 1, 0) if each.about][::40]
+    english = [each for each in made if not is_chinese(each.question)]
+    chinese = [each for each in made if is_chinese(each.question)]
+    how = Settings(rounds=2, rare=1)
+    both, alone = learned(choices_of([*english, *chinese]), how), learned(choices_of(english), how)
+    assert chinese
+    assert {name for name in both if not name.startswith(CHINESE)} == alone.keys()

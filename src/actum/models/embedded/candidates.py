@@ -62,6 +62,10 @@ class Candidate(NamedTuple):
     listed: int = 0
 
 
+CHINESE = "zh:"
+"""How the names of weights begin that are learned of clauses with a Chinese word."""
+
+
 class View(NamedTuple):
     """A clause as its candidates see it.
 
@@ -74,7 +78,7 @@ class View(NamedTuple):
         inside: for each token the typed spans that it is a part of, as first and last token.
         words: each token, or the Chinese word that it is a part of.
         halved: whether a Chinese word begins before each token and goes on in it.
-        tongue: `zh:` where a word of it is Chinese, else nothing.
+        tongue: `CHINESE` where a word of it is Chinese, else nothing.
     """
 
     tokens: tuple[Token, ...]
@@ -123,7 +127,7 @@ def _view(clause: Clause) -> View:
         tuple(map(tuple, inside)),
         tuple(within.get(token.start, (token.start, token.text))[1] for token in tokens),
         tuple(within.get(start, (start, ""))[0] < start for start in starts),
-        "zh:" if any(token.kind in ("known", "chunk") for token in tokens) else "",
+        CHINESE if any(token.kind in ("known", "chunk") for token in tokens) else "",
     )
 
 

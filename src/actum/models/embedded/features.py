@@ -167,19 +167,8 @@ def _keys(text: str) -> frozenset[str]:
     return frozenset(term.key for term in terms(text, hints=False))
 
 
-def _in_its_tongue(view: View, names: Iterator[str]) -> Iterator[str]:
-    """The features, those of a Chinese clause by names of their own: what is learned of one language is not of the
-    other, whose words stand in another order.
-    """
-    return (f"{view.tongue}{name}" for name in names) if view.tongue else names
-
-
 def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     """Of a piece that begins with this word."""
-    return _in_its_tongue(view, _begins(aim, view, at))
-
-
-def _begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     if at >= len(view.lower):
         return  # what was attached stands behind the last word
     before = _word(view, at - 1)
@@ -256,10 +245,6 @@ def _common_run(said: str, called: str) -> int:
 
 def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     """Of a piece whose last word stands before this place."""
-    return _in_its_tongue(view, _ends(aim, view, at))
-
-
-def _ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     if not view.lower:
         return
     after = _word(view, at)
@@ -339,10 +324,6 @@ def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
 
 def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
     """Of the piece itself; `numbers` are in the whole clause."""
-    return _in_its_tongue(view, _inside(aim, view, candidate, numbers))
-
-
-def _inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
     kind, type_ = aim.kind, aim.slot.type
     fits = fits_of(aim.slot.kind)
     yield f"fit={max((fits.get(each, 0.0) for each in candidate.kinds), default=-1.0)}|{type_}"
@@ -492,10 +473,6 @@ def _fits() -> dict[str, dict[str, float]]:
 
 def nothing(aim: Aim, view: View) -> Iterator[str]:
     """Of leaving the slot empty."""
-    return _in_its_tongue(view, _nothing(aim, view))
-
-
-def _nothing(aim: Aim, view: View) -> Iterator[str]:
     must = "must" if aim.slot.required else "may"
     yield f"none|{must}"
     yield f"none|{must}|{aim.kind}"

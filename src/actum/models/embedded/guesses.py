@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...core.json import Json
+from .candidates import View
 from .clauses import Clause
 from .features import meaning_of
 from .lexicon import stem
 from .meanings import Point, cut, nearness, point_of, sort_of
 from .slots import Slot
 from .spans import Span
-from .weights import weights
+from .weights import weights_in
 from .words import Token, bare, spaced
 
 
@@ -42,7 +43,7 @@ class Word(NamedTuple):
 
 def guessed(slot: Slot, clause: Clause) -> Guess | None:
     """The likeliest value of an enumeration or a boolean; None where it is likelier that nothing was said."""
-    known = weights("ranker.json")
+    known = weights_in("ranker.json", View.of(clause).tongue)
     values = values_of(slot)
     scores = [math.fsum(known.get(each, 0.0) for each in spoken) for spoken in speaking(slot, clause)]
     empty = math.fsum(known.get(each, 0.0) for each in silent(slot, clause))

@@ -21,7 +21,7 @@ from .lexicon import HAN, is_han, wordset
 from .selection import Indexed
 from .slots import Slot
 from .spans import PARTS, Span
-from .weights import weights
+from .weights import weights_in
 from .words import spaced
 
 CLOSER_MAX = 20
@@ -58,8 +58,8 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
         clause: the clause.
         avoid: words that are taken already.
     """
-    known = weights("ranker.json")
     view = View.of(clause)
+    known = weights_in("ranker.json", view.tongue)
     aim = aim_of(slot, indexed)
     found = [each for each in offered(slot, indexed, clause) if not overlapping(each, avoid)]
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
