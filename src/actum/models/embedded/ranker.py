@@ -87,13 +87,14 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
     if slot.kind in TYPED and not slot.many:
         fits = fits_of(slot.kind)
-        return [each for each in candidates(slot, clause) if each.span.kind in fits]
+        found = [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
+        return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
     if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
         content = None  # two questions are no query
     found = candidates(slot, clause, content)
-    if slot.type == "integer" and not slot.many and _is_numbered(slot):
+    if slot.type == "integer" and not slot.many and _is_numbered(slot) and is_han(clause.words):
         return [each for each in found if any(sign.isdigit() for sign in each.span.text)] or found
     if slot.type != "string" or slot.many:
         return found
@@ -175,9 +176,14 @@ def _is_numbered(slot: Slot) -> bool:
     """It takes digits, as a telephone or an account has: no Chinese word is one."""
     last = spaced(slot.name).lower().split()[-1:]
     told = f"{slot.name}{slot.description}"
-    return bool(wordset("numbered").intersection(last)) or any(
+    counts = slot.type == "integer" and bool(_COUNTING.intersection(last))
+    return (bool(wordset("numbered").intersection(last)) and not counts) or any(
         is_han(word) and word in told for word in wordset("numbered")
     )
+
+
+_COUNTING = frozenset({"number", "num", "no"})
+"""Names of a number that is no name of anything, where an integer goes by it."""
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:
