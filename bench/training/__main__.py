@@ -22,6 +22,7 @@ from actum.core.interfaces import Request
 from actum.core.message import Transcript, UserMessage
 from actum.learn import Promotion
 from actum.models.embedded import Embedded
+from actum.models.embedded.candidates import CHINESE
 from actum.models.embedded.weights import FILES, SHIPPED, use
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings
@@ -33,7 +34,7 @@ CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
 GROUPED = 1_200
 """From so many questions for several calls, and twice as many for one, is learned which values belong together."""
-LEAST, SCALE = 0.1, 100
+LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
 OTHERS = 0.35
 """The share of the questions about unusual tools that the ranker learns from."""
 CHOOSER_OTHERS = 0.1
@@ -48,7 +49,7 @@ def learn() -> None:
     for name in FILES:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
-    choices = fit.choices_of(make(SEED, 3, 2, others=OTHERS, chinese=1.0))
+    choices = fit.choices_of([*make(SEED, 3, 2, others=OTHERS, chinese=1.0), *_more_chinese()])
     _rank(choices, half=True)
     use(CANDIDATE)
     known = kept() * KEPT
@@ -57,6 +58,12 @@ def learn() -> None:
     _rank(choices)
     _learn_to_choose(known)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
+
+
+def _more_chinese() -> list[Asked]:
+    """Each pattern in Chinese once more, with other values: there are fewer patterns than in English."""
+    again = make(SEED + 1, 1, 1, others=0.0, chinese=1.0)
+    return [each for each in again if each.about and is_chinese(each.question)]
 
 
 def _learn_to_choose(known: Sequence[Asked]) -> None:
@@ -70,9 +77,15 @@ def _learn_to_choose(known: Sequence[Asked]) -> None:
 
 def _rank(choices: fit.Choices, *, half: bool = False) -> None:
     weights = fit.learned(choices, half=half)
-    ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
+    enough = {name: value for name, value in sorted(weights.items()) if abs(value) >= _least(name)}
+    ranker = {name: round(SCALE * value) for name, value in enough.items()}
     _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
     use(CANDIDATE)
+
+
+def _least(name: str) -> float:
+    """Below this a weight is left out: Chinese has as many as English, and the wheel has room for the half."""
+    return LEAST_CHINESE if name.startswith(CHINESE) else LEAST
 
 
 def _group(asked: Sequence[Asked]) -> None:
