@@ -22,6 +22,7 @@ from actum.core.interfaces import Request
 from actum.core.message import Transcript, UserMessage
 from actum.learn import Promotion
 from actum.models.embedded import Embedded
+from actum.models.embedded.candidates import CHINESE
 from actum.models.embedded.weights import FILES, SHIPPED, use
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools
@@ -33,7 +34,7 @@ CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
 GROUPED = 1_000
 """From so many questions for several calls, and twice as many for one, is learned which values belong together."""
-LEAST, SCALE = 0.1, 100
+LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
 OTHERS = 0.3
 """The share of the questions about unusual tools that the ranker learns from."""
 CHOOSER_OTHERS = 0.15
@@ -51,7 +52,7 @@ def learn() -> None:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
     written, known = list(seal_tools.single_calls()), kept() * KEPT
-    choices = fit.choices_of([*make(SEED, 3, 2, others=OTHERS), *written])
+    choices = fit.choices_of([*make(SEED, 3, 2, others=OTHERS, chinese=1.0), *_more_chinese(), *written])
     half, whole = fit.learned(choices, half=True), fit.learned(choices)
     _rank(half, choices)
     strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]
@@ -65,6 +66,12 @@ def learn() -> None:
     _sift([*stories, *seal_tools.repeated(written), *several[::2], *known])
     _rank(whole, choices)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
+
+
+def _more_chinese() -> list[Asked]:
+    """Each pattern in Chinese once more, with other values: there are fewer patterns than in English."""
+    again = make(SEED + 1, 1, 1, others=0.0, chinese=1.0)
+    return [each for each in again if each.about and is_chinese(each.question)]
 
 
 def _learn_to_choose(known: Sequence[Asked], written: Sequence[Asked]) -> None:
@@ -83,9 +90,15 @@ def _sift(asked: Sequence[Asked]) -> None:
 
 
 def _rank(weights: Mapping[str, float], choices: fit.Choices) -> None:
-    ranker = {name: round(SCALE * value) for name, value in sorted(weights.items()) if abs(value) >= LEAST}
+    enough = {name: value for name, value in sorted(weights.items()) if abs(value) >= _least(name)}
+    ranker = {name: round(SCALE * value) for name, value in enough.items()}
     _write("ranker.json", ranker, SCALE, {"slots": len(choices.sizes), "left out": choices.skipped})
     use(CANDIDATE)
+
+
+def _least(name: str) -> float:
+    """Below this a weight is left out: Chinese has as many as English, and the wheel has room for the half."""
+    return LEAST_CHINESE if name.startswith(CHINESE) else LEAST
 
 
 def _group(asked: Sequence[Asked]) -> None:

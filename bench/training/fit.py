@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actum.core.json import Json, JsonObject
-from actum.models.embedded.candidates import Candidate, View
+from actum.models.embedded.candidates import CHINESE, Candidate, View
 from actum.models.embedded.choices import chosen_values, truth
 from actum.models.embedded.clauses import Clause, read
 from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
@@ -72,8 +72,8 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
     tools: dict[str, int] = {}
     skipped = 0
 
-    def add(names: Sequence[str], value: int) -> None:
-        features.extend(numbered.setdefault(name, len(numbered)) for name in names)
+    def add(names: Sequence[str], value: int, tongue: str) -> None:
+        features.extend(numbered.setdefault(f"{tongue}{name}", len(numbered)) for name in names)
         counts.append(len(names))
         values.append(value)
 
@@ -96,7 +96,7 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
                     continue
                 before = len(counts)
                 for names, value in posed:
-                    add(names, value)
+                    add(names, value, View.of(clause).tongue)
                 sizes.append(len(counts) - before)
                 abouts.append(tools.setdefault(each.about or tool.name, len(tools)))
     flat, lengths, slots, said, about = (np.array(each, np.int64) for each in (features, counts, sizes, values, abouts))
@@ -196,14 +196,32 @@ def learned(choices: Choices, settings: Settings | None = None, *, half: bool = 
         half: learn from every other tool only, those that `is_known_to_half` tells.
     """
     how = settings or Settings()
+    every = np.arange(len(choices.sizes))
+    order = every[[is_known_to_half(choices.tools[about]) for about in choices.abouts]] if half else every
+    chinese = _are_chinese(choices)[order]
+    average = _descended(choices, order[~chinese], how) + _descended(choices, order[chinese], how)
+    return {name: float(value) for name, value in zip(choices.names, average, strict=True) if value}
+
+
+def _are_chinese(choices: Choices) -> NDArray[np.bool_]:
+    """Of each slot whether its features are those of Chinese, which no other has: each is learned by itself, so
+    that how much there is of one changes nothing in the other.
+    """
+    at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])[:-1]
+    at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])[:-1]
+    first = choices.features[at_candidate[at_slot]]
+    return np.array([choices.names[each].startswith(CHINESE) for each in first], np.bool_)
+
+
+def _descended(choices: Choices, order: Ints, how: Settings) -> Floats:
+    """The weights after all rounds over some of the slots, the mean of those of the later rounds."""
     size = len(choices.names)
     at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
     at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])
     common = _common(choices, how.rare)
     weights, squares, total = np.zeros(size), np.full(size, 0.1), np.zeros(size)
     chance = np.random.default_rng(how.seed)
-    every = np.arange(len(choices.sizes))
-    order = every[[is_known_to_half(choices.tools[about]) for about in choices.abouts]] if half else every
+    order = order.copy()
     for turn in range(how.rounds):
         chance.shuffle(order)
         for first in range(0, len(order), how.batch):
@@ -220,8 +238,7 @@ def learned(choices: Choices, settings: Settings | None = None, *, half: bool = 
             weights -= how.rate * slope / np.sqrt(squares)
         if turn >= how.rounds // 2:
             total += weights
-    average = total / (how.rounds - how.rounds // 2)
-    return {name: float(value) for name, value in zip(choices.names, average, strict=True) if value}
+    return total / (how.rounds - how.rounds // 2)
 
 
 def is_known_to_half(about: str) -> bool:

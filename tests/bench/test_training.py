@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 
 from actum.core.schema import compile_schema
+from actum.models.embedded.candidates import CHINESE
 from actum.models.embedded.nets import of
 from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools
-from bench.training.corpus import HERE, Maker, sketches
+from bench.training.corpus import HERE, Maker, is_chinese, sketches
 from bench.training.fit import Settings, choices_of, is_known_to_half, learned
+from bench.training.labels import spelled, with_more
 from bench.training.questions import held_out, kept, make
 from bench.training.stories import story
 
@@ -33,7 +35,7 @@ def test_no_question_that_is_held_out_is_learned_from() -> None:
 
 
 def test_a_choice_is_learned_and_learned_the_same_again() -> None:
-    choices = choices_of(list(itertools.islice(make(1, 1, 0), 250, 330)))
+    choices = choices_of(list(itertools.islice(make(1, 1, 0), 250, 410)))
     how = Settings(rounds=4, rare=1)
     weights = learned(choices, how)
     assert weights == learned(choices, how)
@@ -96,3 +98,25 @@ def test_of_the_steps_for_a_tool_as_many_are_right_as_were_asked_for() -> None:
         steps = fit_sieve.judged(asked)
         at_first = [each for each in steps if not each.right]
         assert len(steps) - len(at_first) <= 2 * len(asked.calls)
+
+
+def test_a_chinese_question_says_each_value_by_the_name_of_its_parameter() -> None:
+    file = HERE / "zh_work.txt"
+    maker, every = Maker(3, file), sketches(file)
+    told = [each for sketch in every if (each := spelled(maker, sketch)) is not None]
+    more = [each for sketch in every if (each := with_more(maker, sketch, sketch.patterns[0])) is not None]
+    assert len(told) > 20
+    assert len(more) > 20
+    for each in told:
+        ((name, arguments),) = each.calls
+        assert set(each.tools[0].required()) <= arguments.keys(), name
+
+
+def test_what_is_learned_of_one_language_does_not_depend_on_how_much_there_is_of_the_other() -> None:
+    made = [each for each in make(1, 1, 0) if each.about][::40]
+    english = [each for each in made if not is_chinese(each.question)]
+    chinese = [each for each in made if is_chinese(each.question)]
+    how = Settings(rounds=2, rare=1)
+    both, alone = learned(choices_of([*english, *chinese]), how), learned(choices_of(english), how)
+    assert chinese
+    assert {name for name in both if not name.startswith(CHINESE)} == alone.keys()

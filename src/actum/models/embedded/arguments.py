@@ -277,9 +277,9 @@ def _implied(
     indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
 ) -> dict[tuple[str, ...], Argument]:
     """What is meant and not said: numbers by the words of `implied.csv`, and the present day."""
-    found = _todays(indexed, clause, taken) | _countries(indexed, taken)
+    found = _todays(indexed, clause, taken) | _countries(indexed, taken) | _between_times(indexed, clause, taken)
     for slot in indexed.slots:
-        if slot.type in ("integer", "number") and not slot.many and slot.path not in taken:
+        if slot.type in ("integer", "number") and not slot.many and slot.path not in taken | found:
             first = next(implied(slot, clause), None)
             if first is not None:
                 found[slot.path] = first
@@ -380,5 +380,35 @@ def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:
             )
     return None
 
+
+def _between_times(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
+    """How long something lasts that goes on from one time to another, where no slot took the other: 两点到三点半."""
+    lasting = [slot for slot in indexed.slots if slot.path not in taken and _is_duration(slot)]
+    times = [span for span in clause.spans if span.kind == "time"]
+    for first, last in pairwise(times):
+        until = clause.text[first.end : last.start]
+        begun = any(each.span.overlaps(first) for each in taken.values())
+        if not lasting or not begun or not UNTIL.fullmatch(until) or any(e.span.overlaps(last) for e in taken.values()):
+            continue
+        minutes = (_minutes(str(last.value)) - _minutes(str(first.value))) % (24 * 60)
+        span = Span("number", last.start, last.end, last.text, minutes, "time:min")
+        value = value_for(lasting[0], span)
+        if value is not None:
+            return {lasting[0].path: Argument(lasting[0], value, span, 0.7)}
+    return {}
+
+
+def _is_duration(slot: Slot) -> bool:
+    told = f"{spaced(slot.name)} {slot.description}".lower()
+    return slot.type in ("integer", "number") and not slot.many and _DURATION.search(told) is not None
+
+
+def _minutes(clock: str) -> int:
+    return 60 * int(clock[:2]) + int(clock[3:5])
+
+
+_DURATION = re.compile(r"\b(?:duration|length|minutes|hours)\b|时长|分钟|小时")
+UNTIL = re.compile(r"\s*(?:到|至|[-—–~～]+|to|until|till)\s*", re.IGNORECASE)
+"""What stands between the two ends of a range."""
 
 _LASTS = re.compile("([天日晚])(?![前后上])")

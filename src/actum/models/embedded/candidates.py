@@ -62,6 +62,10 @@ class Candidate(NamedTuple):
     listed: int = 0
 
 
+CHINESE = "zh:"
+"""How the names of weights begin that are learned of clauses with a Chinese word."""
+
+
 class View(NamedTuple):
     """A clause as its candidates see it.
 
@@ -74,6 +78,7 @@ class View(NamedTuple):
         inside: for each token the typed spans that it is a part of, as first and last token.
         words: each token, or the Chinese word that it is a part of.
         halved: whether a Chinese word begins before each token and goes on in it.
+        tongue: `CHINESE` where a word of it is Chinese, else nothing.
     """
 
     tokens: tuple[Token, ...]
@@ -84,6 +89,7 @@ class View(NamedTuple):
     inside: tuple[tuple[tuple[int, int], ...], ...]
     words: tuple[str, ...]
     halved: tuple[bool, ...]
+    tongue: str
 
     @staticmethod
     def of(clause: Clause) -> View:
@@ -104,6 +110,8 @@ def _view(clause: Clause) -> View:
     inside: list[list[tuple[int, int]]] = [[] for _ in tokens]
     for span in clause.spans:
         place = bisect_right(ends, span.start), bisect_left(starts, span.end)
+        if place[0] >= place[1] and span.kind != "attachment":
+            continue  # its word was cut in two: the 一 that is left of 一天
         typed[place] = (*typed.get(place, ()), span)
         if span.kind in _WHOLE:
             solid = bisect_left(starts, _solid_start(span)), place[1]
@@ -119,6 +127,7 @@ def _view(clause: Clause) -> View:
         tuple(map(tuple, inside)),
         tuple(within.get(token.start, (token.start, token.text))[1] for token in tokens),
         tuple(within.get(start, (start, ""))[0] < start for start in starts),
+        CHINESE if any(token.kind in ("known", "chunk") for token in tokens) else "",
     )
 
 
@@ -320,6 +329,7 @@ _NEVER_FIRST = frozenset(
         "份",
         "件",
         "一下",
+        "一声",
         "被",
         "在",
         "从",
@@ -419,8 +429,12 @@ def _element(slot: Slot, clause: Clause, view: View, first: int, last: int) -> J
         if value is not None:
             return value
     if slot.type == "string" and not seen:
-        return _run_span(clause, view, first, last).text
+        return _COUNT.sub("", _run_span(clause, view, first, last).text)
     return None
+
+
+_COUNT = re.compile(rf"^[一1](?:份|杯|碗|盘|瓶|盒|袋|包|个|只|条|张|件)(?=[{HAN}])")
+"""What stands before one thing in a list of things: 一份紫菜汤."""
 
 
 Listing = tuple[int, int, tuple[tuple[int, int], ...]]

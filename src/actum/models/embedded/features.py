@@ -41,12 +41,15 @@ class Aim(NamedTuple):
         told: terms of its description that no other slot has in its name.
         others: terms of the names of the other slots.
         tool: terms of the tool's name.
-        commands: those, and the terms of its parameters' names and of the values that they are chosen from.
+        does: terms of the first sentence of its description that are in no name of the tool or of a slot.
+        chosen: terms of the values of the tool's enumerations that are in no name of the slot.
+        commands: those of its name and the terms of its parameters' names and of the values that they are chosen from.
         alike: how many required slots have its type, and which of them it is.
         examples: values that its description shows, in lower case.
         signs: the Chinese characters of its name and description: 人 of 人数.
         meant, told_of: what its name means, and its description.
         rivals: what the names of the other slots mean that take words.
+        called, others_called: its name and description as far as they are Chinese, and those of the others.
         marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
@@ -59,6 +62,8 @@ class Aim(NamedTuple):
     told: frozenset[str]
     others: frozenset[str]
     tool: frozenset[str]
+    does: frozenset[str]
+    chosen: frozenset[str]
     commands: frozenset[str]
     alike: tuple[int, int]
     marks: tuple[str, ...]
@@ -67,6 +72,8 @@ class Aim(NamedTuple):
     meant: Point | None
     told_of: Point | None
     rivals: tuple[Point, ...]
+    called: str
+    others_called: tuple[str, ...]
 
 
 _known: dict[str, dict[tuple[str, ...], Aim]] = {}
@@ -102,6 +109,8 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         told - others,
         others - own,
         indexed.named,
+        frozenset(key for key in indexed.summary - indexed.named - own - others if generic(key) > 0.3),
+        _chosen(indexed) - own,
         indexed.named | own | others | _chosen(indexed),
         (len(must), place),
         slot.roles or tuple(sorted(own - others)),
@@ -114,7 +123,14 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
             for each in indexed.slots
             if each.path != slot.path and each.type == slot.type and (point := meaning_of(spaced(each.name)))
         ),
+        _called(slot),
+        tuple(_called(each) for each in indexed.slots if each.path != slot.path),
     )
+
+
+def _called(slot: Slot) -> str:
+    """What of its name and of the beginning of its description is Chinese, other signs as one space."""
+    return _NOT_HAN.sub(" ", f"{slot.name} {slot.description[:CALLED_MAX]}")
 
 
 @lru_cache(maxsize=8192)
@@ -129,6 +145,8 @@ def _chosen(indexed: Indexed) -> frozenset[str]:
 
 
 _HAN = re.compile(f"[{HAN}]")
+_NOT_HAN = re.compile(f"[^{HAN}]+")
+CALLED_MAX = 20
 _COMMON = frozenset("的之一是和与或要查询名称例如为可选在中上下个")
 SIGNS_MAX = 12
 _SHOWN = re.compile(r"['\"“‘]([^'\"”’]{1,40})['\"”’]")
@@ -155,7 +173,7 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
         return  # what was attached stands behind the last word
     before = _word(view, at - 1)
     earlier = f"{_word(view, at - 2)} {before}"
-    kind = aim.kind
+    kind, type_ = aim.kind, aim.slot.type
     yield f"p={before}"
     yield f"p={before}|{kind}"
     yield f"p={before}|={aim.head}"
@@ -173,17 +191,56 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     yield f"fg={group_here}|{kind}"
     yield f"fg={group_here}|+{aim.group}"
     if view.halved[at]:
-        yield f"word cut first|{aim.slot.type}"
+        yield f"word cut first|{type_}"
     if view.keys[at] & aim.shared:
-        yield f"own first|{aim.slot.type}"
-    if view.keys[at] & aim.tool:
-        yield f"tool first|{aim.slot.type}"
-    if at and view.keys[at - 1] & aim.tool:
-        yield f"tool before|{kind}"
+        yield f"own first|{type_}"
+    yield from _told_at("first", "before", aim, view, at, at - 1)
     if at and aim.signs:
         yield f"sign before={_meets(view, at - 1, aim)}{_meets(view, at - 2, aim)}|{aim.slot.type}"
         yield f"sign first={_meets(view, at, aim)}|{aim.slot.type}"
     yield from _cues("b", aim, view, range(at - 1, max(-1, at - 1 - REACH), -1))
+    if view.tongue:
+        yield from _labelled(aim, view, at)
+
+
+def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
+    """Whose name the Chinese words right before it are: 品牌 of 品牌是海尔."""
+    joint = ""
+    while at and view.lower[at - 1] in _JOINING:
+        at, joint = at - 1, "is"
+    words: list[str] = []
+    keys: set[str] = set()
+    while at and sum(map(len, words)) < LABEL_MAX:
+        at -= 1
+        named = view.tokens[at].kind == "word" and len(view.tokens[at].text) <= LETTERS_MAX
+        if view.lower[at] in _PARTING or not (named or view.tokens[at].kind in ("known", "chunk")):
+            break
+        words.append(view.lower[at])
+        keys |= view.keys[at] if len(words) <= LABEL_WORDS else frozenset()
+    if not words:
+        return
+    said = "".join(reversed(words))
+    mine = max(_common_run(said, aim.called), 2 * bool(keys & aim.own))
+    others = max((_common_run(said, each) for each in aim.others_called), default=0)
+    others = max(others, 2 * bool(keys & aim.others))
+    who = "none" if not mine and not others else "mine" if mine > others else "another's" if others > mine else "both"
+    if joint or who != "none":
+        yield f"label={who}{joint}|{aim.slot.type}"
+        yield f"label={who}{joint}|{aim.kind}"
+
+
+_JOINING = frozenset([*'是为叫:：“"「《=', "叫做", "名叫", "就是", "设为", "改为", "改成"])
+_PARTING = frozenset(["的", "了", "和", "与", "在", "把"])
+LABEL_MAX, LABEL_WORDS, LETTERS_MAX = 6, 3, 5
+
+
+@lru_cache(maxsize=32768)
+def _common_run(said: str, called: str) -> int:
+    """How many characters of the longest run that both have; one says nothing."""
+    for length in range(min(len(said), len(called)), 1, -1):
+        if any(said[at : at + length] in called for at in range(len(said) - length + 1)):
+            return length
+    return 0
 
 
 def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
@@ -191,7 +248,7 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     if not view.lower:
         return
     after = _word(view, at)
-    kind = aim.kind
+    kind, type_ = aim.kind, aim.slot.type
     yield f"n={after}"
     yield f"n={after}|{kind}"
     yield f"n={after}|={aim.head}"
@@ -211,15 +268,26 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     for word in aim.marks:
         yield f"lg={group_here}|~{word}"
     if at < len(view.halved) and view.halved[at]:
-        yield f"word cut last|{aim.slot.type}"
+        yield f"word cut last|{type_}"
     if view.keys[at - 1] & aim.shared:
-        yield f"own last|{aim.slot.type}"
-    if at < len(view.keys) and view.keys[at] & aim.tool:
-        yield f"tool after|{kind}"
+        yield f"own last|{type_}"
+    yield from _told_at("last", "after", aim, view, at - 1, at)
     if aim.signs:
         yield f"sign after={_meets(view, at, aim)}{_meets(view, at + 1, aim)}|{aim.slot.type}"
         yield f"sign last={_meets(view, at - 1, aim)}|{aim.slot.type}"
     yield from _cues("a", aim, view, range(at, min(len(view.tokens), at + REACH)))
+
+
+def _told_at(within: str, beside: str, aim: Aim, view: View, inner: int, outer: int) -> Iterator[str]:
+    """Whether the word at a border, or the one beside it, is of the tool's name; in Chinese also whether it is of what
+    the tool does or a value that is chosen: 黑色 of 黑色T恤 where a color is.
+    """
+    told = (("tool", aim.tool), ("does", aim.does), ("choice", aim.chosen))
+    for name, keys in told if view.tongue else told[:1]:
+        if view.keys[inner] & keys and (view.tongue or within == "first"):
+            yield f"{name} {within}|{aim.slot.type}"
+        if 0 <= outer < len(view.keys) and view.keys[outer] & keys:
+            yield f"{name} {beside}|{aim.kind}"
 
 
 def _meets(view: View, at: int, aim: Aim) -> int:
@@ -229,7 +297,7 @@ def _meets(view: View, at: int, aim: Aim) -> int:
 
 def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
     """Words of the slot's name and description to one side, and whether another slot's come first."""
-    first = ""
+    first, type_ = "", aim.slot.type
     far = 0
     said: set[str] = set()
     over = ""
@@ -247,11 +315,11 @@ def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
                 said.add(name)
                 if name == "shared" and "own" in said:
                     continue
-                yield f"{side}:{name}:{min(far, 4)}{over}|{aim.slot.type}"
+                yield f"{side}:{name}:{min(far, 4)}{over}|{type_}"
                 if name != "told":
                     first = first or name
                     yield f"{side}:{name}:{aim.kind}"
-    yield f"{side}:first={first or 'told' if said else 'none'}|{aim.slot.type}"
+    yield f"{side}:first={first or 'told' if said else 'none'}|{type_}"
 
 
 def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
@@ -303,11 +371,11 @@ def _built(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
 def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
     """Whose words are in it."""
     kind, type_ = aim.kind, aim.slot.type
-    if aim.examples and type_ == "string":
+    if aim.examples and aim.slot.type == "string":
         yield f"example={candidate.span.text.lower() in aim.examples}"
     if candidate.last - candidate.first >= WIDE:
         return
-    if type_ == "string":
+    if aim.slot.type == "string":
         yield from _near(aim, candidate.span.text)
     keys = frozenset().union(*view.keys[candidate.first : candidate.last])
     if keys & aim.shared:

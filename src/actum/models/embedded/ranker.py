@@ -21,7 +21,7 @@ from .lexicon import HAN, is_han, wordset
 from .selection import Indexed
 from .slots import Slot
 from .spans import PARTS, Span
-from .weights import weights
+from .weights import weights_in
 from .words import spaced
 
 CLOSER_MAX = 20
@@ -58,8 +58,8 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
         clause: the clause.
         avoid: words that are taken already.
     """
-    known = weights("ranker.json")
     view = View.of(clause)
+    known = weights_in("ranker.json", view.tongue)
     aim = aim_of(slot, indexed)
     found = [each for each in offered(slot, indexed, clause) if not overlapping(each, avoid)]
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
@@ -87,15 +87,20 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
     if slot.kind in TYPED and not slot.many:
         fits = fits_of(slot.kind)
-        return [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
+        found = [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
+        return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
     if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
         content = None  # two questions are no query
     found = candidates(slot, clause, content)
+    if slot.type == "integer" and not slot.many and _is_numbered(slot) and is_han(clause.words):
+        return [each for each in found if any(sign.isdigit() for sign in each.span.text)] or found
     if slot.type != "string" or slot.many:
         return found
     view = View.of(clause)
+    if slot.kind not in _SPOKEN and is_han(clause.words):
+        found = [each for each in found if not _begins_as_no_value(each, view)]
     if slot.kind in NAMED:
         found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
@@ -107,9 +112,30 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     found = _with_whole_places(found, indexed, clause)
     commands, name = aim_of(slot, indexed).commands, indexed.tool.name
-    if is_han(clause.words) and slot.kind not in FREE_TEXT:
+    if is_han(clause.words) and slot.kind not in _SPOKEN:
         commands |= {key for key in indexed.summary if key[0] == "#"}
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
+
+
+_SPOKEN = ("text", "title")
+"""Kinds of slots that take what somebody says or writes: it may begin with any word."""
+
+
+_PORTION = re.compile("[一两二三四五六七八九十半]+[个只条份张杯瓶袋碗盒箱包串盘套束斤件双](?!.?[级班])")
+"""So many of something, which is no part of its name."""
+
+
+def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
+    """Its first word leads to a value, counts it, points at one said before, or is half a word of a file's name:
+    把大门, 一份紫菜汤, 这个文件, 稿.docx.
+    """
+    if candidate.first >= len(view.tokens) or not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds):
+        return False
+    token = view.tokens[candidate.first]
+    halved = view.halved[candidate.first] and "." in candidate.span.text
+    if halved or _PORTION.match(candidate.span.text):
+        return True
+    return token.kind == "known" and token.text in wordset("before values zh")
 
 
 _LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}|[尾单编卡户]号)")
@@ -150,9 +176,14 @@ def _is_numbered(slot: Slot) -> bool:
     """It takes digits, as a telephone or an account has: no Chinese word is one."""
     last = spaced(slot.name).lower().split()[-1:]
     told = f"{slot.name}{slot.description}"
-    return bool(wordset("numbered").intersection(last)) or any(
+    counts = slot.type == "integer" and bool(_COUNTING.intersection(last))
+    return (bool(wordset("numbered").intersection(last)) and not counts) or any(
         is_han(word) and word in told for word in wordset("numbered")
     )
+
+
+_COUNTING = frozenset({"number", "num", "no"})
+"""Names of a number that is no name of anything, where an integer goes by it."""
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:
@@ -174,7 +205,9 @@ _VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update",
 _LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
 
 
-TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
+TYPED = frozenset(
+    {"date", "month", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"}
+)
 """Kinds of slots that take nothing but what can be seen to be such."""
 
 NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})

@@ -32,6 +32,11 @@ _MOMENT = re.compile(
 )
 """A description that wants a day and a time of day in one."""
 
+_MONTH = re.compile(r"\bYYYY-MM\b(?!-)", re.IGNORECASE)
+"""A description that wants a month of a year."""
+
+_FILED = re.compile(r"\b(?:file|document)s?\b|文件|文档", re.IGNORECASE)
+
 DEPTH_MAX = 3
 
 
@@ -144,9 +149,13 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
         return format_
     if _MOMENT.search(description):
         return "datetime"
+    if _MONTH.search(description):
+        return "month"
     named, described = kind_of_name(name), _kind_of_description(description.lower())
     if described == "email" and named == "place":
         return described  # an `address`
+    if named == "place" and not described and _FILED.search(description):
+        return "file"  # a `source`
     shown = "id" if _SHOWN_CODE.search(description) else "string"
     return (described if name.lower() in _VAGUE else "") or named or described or shown
 

@@ -122,6 +122,8 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     elif span.kind == "date" and isinstance(span.value, str):
         yield _dated(slot, span.value), "iso"
         yield span.text, "verbatim"
+    elif span.kind == "month":
+        yield span.value if slot.kind == "month" else span.text, "plain"
     elif span.kind == "datetime" and isinstance(span.value, str):
         yield _momentous(slot, span.value), "iso"
     elif span.kind == "expression" and span.value != span.text:
