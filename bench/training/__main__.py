@@ -2,8 +2,9 @@
 them into the package, if they are better on held-out questions. `python -m bench.training meanings` makes the points
 that words stand for anew, out of open data that it fetches; all weights have to be learned again after it.
 
-The held-out questions are those of `tests/models/embedded/questions_held_out.jsonl`, some that are generated from a seed
-that training does not use, and stories of others (`seal_tools`). Neither the leaderboard nor the own set has a part in it.
+The held-out questions are those of `tests/models/embedded/questions_held_out.jsonl`, some that are generated from a
+seed that training does not use, and stories of others (`seal_tools`). Neither the leaderboard nor the own set has a
+part in it.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED = 1_000
+GROUPED = 800
 """From so many questions for several calls, and twice as many for one, is learned which values belong together."""
 LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
-OTHERS = 0.3
-"""The share of the questions about unusual tools that the ranker learns from."""
+OTHERS, CHINESE_OTHERS = 0.2, 0.8
+"""The shares of the English and Chinese questions about unusual tools that the ranker learns from."""
 CHOOSER_OTHERS = 0.15
 """And the share of them that the chooser learns from."""
 WRITTEN = 1_200
@@ -52,7 +53,7 @@ def learn() -> None:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
     written, known = list(seal_tools.single_calls()), kept() * KEPT
-    choices = fit.choices_of([*make(SEED, 3, 2, others=OTHERS, chinese=1.0), *_more_chinese(), *written])
+    choices = fit.choices_of([*make(SEED, 3, 2, others=OTHERS, chinese=CHINESE_OTHERS), *written])
     half, whole = fit.learned(choices, half=True), fit.learned(choices)
     _rank(half, choices)
     strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]
@@ -63,15 +64,9 @@ def learn() -> None:
     _learn_to_choose(known, written)
     _rank(half, choices)
     stories = [each for each in seal_tools.stories() if not fit.is_known_to_half(each.about)]
-    _sift([*stories, *seal_tools.repeated(written), *several[::2], *known])
+    _sift([*stories, *seal_tools.repeated(unknown), *several[::4], *known])
     _rank(whole, choices)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
-
-
-def _more_chinese() -> list[Asked]:
-    """Each pattern in Chinese once more, with other values: there are fewer patterns than in English."""
-    again = make(SEED + 1, 1, 1, others=0.0, chinese=1.0)
-    return [each for each in again if each.about and is_chinese(each.question)]
 
 
 def _learn_to_choose(known: Sequence[Asked], written: Sequence[Asked]) -> None:
@@ -116,7 +111,7 @@ def _choose(name: str, asked: Sequence[Asked], idle: Sequence[str]) -> None:
 
 def _write(name: str, weights: Mapping[str, float], scale: int, data: Mapping[str, int]) -> None:
     card = {
-        "about": "Learned by `make train-embedded` from questions of ours and of others; docs/embedded.md has the card.",
+        "about": "Learned by `make train-embedded` from our questions and others'; docs/embedded.md has the card.",
         "licence": "Apache-2.0",
         "data": dict(data),
         "scale": scale,

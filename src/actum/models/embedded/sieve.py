@@ -33,8 +33,8 @@ def sifted(steps: Sequence[Step]) -> list[Step]:
 
 
 def _is_open(at: int, steps: Sequence[Step]) -> bool:
-    """Whether it is to be judged at all: no search is, nor what has all that its tool must have by words that can only be
-    values, nor where all that is like it is said in the same clause, since `grouping` has judged how many calls that is.
+    """Whether it is to be judged at all: no search is, nor what has all that its tool must have by words that can only
+    be values, nor where all that is like it is said in the same clause: how many calls that is, `grouping` has judged.
     """
     step = steps[at]
     required = [each for each in step.arguments if each.slot.required]
