@@ -27,6 +27,8 @@ pytestmark = pytest.mark.row("L5")
         ("the weather in Boston", "location", "The city and state, such as San Francisco, CA.", "Boston, MA"),
         ("the weather in Oslo", "location", "City and country, e.g. Paris, France.", "Oslo, Norway"),
         ("the weather in Boston, MA", "city", "Name of the city.", "Boston"),
+        ("the weather in Boston", "location", "The location (e.g., New York, Paris, London).", "Boston"),
+        ("the weather in Boston", "location", "The location (e.g., city, state, country).", "Boston"),
     ],
 )
 def test_the_description_tells_the_form(question: str, name: str, description: str, value: str) -> None:

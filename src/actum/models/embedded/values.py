@@ -179,10 +179,33 @@ def _dated(slot: Slot, iso: str) -> str:
 
 # Places ---------------------------------------------------------------------------------------------------------------
 
-_WITH_REGION = re.compile(
-    r"city(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?(?:state|country|region)"
-    r"|[A-Z][a-z]+, (?:[A-Z]{2}\b|[A-Z][a-z]+)|城市[，、和]?(?:州|国家)",
+_CITY_AND_REGION = re.compile(
+    r"(?<!e\.g\. )(?<!e\.g\., )(?<!such as )[Cc]ity(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?"
+    r"(?:[Ss]tate|[Cc]ountry|[Rr]egion)|城市[，、和]?(?:州|国家)",
 )
+_BESIDE = re.compile(r"(?=\b([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*), ([A-Z]{2}\b|[A-Z][a-z]+(?: [A-Z][a-z]+)*))")
+
+
+@lru_cache(maxsize=4096)
+def _wants_region(description: str) -> bool:
+    """Whether it asks for a city and its region, or shows one so: `Austin, TX`, but not `New York, Paris`."""
+    beside = _BESIDE.findall(description)
+    return bool(_CITY_AND_REGION.search(description)) or any(_is_region_of(city, region) for city, region in beside)
+
+
+def _is_region_of(city: str, region: str) -> bool:
+    if len(region) == 2:
+        return True
+    own, named = _regions().get(city.casefold()), region_named(region)
+    if own is not None:
+        return own == (named[0] if named and named[0] else _SHORT.get(region, region))
+    return named is not None or (_is_country(region) and not _is_country(city))
+
+
+def _is_country(name: str) -> bool:
+    return any(each.kind == "country" for each in lexicon().names.get(fold(name), ()))
+
+
 _TAIL = re.compile(r",\s*(?:[A-Z]{2}|[A-Z][a-z]+)\.?$")
 
 
@@ -194,7 +217,7 @@ def located(slot: Slot, value: Json) -> Json:
     if slot.kind not in ("city", "place") or not isinstance(value, str):
         return value
     value = _full_names().get(value, value)
-    if _WITH_REGION.search(slot.description):
+    if _wants_region(slot.description):
         value = _abbreviated(value) if _SHOWN_REGION.search(slot.description) else value
         beside = _regions().get(value.casefold()) if "," not in value else None
         return f"{value}, {beside}" if beside else value
