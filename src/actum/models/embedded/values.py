@@ -95,8 +95,8 @@ def _unit_of(told: str) -> str | None:
 
 
 _TOLD_UNIT = re.compile(
-    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|miles|feet|kg|kilograms|grams|pounds"
-    r"|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|(?<!nautical )miles|feet|kg|kilograms|grams"
+    r"|pounds|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
     r"|天数|[周月年]数|秒|(?<=[（(位为以按])[天周月年](?![度均初末份内化])"
 )
 
@@ -119,8 +119,9 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.text, "plain"
     elif span.kind == "currency":
         yield span.detail.split(":")[0], "code"
+        yield span.text, "verbatim"
     elif span.kind == "date" and isinstance(span.value, str):
-        yield _dated(slot, span.value), "iso"
+        yield (span.text if _is_in_form(slot, span.text) else _dated(slot, span.value)), "iso"
         yield span.text, "verbatim"
     elif span.kind == "datetime" and isinstance(span.value, str):
         yield _momentous(slot, span.value), "iso"
@@ -175,6 +176,15 @@ def _dated(slot: Slot, iso: str) -> str:
         if match := pattern.search(slot.description):
             return date.fromisoformat(iso).strftime(form.format(match[0][2]))
     return iso
+
+
+def _is_in_form(slot: Slot, said: str) -> bool:
+    """Whether a day was said in the very form that the description shows: then it needs no reading."""
+    wanted = _SIGNED_FORM.search(slot.description)
+    return wanted is not None and re.fullmatch(rf"\d\d{wanted[1]}\d\d{wanted[1]}\d{{4}}", said) is not None
+
+
+_SIGNED_FORM = re.compile(r"(?:MM|DD)([/-])(?:MM|DD)\1YYYY", re.IGNORECASE)
 
 
 # Places ---------------------------------------------------------------------------------------------------------------
