@@ -44,6 +44,8 @@ class Aim(NamedTuple):
         tool: terms of the tool's name.
         commands: those, and the terms of its parameters' names and of the values that they are chosen from.
         alike: how many required slots have its type, and which of them it is.
+        alike_in_kind: how many of those are of its kind, and which of them it is.
+        beside_list: whether another slot of the tool is an array.
         examples, forms, stems, like: values that its description shows, in lower case, what they look like, the stems
             of their words, and what they mean.
         signs: the Chinese characters of its name and description: 人 of 人数.
@@ -64,6 +66,7 @@ class Aim(NamedTuple):
     commands: frozenset[str]
     alike: tuple[int, int]
     alike_in_kind: tuple[int, int]
+    beside_list: bool
     marks: tuple[str, ...]
     examples: frozenset[str]
     forms: frozenset[str]
@@ -112,6 +115,7 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         indexed.named | own | others | _chosen(indexed),
         (len(must), place),
         (len(kin), kin.index(slot) if slot in kin else -1),
+        any(each.many for each in indexed.slots if each.path != slot.path),
         slot.roles or tuple(sorted(own - others)),
         examples(slot.description),
         forms_shown(slot.description),
@@ -285,6 +289,7 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     yield from _shared(aim, view, candidate)
     if type_ == "string" and not candidate.listed:
         yield from _in_order(aim, view, candidate)
+    yield from _in_a_row(aim, view, candidate)
     if candidate.listed:
         yield f"listed={min(candidate.listed, 4)}|{type_}"
         yield from _whole_list(view, candidate)
@@ -416,13 +421,49 @@ def _plural(view: View, at: int) -> bool:
 
 
 def _whole_list(view: View, candidate: Candidate) -> Iterator[str]:
-    after = _word(view, candidate.last)
-    before = _word(view, candidate.first - 1)
-    between = {",", "and", "or", "，", "、", "和"}
-    if after in between:
+    """Whether the list goes on at its ends, and whether its elements are built alike."""
+    if _word(view, candidate.last) in _BETWEEN:
         yield "list goes on"
-    if before in between:
+    if _word(view, candidate.first - 1) in _BETWEEN:
         yield "list went before"
+    said = [str(each) for each in candidate.value] if isinstance(candidate.value, list) else []
+    if len(said) < 2:
+        return
+    words = [each.split() for each in said]
+    yield f"first longer={max(-2, min(3, len(words[0]) - max(map(len, words[1:-1] or words[1:]))))}"
+    yield f"last longer={max(-2, min(3, len(words[-1]) - max(map(len, words[:-1]))))}"
+    yield f"forms={min(len({form_of(each) for each in said}), 3)}"
+    yield f"capitals alike={len({each[0].isupper() for each in said if each}) == 1}"
+    if all(words) and len({each[-1].lower() for each in words}) == 1:
+        yield "elements end alike"
+
+
+_BETWEEN = frozenset({",", "and", "or", "，", "、", "和"})
+
+
+def _in_a_row(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
+    """Whether a piece of its sort stands beside it, with nothing but a comma or `and` between."""
+    sort = next((each for each in _IN_ROWS if each in candidate.kinds), "")
+    after = candidate.last
+    while sort and after < len(view.lower) and view.lower[after] in _BETWEEN:
+        after += 1
+    before = candidate.first
+    while sort and before > 0 and view.lower[before - 1] in _BETWEEN:
+        before -= 1
+    on = after > candidate.last and _is_there(view, sort, after, last=False)
+    back = before < candidate.first and _is_there(view, sort, before, last=True)
+    if on or back:
+        many = "s" if aim.slot.many else "of several" if aim.beside_list else ""
+        yield f"in a row: {on} {back} {many}"
+        yield f"in a row: {on} {back} {many}|{sort}"
+
+
+def _is_there(view: View, sort: str, at: int, *, last: bool) -> bool:
+    """Whether a piece of the sort begins there, or ends."""
+    return any(place[last] == at and any(span.kind == sort for span in spans) for place, spans in view.typed.items())
+
+
+_IN_ROWS = ("quoted", "number", "date", "city", "country", "email", "code", "name")
 
 
 def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterator[str]:

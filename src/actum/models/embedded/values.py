@@ -95,8 +95,8 @@ def _unit_of(told: str) -> str | None:
 
 
 _TOLD_UNIT = re.compile(
-    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|(?<!nautical )miles|feet|kg|kilograms|grams"
-    r"|pounds|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|(?<!nautical )miles|feet|kg"
+    r"|kilograms|grams|pounds|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
     r"|天数|[周月年]数|秒|(?<=[（(位为以按])[天周月年](?![度均初末份内化])"
 )
 
@@ -191,7 +191,7 @@ _SIGNED_FORM = re.compile(r"(?:MM|DD)([/-])(?:MM|DD)\1YYYY", re.IGNORECASE)
 
 _CITY_AND_REGION = re.compile(
     r"(?<!e\.g\. )(?<!e\.g\., )(?<!such as )[Cc]ity(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?"
-    r"(?:[Ss]tate|[Cc]ountry|[Rr]egion)|城市[，、和]?(?:州|国家)",
+    r"(?:[Ss]tate|[Cc]ountry|[Rr]egion)\b(?!,? or\b)|城市[，、和]?(?:州|国家)",
 )
 _BESIDE = re.compile(r"(?=\b([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*), ([A-Z]{2}\b|[A-Z][a-z]+(?: [A-Z][a-z]+)*))")
 
