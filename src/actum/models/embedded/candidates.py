@@ -75,6 +75,7 @@ class View(NamedTuple):
         inside: for each token the typed spans that it is a part of, as first and last token.
         words: each token, or the Chinese word that it is a part of.
         halved: whether a Chinese word begins before each token and goes on in it.
+        quotes: how many pieces stand in quotes.
     """
 
     tokens: tuple[Token, ...]
@@ -85,6 +86,7 @@ class View(NamedTuple):
     inside: tuple[tuple[tuple[int, int], ...], ...]
     words: tuple[str, ...]
     halved: tuple[bool, ...]
+    quotes: int
 
     @staticmethod
     def of(clause: Clause) -> View:
@@ -120,6 +122,7 @@ def _view(clause: Clause) -> View:
         tuple(map(tuple, inside)),
         tuple(within.get(token.start, (token.start, token.text))[1] for token in tokens),
         tuple(within.get(start, (start, ""))[0] < start for start in starts),
+        sum(span.kind == "quoted" for span in clause.spans),
     )
 
 
@@ -182,7 +185,7 @@ def candidates(slot: Slot, clause: Clause, content: tuple[Span, float] | None = 
     """
     view = View.of(clause)
     found = list(_lists(slot, clause, view) if slot.many else _single(slot, clause, view))
-    if slot.type == "string" and not slot.many:
+    if slot.type == "string" and not slot.many and examples(slot.description):
         found = list(_with_shown(found, slot, clause, view))
     if content is not None and not slot.many:
         found = [*_marked(found, *content), *_new(found, *content, view)]
@@ -208,6 +211,9 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
 def _with_shown(found: Sequence[Candidate], slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
     """The candidates, and whatever the description shows as a value: `morning` may be one there."""
     shown = shown_in(clause, slot.description)
+    if not shown:
+        yield from found
+        return
     known: set[Span] = set()
     for each in found:
         same = [span for span in shown if _is_all_of(each, span)]

@@ -301,9 +301,8 @@ def _in_order(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
     """Whether as many of its sort are said before it as slots of the kind come before; and whether it is not in quotes
     where others are.
     """
-    quotes = sum(span.kind == "quoted" for spans in view.typed.values() for span in spans)
-    if quotes:
-        yield f"quotes={min(quotes, 3)}, quoted={'quoted' in candidate.kinds}|{'must' if aim.slot.required else 'may'}"
+    if view.quotes:
+        yield f"quotes={min(view.quotes, 3)}, quoted={'quoted' in candidate.kinds}|{'must' if aim.slot.required else 'may'}"
     count, place = aim.alike_in_kind
     sort = next((each for each in _ORDERED if each in candidate.kinds), "")
     if sort and place >= 0 and count > 1:

@@ -24,7 +24,7 @@ from .spans import PARTS, Span
 from .weights import weights
 from .words import spaced
 
-CLOSER_MAX = 20
+CLOSER_MAX = 16
 """So many candidates with the best borders are looked at more closely."""
 
 
