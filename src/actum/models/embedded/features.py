@@ -302,7 +302,8 @@ def _in_order(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
     where others are.
     """
     if view.quotes:
-        yield f"quotes={min(view.quotes, 3)}, quoted={'quoted' in candidate.kinds}|{'must' if aim.slot.required else 'may'}"
+        must = "must" if aim.slot.required else "may"
+        yield f"quotes={min(view.quotes, 3)}, quoted={'quoted' in candidate.kinds}|{must}"
     count, place = aim.alike_in_kind
     sort = next((each for each in _ORDERED if each in candidate.kinds), "")
     if sort and place >= 0 and count > 1:
