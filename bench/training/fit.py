@@ -122,7 +122,7 @@ def _choice(
         ([*begins(aim, view, each.first), *ends(aim, view, each.last), *inside(aim, view, each, numbers)], value)
         for each, value in _kept(found, which, chance)
     ]
-    return [*posed, (list(nothing(aim, view)), 0 if said else 1)]
+    return [*posed, (list(nothing(aim, view, found)), 0 if said else 1)]
 
 
 def _guess(

@@ -42,6 +42,8 @@ def offered(question: str, type_: str, name: str = "thing", description: str = "
         ("can I see him about my shoulder please", "my shoulder"),
         ("trivia for second graders", "second graders"),
         ("a song from the 80s", "80s"),
+        ("the sales of this month", "this month"),
+        ("the price of Bitcoin", "Bitcoin"),
         ("Solve v = u + a*t for t", "v = u + a*t"),
         ("方程2a+9=31里a等于几", "2a+9=31"),
         ("(3+4i)乘以(1-2i)", "3+4i"),

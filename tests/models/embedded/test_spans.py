@@ -19,6 +19,7 @@ def spans(text: str, *kinds: str) -> list[tuple[str, object]]:
     [
         ("mail bob@example.com or a.b+c@x.co.uk", [("email", "bob@example.com"), ("email", "a.b+c@x.co.uk")]),
         ("open https://x.org/a?b=1, then www.y.cn.", [("url", "https://x.org/a?b=1"), ("url", "www.y.cn")]),
+        ("call +1234567890 now", [("code", "+1234567890")]),
         ("打开 https://example.org 看看", [("url", "https://example.org")]),
         ("find *.py in src/actum and README.md", [("file", "*.py"), ("file", "src/actum"), ("file", "README.md")]),
         ("把草稿.docx改名叫终稿.docx", [("file", "草稿.docx"), ("file", "终稿.docx")]),

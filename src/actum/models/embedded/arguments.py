@@ -214,7 +214,7 @@ def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
 
 _AND = re.compile(r"\s*(?:,|and|&|, and|和|与|、)\s*(?:the\s+|its\s+)?")
 
-IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 4.0, 5.0
+IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 6.0, 5.0
 
 
 @cache

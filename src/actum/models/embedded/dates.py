@@ -3,7 +3,7 @@
 Each form is a row of a table: a pattern, and how a match becomes a date. Earlier rows win where matches overlap. A
 week begins on Monday; `Monday` may be today, `next Monday` comes after today, `下周一` is the Monday of the week after
 this one.
-Limits: one calendar, no ranges ("next week" is no date), `5/1/2024` is read the American way.
+Limits: one calendar, no ranges ("next week" is no date), `5/1/2024` is read the American way, if it can be.
 """
 
 from __future__ import annotations
@@ -268,6 +268,11 @@ def _first_of(year: int, month: int) -> date | None:
     return date(year, month, 1) if month in range(1, 13) else None
 
 
+def _american(month: int, day: int, year: int) -> date:
+    """The day of `5/1/2024`, the month first, unless there is no such month."""
+    return date(year, day, month) if month > 12 else date(year, month, day)
+
+
 def _int(said: str) -> int:
     return int(find_numbers(said + "个")[0].value)
 
@@ -285,7 +290,7 @@ _MONTHS_SAID = re.compile(
 _FORMS: list[tuple[str, Reader]] = [
     (r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]?", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
-    (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: date(int(m[3]), int(m[1]), int(m[2]))),
+    (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: _american(int(m[1]), int(m[2]), int(m[3]))),
     (rf"\b{_MONTH}(?:\.(?=\d)|\s*)(\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}", lambda m, t: _month_day(t, m[1], m[2], m[3])),
     (
         rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?:this\s+)?{_MONTH}\b{_YEAR}",

@@ -24,7 +24,7 @@ from .spans import PARTS, Span
 from .weights import weights_in
 from .words import spaced
 
-CLOSER_MAX = 20
+CLOSER_MAX = 16
 """So many candidates with the best borders are looked at more closely."""
 
 
@@ -65,8 +65,9 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
     starts = {first: _sum(known, begins(aim, view, first)) for first in {each.first for each in found}}
     stops = {last: _sum(known, ends(aim, view, last)) for last in {each.last for each in found}}
+    empty = _sum(known, nothing(aim, view, found))
     if len(found) > CLOSER_MAX:
-        found.sort(key=lambda each: -starts[each.first] - stops[each.last])
+        found.sort(key=lambda each: ("shown" not in each.kinds, -starts[each.first] - stops[each.last]))
         found = found[:CLOSER_MAX]
     scores = [
         starts[each.first]
@@ -75,7 +76,6 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
         + emphasis(aim, view, each)
         for each in found
     ]
-    empty = _sum(known, nothing(aim, view))
     highest = max([*scores, empty])
     total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
     ranked = [Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)]
@@ -87,7 +87,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
     if slot.kind in TYPED and not slot.many:
         fits = fits_of(slot.kind)
-        found = [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
+        found = candidates(slot, clause)
+        found = [each for each in found if any(kind in fits or kind == "shown" for kind in each.kinds)]
         return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
@@ -102,7 +103,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     if slot.kind not in _SPOKEN and is_han(clause.words):
         found = [each for each in found if not _begins_as_no_value(each, view)]
     if slot.kind in NAMED:
-        found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+        counted = _COUNTED - {"email"} if slot.kind == "person" else _COUNTED
+        found = [each for each in found if not (counted.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
     if is_han(clause.words):
         found = [each for each in found if not (_LABELLED.fullmatch(each.span.text) or _asks(each.span, clause))]
