@@ -36,7 +36,7 @@ SEED, CHOOSER_SEED = 1, 7
 GROUPED = 800
 """From so many questions for several calls, and twice as many for one, is learned which values belong together."""
 LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
-OTHERS, CHINESE_OTHERS = 0.2, 0.8
+OTHERS, CHINESE_OTHERS = 0.25, 0.6
 """The shares of the English and Chinese questions about unusual tools that the ranker learns from."""
 CHOOSER_OTHERS = 0.15
 """And the share of them that the chooser learns from."""
@@ -53,7 +53,7 @@ def learn() -> None:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
     written, known = list(seal_tools.single_calls()), kept() * KEPT
-    choices = fit.choices_of([*make(SEED, 3, 2, others=OTHERS, chinese=CHINESE_OTHERS), *written])
+    choices = fit.choices_of([*make(SEED, 1, 1, others=OTHERS, chinese=CHINESE_OTHERS), *written])
     half, whole = fit.learned(choices, half=True), fit.learned(choices)
     _rank(half, choices)
     strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]

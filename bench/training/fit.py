@@ -29,7 +29,7 @@ from actum.models.embedded.slots import Slot
 from .amounts import TODAY
 from .corpus import Asked
 
-NEGATIVES = 30
+NEGATIVES = 24
 """So many wrong candidates of a slot are learned from."""
 
 Ints = NDArray[np.int64]
@@ -196,11 +196,12 @@ def learned(choices: Choices, settings: Settings | None = None, *, half: bool = 
         half: learn from every other tool only, those that `is_known_to_half` tells.
     """
     how = settings or Settings()
+    names, common = _common(choices, how.rare)
     every = np.arange(len(choices.sizes))
     order = every[[is_known_to_half(choices.tools[about]) for about in choices.abouts]] if half else every
     chinese = _are_chinese(choices)[order]
-    average = _descended(choices, order[~chinese], how) + _descended(choices, order[chinese], how)
-    return {name: float(value) for name, value in zip(choices.names, average, strict=True) if value}
+    average = _descended(common, order[~chinese], how) + _descended(common, order[chinese], how)
+    return {name: float(value) for name, value in zip(names, average, strict=True) if value}
 
 
 def _are_chinese(choices: Choices) -> NDArray[np.bool_]:
@@ -213,12 +214,26 @@ def _are_chinese(choices: Choices) -> NDArray[np.bool_]:
     return np.array([choices.names[each].startswith(CHINESE) for each in first], np.bool_)
 
 
-def _descended(choices: Choices, order: Ints, how: Settings) -> Floats:
-    """The weights after all rounds over some of the slots, the mean of those of the later rounds."""
-    size = len(choices.names)
+def _common(choices: Choices, rare: int) -> tuple[list[str], Choices]:
+    """The choices told by those features only that the slots of enough tools have; all others are one, with no name."""
     at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
     at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])
-    common = _common(choices, how.rare)
+    edges = at_candidate[at_slot]
+    found = np.zeros(len(choices.names), np.int64)
+    slots = np.argsort(choices.abouts, kind="stable")
+    for own in np.split(slots, np.flatnonzero(np.diff(choices.abouts[slots])) + 1):
+        found[np.unique(np.concatenate([choices.features[edges[slot] : edges[slot + 1]] for slot in own]))] += 1
+    kept = np.flatnonzero(found >= rare)
+    place = np.zeros(len(found), np.int64)
+    place[kept] = np.arange(1, len(kept) + 1)
+    return ["", *(choices.names[each] for each in kept)], choices._replace(features=place[choices.features])
+
+
+def _descended(choices: Choices, order: Ints, how: Settings) -> Floats:
+    """The weights after all rounds over some of the slots, the mean of those of the later rounds; the first is none."""
+    size = int(choices.features.max()) + 1
+    at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
+    at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])
     weights, squares, total = np.zeros(size), np.full(size, 0.1), np.zeros(size)
     chance = np.random.default_rng(how.seed)
     order = order.copy()
@@ -232,8 +247,9 @@ def _descended(choices: Choices, order: Ints, how: Settings) -> Floats:
             flat = np.repeat(at_candidate[rows] - (ends_ - lengths), lengths) + np.arange(ends_[-1])
             used = choices.features[flat]
             pull = _pull(weights, used, lengths, choices.sizes[slots], choices.values[rows])
-            slope = np.bincount(used, weights=np.repeat(pull, lengths), minlength=size) * common
+            slope = np.bincount(used, weights=np.repeat(pull, lengths), minlength=size)
             slope += how.decay * len(slots) * weights
+            slope[0] = 0.0
             squares += slope * slope
             weights -= how.rate * slope / np.sqrt(squares)
         if turn >= how.rounds // 2:
@@ -267,12 +283,3 @@ def _pull(weights: Floats, used: Ints, lengths: Ints, sizes: Ints, values: Ints)
     for_it = worth * (share[slot, column] - 1.0 / np.maximum(right[slot, column], 1e-300))
     pull: Floats = np.where(values > 0, for_it, against)
     return pull
-
-
-def _common(choices: Choices, rare: int) -> Floats:
-    """1 for a feature that the slots of enough tools have."""
-    about = np.repeat(np.repeat(choices.abouts, choices.sizes), choices.counts)
-    tools = int(choices.abouts.max()) + 1
-    pairs = np.unique(choices.features * tools + about)
-    found = np.bincount(pairs // tools, minlength=len(choices.names))
-    return (found >= rare).astype(np.float64)
