@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from actum.core.json import Json
 from actum.core.tool import Tool
+from actum.models.embedded.arguments import fill
 from actum.models.embedded.candidates import candidates
 from actum.models.embedded.clauses import read
+from actum.models.embedded.selection import index
 from actum.models.embedded.slots import slots_of
 from tests.models.embedded.harness import TODAY
 
@@ -109,3 +113,16 @@ def test_a_unit_that_pays_is_no_unit_of_measure(name: str, kind: str) -> None:
 )
 def test_a_rate_is_no_folder(question: str, value: float) -> None:
     assert value in offered(question, "number")
+
+
+@pytest.mark.parametrize("said", ["借一天车给王明", "租一天的车", "一天一次", "住一晚的酒店"])
+def test_a_clause_may_end_inside_of_a_word(said: str) -> None:
+    rent = Tool(
+        name="rent_car",
+        description="Rent a car.",
+        parameters={"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    )
+    clause = read(said, TODAY)
+    for start, end in combinations(range(len(said) + 1), 2):
+        for each in fill(index(rent), clause.part(start, end)).arguments:
+            assert start <= each.span.start < each.span.end <= end
