@@ -33,14 +33,14 @@ from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED = 800
+GROUPED = 500
 """From so many questions for several calls, and twice as many for one, is learned which values belong together."""
 LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
-OTHERS, CHINESE_OTHERS = 0.25, 0.6
+OTHERS, CHINESE_OTHERS = 0.25, 0.5
 """The shares of the English and Chinese questions about unusual tools that the ranker learns from."""
-CHOOSER_OTHERS = 0.15
+CHOOSER_OTHERS = 0.1
 """And the share of them that the chooser learns from."""
-WRITTEN = 1_200
+WRITTEN = 700
 """From so many single calls of Seal-Tools is learned which tool a clause names."""
 GUESSES, KEPT = 600, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
@@ -64,7 +64,7 @@ def learn() -> None:
     _learn_to_choose(known, written)
     _rank(half, choices)
     stories = [each for each in seal_tools.stories() if not fit.is_known_to_half(each.about)]
-    _sift([*stories, *seal_tools.repeated(unknown), *several[::4], *known])
+    _sift([*stories, *seal_tools.repeated(unknown), *known])
     _rank(whole, choices)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 
@@ -72,9 +72,9 @@ def learn() -> None:
 def _learn_to_choose(known: Sequence[Asked], written: Sequence[Asked]) -> None:
     usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS))
     some = [each for each in usual if is_chinese(each.question)]
-    some += [each for each in usual if not is_chinese(each.question)][::3]
+    some += [each for each in usual if not is_chinese(each.question)][::4]
     some += random.Random(SEED).sample(written, WRITTEN)
-    _choose("chooser.json", some, ())
+    _choose("chooser.json", [*some, *known], ())
     every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
     _choose("guesser.json", [*random.Random(SEED).sample(every, GUESSES), *known], nothing())
 

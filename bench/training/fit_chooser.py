@@ -71,7 +71,7 @@ def posed(asked: Sequence[Asked], nothing: Sequence[str], seed: int = 1) -> tupl
     return names, found
 
 
-TOGETHER = 300
+TOGETHER = 150
 """The tools that so many questions are about are those that each of them is put to some of."""
 
 

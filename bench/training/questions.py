@@ -19,7 +19,7 @@ from .labels import spelled as spelled_in_chinese
 from .labels import with_more
 from .stories import story
 
-KEPT_TIMES = 6
+KEPT_TIMES = 12
 KEPT = HERE.parents[2] / "tests" / "models" / "embedded"
 
 

@@ -244,9 +244,11 @@ def _is_all_of(candidate: Candidate, span: Span) -> bool:
 @lru_cache(maxsize=2048)
 def shown_in(clause: Clause, description: str) -> tuple[Span, ...]:
     """The values that a description shows, where the clause says them."""
+    text = clause.words.lower()
     return tuple(
         Span("shown", match.start(), match.end(), match[0], match[0])
         for said in sorted(examples(description))
+        if said in text
         for match in _worded(said).finditer(clause.text, clause.start, clause.end)
     )
 
