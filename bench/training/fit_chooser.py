@@ -78,7 +78,7 @@ TOGETHER = 150
 def _near(clause: Clause, shelf: Shelf, chance: random.Random) -> list[list[Tool]]:
     """The tools that come nearest to what asks for none: one, or some of them among others."""
     tools = [one.indexed.tool for one in shelf.rank(clause.terms, clause.spans, clause.words)]
-    several = [*chance.sample(tools[:NEAR], 2), *chance.sample(tools, 2)]
+    several = [*chance.sample(tools[:NEAR], min(2, len(tools))), *chance.sample(tools, min(2, len(tools)))]
     return [chance.choice((tools[:1], several))]
 
 
@@ -92,7 +92,7 @@ def _offered(asked: Asked, clause: Clause, shelf: Shelf, chance: random.Random) 
         :ALIKE
     ]
     far = [one.indexed.tool for one in ranked[ALIKE:] if one.indexed.tool.name != own.name]
-    strange, alike = chance.sample(far, 2), chance.sample(like, min(2, len(like)))
+    strange, alike = chance.sample(far, min(2, len(far))), chance.sample(like, min(2, len(like)))
     return [(0, [own]), (0, [own, *alike, *strange]), (-1, alike[:1]), (-1, [*alike[1:], *strange])]
 
 

@@ -32,7 +32,7 @@ from .weights import kept_with_weights
 from .words import bare, spaced, terms
 
 REQUIRED_MIN = 0.3
-OPTIONAL_MIN = 0.55
+OPTIONAL_MIN, OPTIONAL_NUMBER_MIN = 0.55, 0.7
 GUESS_MIN = 0.5
 """What nobody named is asked for, unless it is likelier than all else together; for a tool that changes things always.
 """
@@ -155,7 +155,7 @@ def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking], cla
     for slot in indexed.slots:
         if slot.path not in rankings:
             continue
-        options = _options(slot, rankings[slot.path])
+        options = _options(slot, rankings[slot.path], listed=slot.path in listed)
         longer: list[tuple[float, tuple[Argument, ...]]] = []
         for worth, chosen in ways:
             for gain, argument in options:
@@ -214,7 +214,7 @@ def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
 
 _AND = re.compile(r"\s*(?:,|and|&|, and|和|与|、)\s*(?:the\s+|its\s+)?")
 
-IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 6.0, 5.0
+IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 8.0, 5.0
 
 
 @cache
@@ -223,20 +223,27 @@ def series(name: str) -> str:
     return re.sub(r"(?<=[a-z_])[ab12]$|\d+|first|second|one|two", "", name.lower())
 
 
-def _options(slot: Slot, ranking: Ranking) -> list[tuple[float, Argument | None]]:
-    """What a slot may take, each with the logarithm of how likely it is; the last one is nothing."""
+def _options(slot: Slot, ranking: Ranking, *, listed: bool) -> list[tuple[float, Argument | None]]:
+    """What a slot may take, each with the logarithm of how likely it is; the last one is nothing. One whose name is
+    listed beside another's has a value, however unlikely each is.
+    """
     said = 1.0 - ranking.none
     options: list[tuple[float, Argument | None]] = []
-    if said >= (REQUIRED_MIN if slot.required else OPTIONAL_MIN):
+    optional = OPTIONAL_NUMBER_MIN if slot.type in ("integer", "number") else OPTIONAL_MIN
+    if listed or said >= (REQUIRED_MIN if slot.required else optional):
         for each in ranking.ranked[:OPTIONS]:
             argument = Argument(slot, each.candidate.value, each.candidate.span, said)
             options.append((math.log(each.likely + 1e-9), argument))
-    empty = math.log(ranking.none + 1e-9) - (NEEDED if slot.required else 0.0)
+    needed = LEFT_OVER if slot.kind in ("text", "title") and not slot.many else NEEDED
+    empty = math.log(ranking.none + 1e-9) - (needed if slot.required else 0.0)
     return [*options, (empty, None)]
 
 
 NEEDED = 3.0
 """How much, as a logarithm, speaks against leaving a required slot empty."""
+
+LEFT_OVER = 1.0
+"""And one for free text: it may still have what the others leave over."""
 
 
 def _choices(

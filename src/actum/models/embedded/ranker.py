@@ -106,6 +106,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         counted = _COUNTED - {"email"} if slot.kind == "person" else _COUNTED
         found = [each for each in found if not (counted.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
+        if slot.kind == "person":
+            found = [each for each in found if each.kinds or not _INTRODUCED.fullmatch(each.span.text)]
     if is_han(clause.words):
         found = [each for each in found if not (_LABELLED.fullmatch(each.span.text) or _asks(each.span, clause))]
     if re.search(r"\bdigits\b", slot.description):
@@ -142,6 +144,9 @@ def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
 
 _LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}|[尾单编卡户]号)")
 """A number with what it is: 尾号6688, of which 6688 is the value."""
+
+_INTRODUCED = re.compile(rf"[{HAN}]{{1,4}}[是为叫][{HAN}].*")
+"""A name with what it is: 抬头是星辰公司."""
 
 _EITHER_WAY = re.compile(rf"([{HAN}])不\1")
 
