@@ -247,8 +247,9 @@ def _descended(choices: Choices, order: Ints, how: Settings) -> Floats:
             flat = np.repeat(at_candidate[rows] - (ends_ - lengths), lengths) + np.arange(ends_[-1])
             used = choices.features[flat]
             pull = _pull(weights, used, lengths, choices.sizes[slots], choices.values[rows])
-            slope = np.bincount(used, weights=np.repeat(pull, lengths), minlength=size)
-            slope += how.decay * len(slots) * weights
+            slope = (
+                np.bincount(used, weights=np.repeat(pull, lengths), minlength=size) + how.decay * len(slots) * weights
+            )
             slope[0] = 0.0
             squares += slope * slope
             weights -= how.rate * slope / np.sqrt(squares)
