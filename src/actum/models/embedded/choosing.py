@@ -17,19 +17,19 @@ from .slots import Slot
 from .spans import Span
 from .words import bare, spaced, terms
 
-FITS_MIN = 1.2
+FITS_MIN = 2.0
 """From this on a tool is taken to be meant; a logarithm."""
 
 FITS_MORE = 0.4
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
-ASKS_MIN = 1.2
+ASKS_MIN = 2.0
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
 
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
-GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.0, 0.0, 1.0
+GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.5, 0.0, 1.0
 """From this on a tool is guessed that no word names, and from less in Chinese, where fewer words are known; so much
 more is wanted of one that lacks something.
 """
