@@ -17,13 +17,13 @@ from .slots import Slot
 from .spans import Span
 from .words import bare, spaced, terms
 
-FITS_MIN = 2.0
+FITS_MIN = 1.5
 """From this on a tool is taken to be meant; a logarithm."""
 
 FITS_MORE = 0.4
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
-ASKS_MIN = 2.0
+ASKS_MIN = 1.5
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
 
 NAMES_MIN = 0.42
