@@ -52,7 +52,7 @@ format: $(READY) ## put the code into its one format and mend what can be mended
 bench: $(BENCH_READY) ## measure against a bare loop and a peer
 	$(BIN)/python -m bench $(ARGS)
 
-train-embedded: $(READY) ## learn weights of the embedded model anew, from generated questions
+train-embedded: $(READY) ## learn weights of the embedded model anew, from questions
 	$(BIN)/python -m bench.training fit
 
 promote-embedded: $(READY) ## ship what was learned, if it is better on held-out questions

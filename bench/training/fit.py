@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actum.core.json import Json, JsonObject
-from actum.models.embedded.candidates import Candidate, View
+from actum.models.embedded.candidates import CHINESE, Candidate, View
 from actum.models.embedded.choices import chosen_values, truth
 from actum.models.embedded.clauses import Clause, read
 from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
@@ -29,7 +29,7 @@ from actum.models.embedded.slots import Slot
 from .amounts import TODAY
 from .corpus import Asked
 
-NEGATIVES = 50
+NEGATIVES = 24
 """So many wrong candidates of a slot are learned from."""
 
 Ints = NDArray[np.int64]
@@ -72,8 +72,8 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
     tools: dict[str, int] = {}
     skipped = 0
 
-    def add(names: Sequence[str], value: int) -> None:
-        features.extend(numbered.setdefault(name, len(numbered)) for name in names)
+    def add(names: Sequence[str], value: int, tongue: str) -> None:
+        features.extend(numbered.setdefault(f"{tongue}{name}", len(numbered)) for name in names)
         counts.append(len(names))
         values.append(value)
 
@@ -96,7 +96,7 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
                     continue
                 before = len(counts)
                 for names, value in posed:
-                    add(names, value)
+                    add(names, value, View.of(clause).tongue)
                 sizes.append(len(counts) - before)
                 abouts.append(tools.setdefault(each.about or tool.name, len(tools)))
     flat, lengths, slots, said, about = (np.array(each, np.int64) for each in (features, counts, sizes, values, abouts))
@@ -122,7 +122,7 @@ def _choice(
         ([*begins(aim, view, each.first), *ends(aim, view, each.last), *inside(aim, view, each, numbers)], value)
         for each, value in _kept(found, which, chance)
     ]
-    return [*posed, (list(nothing(aim, view)), 0 if said else 1)]
+    return [*posed, (list(nothing(aim, view, found)), 0 if said else 1)]
 
 
 def _guess(
@@ -179,7 +179,7 @@ def _bare(text: str) -> str:
 class Settings(NamedTuple):
     """How it is learned."""
 
-    rounds: int = 10
+    rounds: int = 7
     rate: float = 0.25
     decay: float = 1e-4
     batch: int = 256
@@ -196,14 +196,47 @@ def learned(choices: Choices, settings: Settings | None = None, *, half: bool = 
         half: learn from every other tool only, those that `is_known_to_half` tells.
     """
     how = settings or Settings()
-    size = len(choices.names)
-    at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
-    at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])
-    common = _common(choices, how.rare)
-    weights, squares, total = np.zeros(size), np.full(size, 0.1), np.zeros(size)
-    chance = np.random.default_rng(how.seed)
+    names, common = _common(choices, how.rare)
     every = np.arange(len(choices.sizes))
     order = every[[is_known_to_half(choices.tools[about]) for about in choices.abouts]] if half else every
+    chinese = _are_chinese(choices)[order]
+    average = _descended(common, order[~chinese], how) + _descended(common, order[chinese], how)
+    return {name: float(value) for name, value in zip(names, average, strict=True) if value}
+
+
+def _are_chinese(choices: Choices) -> NDArray[np.bool_]:
+    """Of each slot whether its features are those of Chinese, which no other has: each is learned by itself, so
+    that how much there is of one changes nothing in the other.
+    """
+    at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])[:-1]
+    at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])[:-1]
+    first = choices.features[at_candidate[at_slot]]
+    return np.array([choices.names[each].startswith(CHINESE) for each in first], np.bool_)
+
+
+def _common(choices: Choices, rare: int) -> tuple[list[str], Choices]:
+    """The choices told by those features only that the slots of enough tools have; all others are one, with no name."""
+    at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
+    at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])
+    edges = at_candidate[at_slot]
+    found = np.zeros(len(choices.names), np.int64)
+    slots = np.argsort(choices.abouts, kind="stable")
+    for own in np.split(slots, np.flatnonzero(np.diff(choices.abouts[slots])) + 1):
+        found[np.unique(np.concatenate([choices.features[edges[slot] : edges[slot + 1]] for slot in own]))] += 1
+    kept = np.flatnonzero(found >= rare)
+    place = np.zeros(len(found), np.int64)
+    place[kept] = np.arange(1, len(kept) + 1)
+    return ["", *(choices.names[each] for each in kept)], choices._replace(features=place[choices.features])
+
+
+def _descended(choices: Choices, order: Ints, how: Settings) -> Floats:
+    """The weights after all rounds over some of the slots, the mean of those of the later rounds; the first is none."""
+    size = int(choices.features.max()) + 1
+    at_slot = np.concatenate([[0], np.cumsum(choices.sizes)])
+    at_candidate = np.concatenate([[0], np.cumsum(choices.counts)])
+    weights, squares, total = np.zeros(size), np.full(size, 0.1), np.zeros(size)
+    chance = np.random.default_rng(how.seed)
+    order = order.copy()
     for turn in range(how.rounds):
         chance.shuffle(order)
         for first in range(0, len(order), how.batch):
@@ -214,14 +247,15 @@ def learned(choices: Choices, settings: Settings | None = None, *, half: bool = 
             flat = np.repeat(at_candidate[rows] - (ends_ - lengths), lengths) + np.arange(ends_[-1])
             used = choices.features[flat]
             pull = _pull(weights, used, lengths, choices.sizes[slots], choices.values[rows])
-            slope = np.bincount(used, weights=np.repeat(pull, lengths), minlength=size) * common
-            slope += how.decay * len(slots) * weights
+            slope = (
+                np.bincount(used, weights=np.repeat(pull, lengths), minlength=size) + how.decay * len(slots) * weights
+            )
+            slope[0] = 0.0
             squares += slope * slope
             weights -= how.rate * slope / np.sqrt(squares)
         if turn >= how.rounds // 2:
             total += weights
-    average = total / (how.rounds - how.rounds // 2)
-    return {name: float(value) for name, value in zip(choices.names, average, strict=True) if value}
+    return total / (how.rounds - how.rounds // 2)
 
 
 def is_known_to_half(about: str) -> bool:
@@ -250,12 +284,3 @@ def _pull(weights: Floats, used: Ints, lengths: Ints, sizes: Ints, values: Ints)
     for_it = worth * (share[slot, column] - 1.0 / np.maximum(right[slot, column], 1e-300))
     pull: Floats = np.where(values > 0, for_it, against)
     return pull
-
-
-def _common(choices: Choices, rare: int) -> Floats:
-    """1 for a feature that the slots of enough tools have."""
-    about = np.repeat(np.repeat(choices.abouts, choices.sizes), choices.counts)
-    tools = int(choices.abouts.max()) + 1
-    pairs = np.unique(choices.features * tools + about)
-    found = np.bincount(pairs // tools, minlength=len(choices.names))
-    return (found >= rare).astype(np.float64)

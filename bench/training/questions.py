@@ -13,7 +13,10 @@ from actum.core.json import JsonObject
 from actum.core.tool import Tool
 from actum.toolsets.everyday import everyday_tools
 
+from . import seal_tools
 from .corpus import HERE, Asked, Maker, Sketch, sketches
+from .labels import spelled as spelled_in_chinese
+from .labels import with_more
 from .stories import story
 
 KEPT_TIMES = 12
@@ -24,16 +27,16 @@ HELD_OUT_SEED = 20_261_120
 
 
 def held_out() -> list[Asked]:
-    """Questions that nothing was learned from: those of the tests, and generated ones of another seed.
+    """Questions that nothing was learned from: those of the tests, generated ones of another seed, stories of others.
 
-    The generated ones are about tools that training never sees.
+    All but the first are about tools that training never sees.
     """
     asked = list(make(HELD_OUT_SEED, 1, 1, fresh=True))
     chance = random.Random(HELD_OUT_SEED)
     idle = [
         Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
     ]
-    return [*_of_tests("questions_held_out"), *asked, *idle]
+    return [*_of_tests("questions_held_out"), *asked, *idle, *seal_tools.stories(fresh=True)]
 
 
 OFFERED = 3
@@ -72,7 +75,15 @@ def _settled(arguments: JsonObject) -> JsonObject:
     return settled
 
 
-def make(seed: int, times: int, several: int, *, fresh: bool = False, others: float = 1.0) -> Iterator[Asked]:
+def make(
+    seed: int,
+    times: int,
+    several: int,
+    *,
+    fresh: bool = False,
+    others: float = 1.0,
+    chinese: float | None = None,
+) -> Iterator[Asked]:
     """Questions from each pattern of both languages.
 
     Args:
@@ -81,6 +92,7 @@ def make(seed: int, times: int, several: int, *, fresh: bool = False, others: fl
         several: so many for several calls, where the pattern lends itself to it.
         fresh: those about the tools of which nothing is learned, instead of the others.
         others: the share that is taken of the questions about tools outside of the first files; these stand once.
+        chinese: the share of those in Chinese, where it is another.
     """
     if not fresh:
         yield from kept() * KEPT_TIMES
@@ -88,10 +100,11 @@ def make(seed: int, times: int, several: int, *, fresh: bool = False, others: fl
     for file in sorted(HERE.glob("??_*.txt")):
         maker, first = Maker(seed, file), file.stem.endswith(_FIRST)
         how = (times, several) if first else (1, min(several, 1))
+        share = others if chinese is None or file.name.startswith("en") else chinese
         for sketch in sketches(file):
-            if is_fresh(sketch) == fresh and (first or others):
+            if is_fresh(sketch) == fresh and (first or share):
                 for each in _asked(maker, sketch, *how, spelled=file.name.startswith("en")):
-                    if first or chance.random() < others:
+                    if first or chance.random() < share:
                         yield each._replace(about=f"{file.stem}/{sketch.names[0]}")
 
 
@@ -119,10 +132,13 @@ def _asked(maker: Maker, sketch: Sketch, times: int, several: int, *, spelled: b
     if spelled:
         yield from (maker.ask_spelled(sketch) for _ in range(6 * times))
         yield from (told for _ in range(2 * several) if (told := story(maker, sketch)) is not None)
+    else:
+        yield from (told for _ in range(4 * times) if (told := spelled_in_chinese(maker, sketch)) is not None)
     for pattern in sketch.patterns:
         for _ in range(times):
             yield maker.ask(sketch, pattern)
         made = [maker.ask_lacking(sketch, pattern), *(maker.ask_more(sketch, pattern) for _ in range(times))]
+        made += [with_more(maker, sketch, pattern)]
         yield from (each for each in made if each is not None)
         for _ in range(several):
             asked = maker.ask_several(sketch, pattern)

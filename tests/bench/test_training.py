@@ -5,9 +5,12 @@ from __future__ import annotations
 import itertools
 
 from actum.core.schema import compile_schema
-from bench.training import fit_grouping
-from bench.training.corpus import HERE, Maker, sketches
+from actum.models.embedded.candidates import CHINESE
+from actum.models.embedded.nets import of
+from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools
+from bench.training.corpus import HERE, Maker, is_chinese, sketches
 from bench.training.fit import Settings, choices_of, is_known_to_half, learned
+from bench.training.labels import spelled, with_more
 from bench.training.questions import held_out, kept, make
 from bench.training.stories import story
 
@@ -32,7 +35,7 @@ def test_no_question_that_is_held_out_is_learned_from() -> None:
 
 
 def test_a_choice_is_learned_and_learned_the_same_again() -> None:
-    choices = choices_of(list(itertools.islice(make(1, 1, 0), 250, 330)))
+    choices = choices_of(list(itertools.islice(make(1, 1, 0), 250, 410)))
     how = Settings(rounds=4, rare=1)
     weights = learned(choices, how)
     assert weights == learned(choices, how)
@@ -57,3 +60,63 @@ def test_a_story_tells_of_as_many_things_as_there_are_calls() -> None:
     told = [each for sketch in every if (each := story(maker, sketch)) is not None]
     assert len(told) > 20
     assert all(1 < len(each.calls) <= 4 and len({name for name, _ in each.calls}) == 1 for each in told)
+
+
+def test_stories_of_others_call_their_own_tools_as_the_schemas_want() -> None:
+    stories = seal_tools.stories()
+    assert len(stories) > 1_300
+    for asked in stories[::7]:
+        tools = {tool.name: tool for tool in asked.tools}
+        assert {name for name, _ in asked.calls} == set(tools)
+        for name, arguments in asked.calls:
+            problems = compile_schema(tools[name].parameters, where=name).problems(arguments)
+            assert not [each for each in problems if each.rule != "required"], asked
+
+
+def test_no_story_that_judges_is_learned_from() -> None:
+    judging = {each.question for each in seal_tools.stories(fresh=True)}
+    assert len(judging) > 600
+    assert not judging & {each.question for each in seal_tools.stories()}
+
+
+def test_a_call_is_learned_from_the_sentences_that_say_its_values() -> None:
+    for asked in itertools.islice(seal_tools.single_calls(), 0, 400, 9):
+        (_, arguments), *others = asked.calls
+        assert not others
+        assert any(seal_tools.says(asked.question, value) for value in arguments.values())
+
+
+def test_a_net_learns_what_no_sum_tells() -> None:
+    both = [fit_chooser.Posed([[1.0, a, b]], 0 if a == b else -1) for a in (0.0, 1.0) for b in (0.0, 1.0)] * 300
+    weights = fit_chooser.learned(("any", "a", "b"), both)
+    found = of(weights)
+    assert all((found.worth({"any": 1.0, "a": a, "b": b}) > 0.0) == (a == b) for a in (0.0, 1.0) for b in (0.0, 1.0))
+
+
+def test_of_the_steps_for_a_tool_as_many_are_right_as_were_asked_for() -> None:
+    for asked in seal_tools.stories()[:40]:
+        steps = fit_sieve.judged(asked)
+        at_first = [each for each in steps if not each.right]
+        assert len(steps) - len(at_first) <= 2 * len(asked.calls)
+
+
+def test_a_chinese_question_says_each_value_by_the_name_of_its_parameter() -> None:
+    file = HERE / "zh_work.txt"
+    maker, every = Maker(3, file), sketches(file)
+    told = [each for sketch in every if (each := spelled(maker, sketch)) is not None]
+    more = [each for sketch in every if (each := with_more(maker, sketch, sketch.patterns[0])) is not None]
+    assert len(told) > 20
+    assert len(more) > 20
+    for each in told:
+        ((name, arguments),) = each.calls
+        assert set(each.tools[0].required()) <= arguments.keys(), name
+
+
+def test_what_is_learned_of_one_language_does_not_depend_on_how_much_there_is_of_the_other() -> None:
+    made = [each for each in make(1, 1, 0) if each.about][::40]
+    english = [each for each in made if not is_chinese(each.question)]
+    chinese = [each for each in made if is_chinese(each.question)]
+    how = Settings(rounds=2, rare=1)
+    both, alone = learned(choices_of([*english, *chinese]), how), learned(choices_of(english), how)
+    assert chinese
+    assert {name for name in both if not name.startswith(CHINESE)} == alone.keys()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 
 from actum.core.json import Json
 from actum.core.tool import Tool
+from actum.models.embedded.arguments import fill
 from actum.models.embedded.candidates import candidates
 from actum.models.embedded.clauses import read
+from actum.models.embedded.selection import index
 from actum.models.embedded.slots import slots_of
 from tests.models.embedded.harness import TODAY
 
@@ -42,6 +46,8 @@ def offered(question: str, type_: str, name: str = "thing", description: str = "
         ("can I see him about my shoulder please", "my shoulder"),
         ("trivia for second graders", "second graders"),
         ("a song from the 80s", "80s"),
+        ("the sales of this month", "this month"),
+        ("the price of Bitcoin", "Bitcoin"),
         ("Solve v = u + a*t for t", "v = u + a*t"),
         ("方程2a+9=31里a等于几", "2a+9=31"),
         ("(3+4i)乘以(1-2i)", "3+4i"),
@@ -107,3 +113,16 @@ def test_a_unit_that_pays_is_no_unit_of_measure(name: str, kind: str) -> None:
 )
 def test_a_rate_is_no_folder(question: str, value: float) -> None:
     assert value in offered(question, "number")
+
+
+@pytest.mark.parametrize("said", ["借一天车给王明", "租一天的车", "一天一次", "住一晚的酒店"])
+def test_a_clause_may_end_inside_of_a_word(said: str) -> None:
+    rent = Tool(
+        name="rent_car",
+        description="Rent a car.",
+        parameters={"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
+    )
+    clause = read(said, TODAY)
+    for start, end in combinations(range(len(said) + 1), 2):
+        for each in fill(index(rent), clause.part(start, end)).arguments:
+            assert start <= each.span.start < each.span.end <= end

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.models.embedded.clauses import read
-from actum.models.embedded.dates import find_dates, said_today, stated_today
+from actum.models.embedded.dates import find_dates, find_months, said_today, stated_today
 from tests.models.embedded.harness import TODAY
 
 
@@ -35,6 +35,9 @@ from tests.models.embedded.harness import TODAY
             ["2026-12-01", "2026-12-03", "2026-11-25", "2026-12-03", "2026-11-30"],
         ),
         ("月底，12月底，下个月底", ["2026-11-30", "2026-12-31", "2026-12-31"]),
+        ("昨晚，明儿，今晨，前晚", ["2026-11-19", "2026-11-21", "2026-11-20", "2026-11-18"]),
+        ("年底，明年年底，十二月底，12月初", ["2026-12-31", "2027-12-31", "2026-12-31", "2026-12-01"]),
+        ("去年国庆，明年春节", ["2025-10-01", "2027-02-06"]),
         ("明年3月5号，去年十二月一日", ["2027-03-05", "2025-12-01"]),
         ("春节，2025年中秋节, Thanksgiving", ["2027-02-06", "2025-10-06", "2026-11-26"]),
         ("张江路18号，5号线，3号楼", []),
@@ -85,3 +88,15 @@ def test_a_question_may_state_the_present_day() -> None:
     clause = read("the weather tomorrow, today is Monday, 2023-10-02", TODAY)
     assert [span.value for span in clause.spans if span.kind == "date"] == ["2023-10-03"]
     assert said_today("a table for today") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "months"),
+    [
+        ("十月份的工资条，上个月，去年12月", ["2026-10", "2026-10", "2025-12"]),
+        ("2026年3月, March 2027", ["2026-03", "2027-03"]),
+        ("12月5号，三个月，13月，12月底，本月15号", []),
+    ],
+)
+def test_months_are_found_where_no_day_is_said(text: str, months: list[str]) -> None:
+    assert [month.iso for month in find_months(text, TODAY)] == months

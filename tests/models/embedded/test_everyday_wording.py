@@ -7,6 +7,7 @@ import pytest
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
 from actum.models.embedded.arguments import as_object, fill
+from actum.models.embedded.candidates import View
 from actum.models.embedded.clauses import read
 from actum.models.embedded.numerals import find_numbers
 from actum.models.embedded.selection import index
@@ -150,3 +151,25 @@ def test_what_somebody_is_told_is_what_follows_the_name() -> None:
 def test_a_measure_is_given_in_the_unit_that_is_wanted() -> None:
     properties = {"weight_kg": slot("number", "Weight of the package in kilograms")}
     assert found("create_shipment", "Send a package.", properties, "寄个3斤的包裹") == {"weight_kg": 1.5}
+
+
+@pytest.mark.parametrize("said", ["明天下午两点到三点半要间会议室", "Book a meeting room from 2 pm to 3:30 pm"])
+def test_from_one_time_to_another_tells_how_long(said: str) -> None:
+    properties = {"start": slot("string", "Start time, HH:MM"), "minutes": slot("integer", "Duration in minutes")}
+    assert found("book_room", "Book a meeting room.", properties, said) == {"start": "14:00", "minutes": 90}
+
+
+def test_a_month_is_told_in_the_form_that_the_description_shows() -> None:
+    properties = {"month": slot("string", "Month in YYYY-MM format")}
+    assert found("get_payslip", "Download a payslip.", properties, "把十月份的工资条发我") == {"month": "2026-10"}
+
+
+def test_a_word_that_points_at_what_was_said_before_is_no_value() -> None:
+    properties = {"path": slot("string", "File path")}
+    assert found("delete_file", "Delete a file.", properties, "然后把这个文件删了") == {}
+
+
+def test_a_clause_that_ends_inside_of_a_word_has_no_part_of_it_as_a_value() -> None:
+    clause = read("阿莫西林吃半个月，一天两次", TODAY)
+    cut = clause.part(0, clause.text.index("天"))
+    assert all(first < last for first, last in View.of(cut).typed)

@@ -52,6 +52,8 @@ RECORD = tool("criminal_record", "Find the criminal record of a person.", person
 TRIAL = tool("court_trial", "Find the trial in court of a person.", person_name="string")
 COLOURS = tool("paint_colours", "Find paint of a brand and a finish.", brand="string", finish="string")
 BREAD = tool("bake_bread", "Bake a loaf of bread.", flour="string")
+READ = tool("read_document", "Read the text of a file.", path="string")
+DELETE = tool("delete_file", "Delete a file.", path="string")
 
 
 @pytest.mark.parametrize(
@@ -89,6 +91,11 @@ BREAD = tool("bake_bread", "Bake a loaf of bread.", flour="string")
             (RECORD, TRIAL),
             [("criminal_record", {"person_name": "Mr. John Doe"}), ("court_trial", {"person_name": "Mr. John Doe"})],
         ),
+        (
+            "读一下report.txt，然后把这个文件删了",
+            (READ, DELETE),
+            [("read_document", {"path": "report.txt"}), ("delete_file", {"path": "report.txt"})],
+        ),
     ],
     ids=[
         "what `the` points to",
@@ -96,6 +103,7 @@ BREAD = tool("bake_bread", "Bake a loaf of bread.", flour="string")
         "begun in one sentence, told in the next",
         "the same for another",
         "he",
+        "the file of before",
     ],
 )
 async def test_parts_of_a_question_share_what_they_mean(

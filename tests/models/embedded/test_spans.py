@@ -19,8 +19,13 @@ def spans(text: str, *kinds: str) -> list[tuple[str, object]]:
     [
         ("mail bob@example.com or a.b+c@x.co.uk", [("email", "bob@example.com"), ("email", "a.b+c@x.co.uk")]),
         ("open https://x.org/a?b=1, then www.y.cn.", [("url", "https://x.org/a?b=1"), ("url", "www.y.cn")]),
+        ("call +1234567890 now", [("code", "+1234567890")]),
         ("打开 https://example.org 看看", [("url", "https://example.org")]),
         ("find *.py in src/actum and README.md", [("file", "*.py"), ("file", "src/actum"), ("file", "README.md")]),
+        ("把草稿.docx改名叫终稿.docx", [("file", "草稿.docx"), ("file", "终稿.docx")]),
+        ("打印合同.pdf", [("file", "合同.pdf")]),
+        ("将D:/报告/季度.xlsx复制到E:/备份", [("file", "D:/报告/季度.xlsx"), ("file", "E:/备份")]),
+        ("密码是Pwd123，相机调到ISO3200", [("code", "Pwd123"), ("code", "ISO3200")]),
         ("drone A-17, order #42, stock AAPL", [("code", "A-17"), ("code", "42"), ("code", "AAPL")]),
         (
             "say “hi”, 「你好」 and 'good morning' in Bob's room",

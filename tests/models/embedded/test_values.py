@@ -20,6 +20,8 @@ pytestmark = pytest.mark.row("L5")
         ("on May 4, 2026", "date", "The day, YYYY-MM-DD.", "2026-05-04"),
         ("on May 4, 2026", "date", "The day in the format MM/DD/YYYY.", "05/04/2026"),
         ("on May 4, 2026", "date", "The day in the format DD-MM-YYYY.", "04-05-2026"),
+        ("on 05/04/2026", "date", "The day (e.g., DD/MM/YYYY).", "05/04/2026"),
+        ("on 25/09/2026", "date", "The day, YYYY-MM-DD.", "2026-09-25"),
         ("tomorrow at 3 pm", "start", "Start, YYYY-MM-DDTHH:MM:SS.", "2026-11-21T15:00:00"),
         ("明天下午三点", "start", "开始时间，格式 YYYY-MM-DD HH:MM", "2026-11-21 15:00"),
         ("on May 4, 2026 at 3 in the afternoon", "start", "Start, DD/MM/YYYY HH:MM.", "04/05/2026 15:00"),
@@ -27,6 +29,8 @@ pytestmark = pytest.mark.row("L5")
         ("the weather in Boston", "location", "The city and state, such as San Francisco, CA.", "Boston, MA"),
         ("the weather in Oslo", "location", "City and country, e.g. Paris, France.", "Oslo, Norway"),
         ("the weather in Boston, MA", "city", "Name of the city.", "Boston"),
+        ("the weather in Boston", "location", "The location (e.g., New York, Paris, London).", "Boston"),
+        ("the weather in Boston", "location", "The location (e.g., city, state, country).", "Boston"),
     ],
 )
 def test_the_description_tells_the_form(question: str, name: str, description: str, value: str) -> None:

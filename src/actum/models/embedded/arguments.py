@@ -32,7 +32,7 @@ from .weights import kept_with_weights
 from .words import bare, spaced, terms
 
 REQUIRED_MIN = 0.3
-OPTIONAL_MIN = 0.55
+OPTIONAL_MIN, OPTIONAL_NUMBER_MIN = 0.55, 0.7
 GUESS_MIN = 0.5
 """What nobody named is asked for, unless it is likelier than all else together; for a tool that changes things always.
 """
@@ -155,7 +155,7 @@ def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking], cla
     for slot in indexed.slots:
         if slot.path not in rankings:
             continue
-        options = _options(slot, rankings[slot.path])
+        options = _options(slot, rankings[slot.path], listed=slot.path in listed)
         longer: list[tuple[float, tuple[Argument, ...]]] = []
         for worth, chosen in ways:
             for gain, argument in options:
@@ -214,7 +214,7 @@ def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
 
 _AND = re.compile(r"\s*(?:,|and|&|, and|和|与|、)\s*(?:the\s+|its\s+)?")
 
-IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 4.0, 5.0
+IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 8.0, 5.0
 
 
 @cache
@@ -223,20 +223,27 @@ def series(name: str) -> str:
     return re.sub(r"(?<=[a-z_])[ab12]$|\d+|first|second|one|two", "", name.lower())
 
 
-def _options(slot: Slot, ranking: Ranking) -> list[tuple[float, Argument | None]]:
-    """What a slot may take, each with the logarithm of how likely it is; the last one is nothing."""
+def _options(slot: Slot, ranking: Ranking, *, listed: bool) -> list[tuple[float, Argument | None]]:
+    """What a slot may take, each with the logarithm of how likely it is; the last one is nothing. One whose name is
+    listed beside another's has a value, however unlikely each is.
+    """
     said = 1.0 - ranking.none
     options: list[tuple[float, Argument | None]] = []
-    if said >= (REQUIRED_MIN if slot.required else OPTIONAL_MIN):
+    optional = OPTIONAL_NUMBER_MIN if slot.type in ("integer", "number") else OPTIONAL_MIN
+    if listed or said >= (REQUIRED_MIN if slot.required else optional):
         for each in ranking.ranked[:OPTIONS]:
             argument = Argument(slot, each.candidate.value, each.candidate.span, said)
             options.append((math.log(each.likely + 1e-9), argument))
-    empty = math.log(ranking.none + 1e-9) - (NEEDED if slot.required else 0.0)
+    needed = LEFT_OVER if slot.kind in ("text", "title") and not slot.many else NEEDED
+    empty = math.log(ranking.none + 1e-9) - (needed if slot.required else 0.0)
     return [*options, (empty, None)]
 
 
 NEEDED = 3.0
 """How much, as a logarithm, speaks against leaving a required slot empty."""
+
+LEFT_OVER = 1.0
+"""And one for free text: it may still have what the others leave over."""
 
 
 def _choices(
@@ -277,9 +284,9 @@ def _implied(
     indexed: Indexed, clause: Clause, taken: dict[tuple[str, ...], Argument]
 ) -> dict[tuple[str, ...], Argument]:
     """What is meant and not said: numbers by the words of `implied.csv`, and the present day."""
-    found = _todays(indexed, clause, taken) | _countries(indexed, taken)
+    found = _todays(indexed, clause, taken) | _countries(indexed, taken) | _between_times(indexed, clause, taken)
     for slot in indexed.slots:
-        if slot.type in ("integer", "number") and not slot.many and slot.path not in taken:
+        if slot.type in ("integer", "number") and not slot.many and slot.path not in taken | found:
             first = next(implied(slot, clause), None)
             if first is not None:
                 found[slot.path] = first
@@ -380,5 +387,35 @@ def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:
             )
     return None
 
+
+def _between_times(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
+    """How long something lasts that goes on from one time to another, where no slot took the other: 两点到三点半."""
+    lasting = [slot for slot in indexed.slots if slot.path not in taken and _is_duration(slot)]
+    times = [span for span in clause.spans if span.kind == "time"]
+    for first, last in pairwise(times):
+        until = clause.text[first.end : last.start]
+        begun = any(each.span.overlaps(first) for each in taken.values())
+        if not lasting or not begun or not UNTIL.fullmatch(until) or any(e.span.overlaps(last) for e in taken.values()):
+            continue
+        minutes = (_minutes(str(last.value)) - _minutes(str(first.value))) % (24 * 60)
+        span = Span("number", last.start, last.end, last.text, minutes, "time:min")
+        value = value_for(lasting[0], span)
+        if value is not None:
+            return {lasting[0].path: Argument(lasting[0], value, span, 0.7)}
+    return {}
+
+
+def _is_duration(slot: Slot) -> bool:
+    told = f"{spaced(slot.name)} {slot.description}".lower()
+    return slot.type in ("integer", "number") and not slot.many and _DURATION.search(told) is not None
+
+
+def _minutes(clock: str) -> int:
+    return 60 * int(clock[:2]) + int(clock[3:5])
+
+
+_DURATION = re.compile(r"\b(?:duration|length|minutes|hours)\b|时长|分钟|小时")
+UNTIL = re.compile(r"\s*(?:到|至|[-—–~～]+|to|until|till)\s*", re.IGNORECASE)
+"""What stands between the two ends of a range."""
 
 _LASTS = re.compile("([天日晚])(?![前后上])")

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ...core.json import Json
 from .clauses import Clause
+from .examples import examples
 from .lexicon import HAN, is_han, wordset
 from .meanings import cut
 from .numerals import MEASURES, NUMERALS
@@ -62,6 +63,10 @@ class Candidate(NamedTuple):
     listed: int = 0
 
 
+CHINESE = "zh:"
+"""How the names of weights begin that are learned of clauses with a Chinese word."""
+
+
 class View(NamedTuple):
     """A clause as its candidates see it.
 
@@ -74,6 +79,8 @@ class View(NamedTuple):
         inside: for each token the typed spans that it is a part of, as first and last token.
         words: each token, or the Chinese word that it is a part of.
         halved: whether a Chinese word begins before each token and goes on in it.
+        tongue: `CHINESE` where a word of it is Chinese, else nothing.
+        quotes: how many pieces stand in quotes.
     """
 
     tokens: tuple[Token, ...]
@@ -84,6 +91,8 @@ class View(NamedTuple):
     inside: tuple[tuple[tuple[int, int], ...], ...]
     words: tuple[str, ...]
     halved: tuple[bool, ...]
+    tongue: str
+    quotes: int
 
     @staticmethod
     def of(clause: Clause) -> View:
@@ -104,6 +113,8 @@ def _view(clause: Clause) -> View:
     inside: list[list[tuple[int, int]]] = [[] for _ in tokens]
     for span in clause.spans:
         place = bisect_right(ends, span.start), bisect_left(starts, span.end)
+        if place[0] >= place[1] and span.kind != "attachment":
+            continue  # its word was cut in two: the 一 that is left of 一天
         typed[place] = (*typed.get(place, ()), span)
         if span.kind in _WHOLE:
             solid = bisect_left(starts, _solid_start(span)), place[1]
@@ -119,6 +130,8 @@ def _view(clause: Clause) -> View:
         tuple(map(tuple, inside)),
         tuple(within.get(token.start, (token.start, token.text))[1] for token in tokens),
         tuple(within.get(start, (start, ""))[0] < start for start in starts),
+        CHINESE if any(token.kind in ("known", "chunk") for token in tokens) else "",
+        sum(span.kind == "quoted" for span in clause.spans),
     )
 
 
@@ -181,6 +194,8 @@ def candidates(slot: Slot, clause: Clause, content: tuple[Span, float] | None = 
     """
     view = View.of(clause)
     found = list(_lists(slot, clause, view) if slot.many else _single(slot, clause, view))
+    if slot.type == "string" and not slot.many and examples(slot.description):
+        found = list(_with_shown(found, slot, clause, view))
     if content is not None and not slot.many:
         found = [*_marked(found, *content), *_new(found, *content, view)]
     return sorted(found, key=lambda each: (each.first, each.last, each.span.kind))
@@ -200,6 +215,56 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
                     yield Candidate(span, value, first, last, kinds, form)
     if slot.type == "string":
         yield from _loose_runs(clause)
+
+
+def _with_shown(found: Sequence[Candidate], slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
+    """The candidates, and whatever the description shows as a value: `morning` may be one there."""
+    shown = shown_in(clause, slot.description)
+    if not shown:
+        yield from found
+        return
+    known: set[Span] = set()
+    for each in found:
+        same = [span for span in shown if _is_all_of(each, span)]
+        known.update(same)
+        yield each._replace(kinds=(*each.kinds, "shown")) if same else each
+    for span in shown:
+        place = _place(view, span) if span not in known else None
+        if place is not None:
+            yield Candidate(span, span.text, *place, ("shown",))
+
+
+def _is_all_of(candidate: Candidate, span: Span) -> bool:
+    """It is that span, or that span in quotes."""
+    start, end = candidate.span.start, candidate.span.end
+    quotes = int("quoted" in candidate.kinds)
+    return (start + quotes, end - quotes) == (span.start, span.end)
+
+
+@lru_cache(maxsize=2048)
+def shown_in(clause: Clause, description: str) -> tuple[Span, ...]:
+    """The values that a description shows, where the clause says them."""
+    text = clause.words.lower()
+    return tuple(
+        Span("shown", match.start(), match.end(), match[0], match[0])
+        for said in sorted(examples(description))
+        if said in text
+        for match in _worded(said).finditer(clause.text, clause.start, clause.end)
+    )
+
+
+@lru_cache(maxsize=8192)
+def _worded(said: str) -> re.Pattern[str]:
+    plural = "s?" if said[-1:].isascii() and said[-1:].isalpha() and len(said) > 2 else ""
+    return re.compile(rf"(?<![a-zA-Z0-9]){re.escape(said)}{plural}(?![a-zA-Z0-9])", re.IGNORECASE)
+
+
+def _place(view: View, span: Span) -> tuple[int, int] | None:
+    """Its first and last token; None where it ends inside of one."""
+    first = bisect_right([token.end for token in view.tokens], span.start)
+    last = bisect_left([token.start for token in view.tokens], span.end)
+    whole = first < last and view.tokens[first].start == span.start and view.tokens[last - 1].end == span.end
+    return (first, last) if whole else None
 
 
 _OWN_SIGNS = frozenset({"quoted", "date", "time", "datetime", "email", "url", "attachment", "expression"})
@@ -252,6 +317,8 @@ def _find_runs(view: View) -> Iterator[tuple[int, int]]:
             if end.text in _ENDS and not _held_together(view, last - 1):
                 break
             small = is_han(tokens[first].text) and all(view.functional[first:last])
+            if end is tokens[first] and end.kind == "sign":
+                continue
             if _may_end(view, last - 1) and not small and not _cuts(view, first, last):
                 yield first, last
 
@@ -286,6 +353,8 @@ def _leads(view: View, at: int) -> bool:
         return False
     if _hyphenated(view, at + 1):
         return True
+    if view.lower[at] in _LEADING_TIMES and view.lower[at + 1].rstrip("s") in _TIMES:
+        return True
     return view.lower[at] in _LEADING and not view.functional[at + 1]
 
 
@@ -301,8 +370,12 @@ def _hyphenated(view: View, at: int) -> bool:
     )
 
 
-_LEADING = frozenset({"my", "our", "one", "first", "second", "third", "last"})
+_LEADING = frozenset({"my", "our", "one", "first", "second", "third", "last", "very", "no", "not"})
 """Small words with which a value may begin."""
+
+_LEADING_TIMES = frozenset({"this", "next", "last", "past", "each", "every"})
+_TIMES = frozenset({"hour", "day", "week", "month", "quarter", "year", "season", "morning", "afternoon", "evening"})
+"""`this month` is a value, and neither `this` nor `month` alone."""
 
 _SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
 """What stands before the words of somebody: they may begin with any word."""
@@ -318,6 +391,7 @@ _NEVER_FIRST = frozenset(
         "份",
         "件",
         "一下",
+        "一声",
         "被",
         "在",
         "从",
@@ -417,8 +491,12 @@ def _element(slot: Slot, clause: Clause, view: View, first: int, last: int) -> J
         if value is not None:
             return value
     if slot.type == "string" and not seen:
-        return _run_span(clause, view, first, last).text
+        return _COUNT.sub("", _run_span(clause, view, first, last).text)
     return None
+
+
+_COUNT = re.compile(rf"^[一1](?:份|杯|碗|盘|瓶|盒|袋|包|个|只|条|张|件)(?=[{HAN}])")
+"""What stands before one thing in a list of things: 一份紫菜汤."""
 
 
 Listing = tuple[int, int, tuple[tuple[int, int], ...]]

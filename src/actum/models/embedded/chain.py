@@ -39,10 +39,19 @@ def refers_back(clause: Clause, slot: Slot) -> bool:
     """Whether a clause means something that was found before by a slot: `it`, `the result`; or `再换算成英里`, for a
     number.
     """
-    said = [bare(token.text) for token in clause.tokens]
-    words = {word for before, word in pairwise(["", *said]) if (before, word) not in _CONJUNCTIONS}
+    words = _said(clause)
     in_order = _SEQUENCE.search(clause.text[: clause.start]) or words & {"再", "然后", "接着", "then"}
-    return bool(words & wordset("pronouns")) or (bool(in_order) and slot.kind in _COUNTED)
+    return points_back(clause) or (bool(in_order) and slot.kind in _COUNTED)
+
+
+def points_back(clause: Clause) -> bool:
+    """A word of a clause stands for something that was said before."""
+    return bool(_said(clause) & wordset("pronouns"))
+
+
+def _said(clause: Clause) -> set[str]:
+    said = [bare(token.text) for token in clause.tokens]
+    return {word for before, word in pairwise(["", *said]) if (before, word) not in _CONJUNCTIONS}
 
 
 _CONJUNCTIONS = frozenset(

@@ -13,7 +13,7 @@ from .meanings import cut
 from .selection import generic, start_of
 from .slots import Slot
 from .spans import Span
-from .words import bare, spaced, terms
+from .words import GLOSS_WEIGHT, LETTER, Term, bare, spaced, terms
 
 LITERAL, MEANT, NAMED, ALIKE = 0.95, 0.9, 0.85, 0.75
 
@@ -85,6 +85,8 @@ def _asked_of(slot: Slot, own: frozenset[str], clause: Clause) -> tuple[int, int
     for concept in concepts_of(words, ""):
         if place := _place(frozenset({f"#{concept}"}), clause):
             return place
+    if is_han(words) and (place := _literal(words, clause)):
+        return place
     keys = _telling_keys(words, own)
     return _together(keys, clause, len(keys)) if keys else None
 
@@ -111,11 +113,19 @@ def _together(keys: frozenset[str], clause: Clause, least: int) -> tuple[int, in
     """Where a clause says as many of these in words of their own, be it in another form: `suitable`, `suitability`."""
     roots = {start_of(key) for key in keys}
     said = {
-        (t.start, t.end): t for t in clause.terms if t.weight == 1.0 and (t.key in keys or start_of(t.key) in roots)
+        (term.start, term.end): term
+        for term in clause.terms
+        if _is_sure(term, clause) and (term.key in keys or start_of(term.key) in roots)
     }
     if len({start_of(each.key) for each in said.values()}) < least:
         return None
     return min(start for start, _ in said), max(end for _, end in said), 1.0
+
+
+def _is_sure(term: Term, clause: Clause) -> bool:
+    """It is what was said, or what a dictionary has for a Chinese word."""
+    glossed = term.key.isascii() and term.key[0] != "#" and is_han(clause.text[term.start])
+    return term.weight == 1.0 or (glossed and term.weight >= GLOSS_WEIGHT)
 
 
 def _same_breath(place: tuple[int, int, float], clause: Clause) -> set[str]:
@@ -294,7 +304,7 @@ def _written(text: str) -> re.Pattern[str]:
     if is_han(text):
         return re.compile(re.escape(text), re.IGNORECASE)
     letters = [re.escape(letter) for letter in _squeezed(text)]
-    return re.compile(rf"(?<!\w){'[ -]?'.join(letters)}(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?<!{LETTER}){'[ -]?'.join(letters)}(?!{LETTER})", re.IGNORECASE)
 
 
 def _by_root(text: str, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from .arguments import Filled, fill
 from .clauses import Clause, sentences
 from .content import is_definition
 from .lexicon import is_han, wordset
 from .likeness import likeness, on_the_whole
+from .nets import net
 from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
-from .sharing import mentioned
+from .sharing import is_loose, mentioned
+from .slots import Slot
 from .spans import Span
-from .weights import weights
-from .words import bare
+from .words import bare, spaced, terms
 
-FITS_MIN = 0.4
+FITS_MIN = 1.5
 """From this on a tool is taken to be meant; a logarithm."""
 
 FITS_MORE = 0.4
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
-ASKS_MIN = 0.6
+ASKS_MIN = 1.5
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
 
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
-GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.8, 0.0, 1.0
+GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.5, 0.0, 1.0
 """From this on a tool is guessed that no word names, and from less in Chinese, where fewer words are known; so much
 more is wanted of one that lacks something.
 """
@@ -73,8 +75,8 @@ class Chooser:
         ranked = self.shelf.rank(question.terms, question.spans, question.words)
         ranked.sort(key=lambda each: -each.score - on_the_whole(question, each.indexed))
         found = [(each, fill(each.indexed, question)) for each in ranked[:CANDIDATES]]
-        known = weights("guesser.json")
-        judged = [(_worth(known, signs(each, filled, question)), filled) for each, filled in found]
+        known = net("guesser.json")
+        judged = [(known.worth(signs(each, filled, question)), filled) for each, filled in found]
         worth, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
         least = GUESS_MIN_HAN if is_han(question.words) else GUESS_MIN
         least += ASKS_MORE if best is not None and best.missing else 0.0
@@ -130,11 +132,7 @@ class Chooser:
 
 def suitability(found: Mapping[str, float]) -> float:
     """How much speaks for a tool, as a logarithm: more than 0 is for it, less for none at all."""
-    return _worth(weights("chooser.json"), found)
-
-
-def _worth(known: Mapping[str, float], found: Mapping[str, float]) -> float:
-    return sum(known.get(name, 0.0) * value for name, value in found.items())
+    return net("chooser.json").worth(found)
 
 
 def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
@@ -158,6 +156,8 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
         "whole near": around.whole,
         "name near": around.name,
         "named near": around.named,
+        "head near": around.head,
+        "farthest near": around.farthest,
         "told near": around.told,
         "said near": around.said,
         "no words, said near": around.said * float(ranked.words == 0.0),
@@ -177,6 +177,9 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
         "lacks all": float(missing > 0 and not filled.arguments),
         "needs nothing": float(not tool.required),
         "given": float(min(len(required), 4)),
+        "given by sign": sum(each.span.kind in _TOLD_BY_SIGN for each in required) / len(required) if required else 0.0,
+        "given by name": sum(_names(each.slot, clause) for each in required) / len(required) if required else 0.0,
+        "given loosely": float(min(sum(is_loose(each.span) for each in required), 3)),
         "optional": float(min(len(filled.arguments) - len(required), 3)),
         "surest": max(sure, default=0.0),
         "least sure": min(sure, default=0.0),
@@ -204,6 +207,21 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
         "foreign, no words": float(foreign and ranked.words == 0.0),
         "filled, all explained": float(missing == 0 and left == 0.0),
     }
+
+
+_TOLD_BY_SIGN = frozenset({"quoted", "number", "date", "time", "code", "email", "url", "file", "expression", "formula"})
+"""Kinds of pieces that are seen to be values, whatever they are for."""
+
+
+def _names(slot: Slot, clause: Clause) -> bool:
+    """The clause has a word of the slot's name."""
+    own = _keys(slot.name)
+    return any(term.key in own and term.weight == 1.0 for term in clause.terms)
+
+
+@lru_cache(maxsize=2_000)
+def _keys(name: str) -> frozenset[str]:
+    return frozenset(term.key for term in terms(spaced(name), hints=False))
 
 
 def _left_over(tool: Indexed, taken: Sequence[Span], clause: Clause) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 Each form is a row of a table: a pattern, and how a match becomes a date. Earlier rows win where matches overlap. A
 week begins on Monday; `Monday` may be today, `next Monday` comes after today, `下周一` is the Monday of the week after
 this one.
-Limits: one calendar, no ranges ("next week" is no date), `5/1/2024` is read the American way.
+Limits: one calendar, no ranges ("next week" is no date), `5/1/2024` is read the American way, if it can be.
 """
 
 from __future__ import annotations
@@ -63,6 +63,16 @@ _RELATIVE = {
     "今日": 0,
     "今晚": 0,
     "今早": 0,
+    "昨晚": -1,
+    "昨夜": -1,
+    "前晚": -2,
+    "今夜": 0,
+    "今晨": 0,
+    "明晨": 1,
+    "后儿": 2,
+    "明儿": 1,
+    "今儿": 0,
+    "昨儿": -1,
 }
 _TODAY_WORDS = "|".join(re.escape(word) if not word.isascii() else rf"\b(?:the\s+)?{word}\b" for word in _RELATIVE)
 
@@ -85,6 +95,23 @@ def find_dates(text: str, today: date) -> list[FoundDate]:
                 found.append(FoundDate(match.start(), match.end(), day.isoformat()))
                 taken.append(match.span())
     return _of_one_year(text, sorted([*found, *_until(text, found)]))
+
+
+def find_months(text: str, today: date) -> list[FoundDate]:
+    """The months that are named without a day, as YYYY-MM: 十月份, 上个月, 2026年3月, `March 2026`."""
+    found: list[FoundDate] = []
+    for match in _MONTHS_SAID.finditer(text):
+        first: date | None
+        if match["which"]:
+            first = _of_month(today, match["which"], 1)
+        elif match["name"]:
+            first = date(int(match["of"]), _MONTHS.index(match["name"][:3].lower()) + 1, 1)
+        else:
+            first = _first_of(_year(today, match["year"] or "") or today.year, _int(match["number"]))
+        if first is None:
+            continue
+        found.append(FoundDate(match.start(), match.end(), first.isoformat()[:7]))
+    return found
 
 
 def _until(text: str, found: Sequence[FoundDate]) -> list[FoundDate]:
@@ -197,7 +224,7 @@ def _shift(today: date, number: str, unit: str, sign: int) -> date:
 def _holiday(month: int, day: int, match: re.Match[str], today: date) -> date:
     """The holiday of the year that is said, else the next one."""
     if match[1]:
-        return date(int(match[1]), month, day)
+        return date(_year(today, match[1]) or today.year, month, day)
     this_year = date(today.year, month, day)
     return this_year if this_year >= today else date(today.year + 1, month, day)
 
@@ -205,13 +232,14 @@ def _holiday(month: int, day: int, match: re.Match[str], today: date) -> date:
 def _feast(days: Sequence[str], match: re.Match[str], today: date) -> date | None:
     """The feast of the year that is said, else the next one; None beyond the years that are known."""
     known = [date.fromisoformat(day) for day in days]
-    return next((day for day in known if (day.year == int(match[1]) if match[1] else day >= today)), None)
+    year = _year(today, match[1] or "")
+    return next((day for day in known if (day.year == year if year else day >= today)), None)
 
 
 def _year(today: date, said: str) -> int | None:
-    """The year that 明年 or 2027年 means; None where none is said."""
-    if said[:-1].isdigit():
-        return int(said[:-1])
+    """The year that 明年, 2027年 or 2027 means; None where none is said."""
+    if said[:4].isdigit():
+        return int(said[:4])
     return today.year + {"去": -1, "今": 0, "明": 1, "后": 2}[said[0]] if said else None
 
 
@@ -227,6 +255,7 @@ def _last_of(first: date) -> date:
     return (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
 
 
+_HAN_MONTH = r"(\d{1,2}|[一二三四五六七八九]|十[一二]?)"
 _HAN_DAY_NUMBER = r"(\d{1,2}|[一二三四五六七八九十]{1,3})"
 _NUMBERED = "路街巷弄道栋楼层座区室幢"
 """After these 15号 is a house and no day."""
@@ -235,14 +264,33 @@ _AFTER_DAY = r"[上下中]午|[早晚]|[之以]?[前后]|[到至走去飞回的]
 _MONTH_SAID = r"(本月|这个?月|当月|下个?月|上个?月)"
 
 
+def _first_of(year: int, month: int) -> date | None:
+    return date(year, month, 1) if month in range(1, 13) else None
+
+
+def _american(month: int, day: int, year: int) -> date:
+    """The day of `5/1/2024`, the month first, unless there is no such month."""
+    return date(year, day, month) if month > 12 else date(year, month, day)
+
+
 def _int(said: str) -> int:
     return int(find_numbers(said + "个")[0].value)
+
+
+_MONTHS_SAID = re.compile(
+    rf"(?P<which>{_MONTH_SAID[1:-1]})份?(?![初底末的]?{_HAN_DAY_NUMBER}[日号]|[初底末])"
+    rf"|(?P<year>(?:\d{{4}}|[去今明后])年的?)?(?<![\d一二三四五六七八九十个])"
+    rf"{_HAN_MONTH.replace('(', '(?P<number>', 1)}月份?"
+    rf"(?!份?\s*{_HAN_DAY_NUMBER}|[初底末])"
+    rf"|\b(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?\s+(?P<of>\d{{4}})\b",
+    re.IGNORECASE,
+)
 
 
 _FORMS: list[tuple[str, Reader]] = [
     (r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]?", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
-    (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: date(int(m[3]), int(m[1]), int(m[2]))),
+    (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: _american(int(m[1]), int(m[2]), int(m[3]))),
     (rf"\b{_MONTH}(?:\.(?=\d)|\s*)(\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}", lambda m, t: _month_day(t, m[1], m[2], m[3])),
     (
         rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?:this\s+)?{_MONTH}\b{_YEAR}",
@@ -257,7 +305,10 @@ _FORMS: list[tuple[str, Reader]] = [
         lambda m, t: _full(t, _int(m[2]), _int(m[3]), _year(t, m[1] or "")),
     ),
     (rf"{_MONTH_SAID}的?{_HAN_DAY_NUMBER}[日号]", lambda m, t: _of_month(t, m[1], _int(m[2]))),
-    (r"(?<!\d)(\d{1,2})月[底末]", lambda m, t: _last_of(date(t.year, int(m[1]), 1))),
+    (rf"(?<!\d){_HAN_MONTH}月[底末]", lambda m, t: _last_of(date(t.year, _int(m[1]), 1))),
+    (rf"(?<!\d){_HAN_MONTH}月初(?!\d|[一二三四五六七八九十])", lambda m, t: date(t.year, _int(m[1]), 1)),
+    (r"(?<!\d)(本|这个?|当|下个?|上个?)月初(?!\d|[一二三四五六七八九十])", lambda m, t: _of_month(t, m[1], 1)),
+    (r"(?:([去今明后])年)?年?(?<=年)[底末]", lambda m, t: date(_year(t, m[1] or "") or t.year, 12, 31)),
     (r"(?<!\d)(本|这个?|当|下个?|上个?)?月[底末]", lambda m, t: _last_of(_of_month(t, m[1] or "本", 1))),
     (
         rf"(?<![\d一二三四五六七八九十第月{_NUMBERED}]){_HAN_DAY_NUMBER}号(?={_AFTER_DAY})",
@@ -308,7 +359,7 @@ def _holidays() -> list[tuple[str, Reader]]:
                 pattern = (
                     rf"\b{text}(?:\s+day)?\b(?:\s*,?\s*(\d{{4}})\b)?"
                     if word.isascii()
-                    else rf"(?:(\d{{4}})年)?的?{text}"
+                    else rf"(?:(\d{{4}}|[去今明后])年)?的?{text}"
                 )
                 forms.append((pattern, read))
     return sorted(forms, key=lambda form: -len(form[0]))

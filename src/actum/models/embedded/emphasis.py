@@ -52,7 +52,8 @@ def _of_text(aim: Aim, view: View, candidate: Candidate) -> float:
     """How much more speaks for a piece that shall be a text or a file, by what stands before it and at its ends."""
     if aim.slot.kind == "file":
         commanded = any(view.keys[at] & aim.commands for at in range(candidate.first, candidate.last))
-        return MORE_THAN_A_NAME if commanded and _is_file(candidate) else 0.0
+        worth = MORE_THAN_A_NAME if commanded and _is_file(candidate) else 0.0
+        return worth + (QUOTED if _is_path(candidate) and is_han("".join(view.lower)) else 0.0)
     worth = 0.0
     if aim.slot.kind in ("text", "title") and aim.slot.required and _is_dictated(view, candidate):
         worth += ANNOUNCED
@@ -68,6 +69,14 @@ _LANGUAGE = frozenset({"languag", "#language"})
 
 def _is_file(candidate: Candidate) -> bool:
     return "file" in candidate.kinds or candidate.span.text[-5:].count(".") == 1
+
+
+def _is_path(candidate: Candidate) -> bool:
+    """It is a file's name by its signs, in quotes or not."""
+    return (
+        "file" in candidate.kinds
+        or re.fullmatch(r"[^，。；]*(?:/[^，。；]*|\.[A-Za-z]\w{0,7})", str(candidate.value)) is not None
+    )
 
 
 _MAIL = re.compile(r"e-?mail|邮箱|邮件", re.IGNORECASE)
@@ -105,18 +114,28 @@ def _is_written_out(aim: Aim, view: View, candidate: Candidate) -> bool:
     return bool(whole) and (at == 0 or view.functional[at - 1] or view.tokens[at - 1].kind == "sign")
 
 
-_ADDRESS = re.compile(rf"[{HAN}]{{2,20}}(?:路|街|大道|巷|弄)\d+号(?:[{HAN}]?\d*[A-Z]?[{HAN}\d]{{0,4}}[座楼室层院])?")
+_ADDRESS = re.compile(
+    rf"(?![{HAN}]{{0,6}}[是送寄住])[{HAN}]{{2,20}}(?:路|街|大道|巷|弄)\d+号(?:[{HAN}]?\d*[A-Z]?[{HAN}\d]{{0,4}}[座楼室层院])?"
+)
 _COMPANY = re.compile(rf"[{HAN}]{{4,20}}(?:公司|集团|事务所|研究院)")
 
 
 def _is_speech(view: View, candidate: Candidate) -> bool:
-    """It is all that stands after 说, `saying` or `that`."""
-    rest = view.tokens[candidate.last :]
-    return (
-        candidate.first > 1
-        and view.lower[candidate.first - 1] in {"说", "saying", "that"}
-        and all(token.kind == "sign" for token in rest)
-    )
+    """It is all that stands after 说, `saying` or `that`, or after whom something is told: 告诉小美我到了."""
+    first = candidate.first
+    if first < 2 or any(token.kind != "sign" for token in view.tokens[candidate.last :]):
+        return False
+    if view.lower[first - 1] in {"说", "saying", "that"}:
+        return True
+    before = "".join(view.lower[max(0, first - SAID_TO) : first])
+    addressed = _TOLD_TO.search(before) is not None and view.lower[first] in wordset("beginning a message zh")
+    return addressed or _SAID_SO.search(before) is not None
+
+
+_TOLD_TO = re.compile(rf"(?:告诉|通知|转告)[{HAN}]{{1,4}}$")
+_SAID_SO = re.compile("说一?下?声?[，,:：]$")
+
+SAID_TO = 8
 
 
 def _is_served(view: View, candidate: Candidate) -> bool:

@@ -82,12 +82,27 @@ def find_expressions(text: str, numbers: Sequence[Found], masked: Sequence[tuple
     found: list[Expression] = []
     run: list[_Piece] = []
     for piece in pieces:
-        if run and text[run[-1].end : piece.start].strip():
+        between = text[run[-1].end : piece.start].strip() if run else ""
+        if between and piece.kind == "operator" and _GOES_ON.fullmatch(between):
+            run = _enclosed(run, piece)
+        elif between:
             found += _read(run)
             run = []
         run.append(piece)
     found += _read(run)
     return found + _listed(text, numbers)
+
+
+_GOES_ON = re.compile("[，,]?(?:然后|接着|之后|后|得数|结果)?再|的(?:和|差|积|商)")
+"""What goes on with all that was said before: 三加五，再乘以二."""
+
+
+def _enclosed(run: list[_Piece], then: _Piece) -> list[_Piece]:
+    """The run, in brackets where the operator that follows would bind closer than one in it."""
+    if then.text in "+-" or not any(piece.text in "+-" and piece.kind == "operator" for piece in run):
+        return run
+    start, end = run[0].start, run[-1].end
+    return [_Piece(start, start, "(", "open"), *run, _Piece(end, end, ")", "close")]
 
 
 def _pieces(text: str, numbers: Sequence[Found], masked: Sequence[tuple[int, int]]) -> list[_Piece]:

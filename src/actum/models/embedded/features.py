@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
 from .candidates import Candidate, View
+from .examples import examples, form_of, forms_shown, stems
 from .lexicon import HAN, stem
 from .meanings import Point, middle, nearness, point_of, sort_of
 from .selection import Indexed, generic
@@ -41,12 +42,18 @@ class Aim(NamedTuple):
         told: terms of its description that no other slot has in its name.
         others: terms of the names of the other slots.
         tool: terms of the tool's name.
-        commands: those, and the terms of its parameters' names and of the values that they are chosen from.
+        does: terms of the first sentence of its description that are in no name of the tool or of a slot.
+        chosen: terms of the values of the tool's enumerations that are in no name of the slot.
+        commands: those of its name and the terms of its parameters' names and of the values that they are chosen from.
         alike: how many required slots have its type, and which of them it is.
-        examples: values that its description shows, in lower case.
+        alike_in_kind: how many of those are of its kind, and which of them it is.
+        beside_list: whether another slot of the tool is an array.
+        examples, forms, stems, like: values that its description shows, in lower case, what they look like, the stems
+            of their words, and what they mean.
         signs: the Chinese characters of its name and description: 人 of 人数.
         meant, told_of: what its name means, and its description.
         rivals: what the names of the other slots mean that take words.
+        called, others_called: its name and description as far as they are Chinese, and those of the others.
         marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
@@ -59,14 +66,23 @@ class Aim(NamedTuple):
     told: frozenset[str]
     others: frozenset[str]
     tool: frozenset[str]
+    does: frozenset[str]
+    chosen: frozenset[str]
     commands: frozenset[str]
     alike: tuple[int, int]
+    alike_in_kind: tuple[int, int]
+    beside_list: bool
     marks: tuple[str, ...]
     examples: frozenset[str]
+    forms: frozenset[str]
+    stems: frozenset[tuple[str, ...]]
+    like: tuple[Point, ...]
     signs: frozenset[str]
     meant: Point | None
     told_of: Point | None
     rivals: tuple[Point, ...]
+    called: str
+    others_called: tuple[str, ...]
 
 
 _known: dict[str, dict[tuple[str, ...], Aim]] = {}
@@ -89,6 +105,7 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
     last = [word for word in spaced(slot.name).lower().split() if not word.isdigit()][-1:] or [slot.name.lower()]
     alike = [each for each in indexed.slots if each.type == slot.type and each.many == slot.many and not each.enum]
     must = [each for each in alike if each.required]
+    kin = [each for each in must if each.kind == slot.kind]
     many = "s" if slot.many else ""
     kind = slot.kind + many if slot.kind != "number" else slot.type + many
     place = must.index(slot) if slot in must else -1
@@ -102,10 +119,17 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         told - others,
         others - own,
         indexed.named,
+        frozenset(key for key in indexed.summary - indexed.named - own - others if generic(key) > 0.3),
+        _chosen(indexed) - own,
         indexed.named | own | others | _chosen(indexed),
         (len(must), place),
+        (len(kin), kin.index(slot) if slot in kin else -1),
+        any(each.many for each in indexed.slots if each.path != slot.path),
         slot.roles or tuple(sorted(own - others)),
-        _examples(slot.description),
+        examples(slot.description),
+        forms_shown(slot.description),
+        frozenset(stems(each) for each in examples(slot.description)),
+        tuple(point for each in sorted(examples(slot.description)) if (point := meaning_of(each))),
         frozenset(_HAN.findall(f"{slot.name}{slot.description[:SIGNS_MAX]}")) - _COMMON,
         meaning_of(spaced(slot.name)),
         meaning_of(slot.description),
@@ -114,7 +138,14 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
             for each in indexed.slots
             if each.path != slot.path and each.type == slot.type and (point := meaning_of(spaced(each.name)))
         ),
+        _called(slot),
+        tuple(_called(each) for each in indexed.slots if each.path != slot.path),
     )
+
+
+def _called(slot: Slot) -> str:
+    """What of its name and of the beginning of its description is Chinese, other signs as one space."""
+    return _NOT_HAN.sub(" ", f"{slot.name} {slot.description[:CALLED_MAX]}")
 
 
 @lru_cache(maxsize=8192)
@@ -129,19 +160,10 @@ def _chosen(indexed: Indexed) -> frozenset[str]:
 
 
 _HAN = re.compile(f"[{HAN}]")
+_NOT_HAN = re.compile(f"[^{HAN}]+")
+CALLED_MAX = 20
 _COMMON = frozenset("的之一是和与或要查询名称例如为可选在中上下个")
 SIGNS_MAX = 12
-_SHOWN = re.compile(r"['\"“‘]([^'\"”’]{1,40})['\"”’]")
-_SUCH_AS = re.compile(
-    r"(?:e\.g\.,?|such as|for example,?|like|including|i\.e\.,?|例如|比如|如)\s*:?\s*([^.;()（）。]+)", re.IGNORECASE
-)
-
-
-def _examples(description: str) -> frozenset[str]:
-    found = set(_SHOWN.findall(description))
-    for said in _SUCH_AS.findall(description):
-        found |= {each.strip(" '\"“”‘’,") for each in re.split(r",|、|\bor\b|\band\b|或|和", said)}
-    return frozenset(each.lower() for each in found if 0 < len(each) <= 40)
 
 
 @lru_cache(maxsize=8192)
@@ -155,7 +177,7 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
         return  # what was attached stands behind the last word
     before = _word(view, at - 1)
     earlier = f"{_word(view, at - 2)} {before}"
-    kind = aim.kind
+    kind, type_ = aim.kind, aim.slot.type
     yield f"p={before}"
     yield f"p={before}|{kind}"
     yield f"p={before}|={aim.head}"
@@ -173,17 +195,58 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
     yield f"fg={group_here}|{kind}"
     yield f"fg={group_here}|+{aim.group}"
     if view.halved[at]:
-        yield f"word cut first|{aim.slot.type}"
+        yield f"word cut first|{type_}"
+    if touching := _touching(view, at):
+        yield f"touches first={touching}|{type_}"
     if view.keys[at] & aim.shared:
-        yield f"own first|{aim.slot.type}"
-    if view.keys[at] & aim.tool:
-        yield f"tool first|{aim.slot.type}"
-    if at and view.keys[at - 1] & aim.tool:
-        yield f"tool before|{kind}"
+        yield f"own first|{type_}"
+    yield from _told_at("first", "before", aim, view, at, at - 1)
     if at and aim.signs:
         yield f"sign before={_meets(view, at - 1, aim)}{_meets(view, at - 2, aim)}|{aim.slot.type}"
         yield f"sign first={_meets(view, at, aim)}|{aim.slot.type}"
     yield from _cues("b", aim, view, range(at - 1, max(-1, at - 1 - REACH), -1))
+    if view.tongue:
+        yield from _labelled(aim, view, at)
+
+
+def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
+    """Whose name the Chinese words right before it are: 品牌 of 品牌是海尔."""
+    joint = ""
+    while at and view.lower[at - 1] in _JOINING:
+        at, joint = at - 1, "is"
+    words: list[str] = []
+    keys: set[str] = set()
+    while at and sum(map(len, words)) < LABEL_MAX:
+        at -= 1
+        named = view.tokens[at].kind == "word" and len(view.tokens[at].text) <= LETTERS_MAX
+        if view.lower[at] in _PARTING or not (named or view.tokens[at].kind in ("known", "chunk")):
+            break
+        words.append(view.lower[at])
+        keys |= view.keys[at] if len(words) <= LABEL_WORDS else frozenset()
+    if not words:
+        return
+    said = "".join(reversed(words))
+    mine = max(_common_run(said, aim.called), 2 * bool(keys & aim.own))
+    others = max((_common_run(said, each) for each in aim.others_called), default=0)
+    others = max(others, 2 * bool(keys & aim.others))
+    who = "none" if not mine and not others else "mine" if mine > others else "another's" if others > mine else "both"
+    if joint or who != "none":
+        yield f"label={who}{joint}|{aim.slot.type}"
+        yield f"label={who}{joint}|{aim.kind}"
+
+
+_JOINING = frozenset([*'是为叫:：“"「《=', "叫做", "名叫", "就是", "设为", "改为", "改成"])
+_PARTING = frozenset(["的", "了", "和", "与", "在", "把"])
+LABEL_MAX, LABEL_WORDS, LETTERS_MAX = 6, 3, 5
+
+
+@lru_cache(maxsize=32768)
+def _common_run(said: str, called: str) -> int:
+    """How many characters of the longest run that both have; one says nothing."""
+    for length in range(min(len(said), len(called)), 1, -1):
+        if any(said[at : at + length] in called for at in range(len(said) - length + 1)):
+            return length
+    return 0
 
 
 def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
@@ -191,7 +254,7 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     if not view.lower:
         return
     after = _word(view, at)
-    kind = aim.kind
+    kind, type_ = aim.kind, aim.slot.type
     yield f"n={after}"
     yield f"n={after}|{kind}"
     yield f"n={after}|={aim.head}"
@@ -211,15 +274,28 @@ def ends(aim: Aim, view: View, at: int) -> Iterator[str]:
     for word in aim.marks:
         yield f"lg={group_here}|~{word}"
     if at < len(view.halved) and view.halved[at]:
-        yield f"word cut last|{aim.slot.type}"
+        yield f"word cut last|{type_}"
+    if touching := _touching(view, at):
+        yield f"touches last={touching}|{type_}"
     if view.keys[at - 1] & aim.shared:
-        yield f"own last|{aim.slot.type}"
-    if at < len(view.keys) and view.keys[at] & aim.tool:
-        yield f"tool after|{kind}"
+        yield f"own last|{type_}"
+    yield from _told_at("last", "after", aim, view, at - 1, at)
     if aim.signs:
         yield f"sign after={_meets(view, at, aim)}{_meets(view, at + 1, aim)}|{aim.slot.type}"
         yield f"sign last={_meets(view, at - 1, aim)}|{aim.slot.type}"
     yield from _cues("a", aim, view, range(at, min(len(view.tokens), at + REACH)))
+
+
+def _told_at(within: str, beside: str, aim: Aim, view: View, inner: int, outer: int) -> Iterator[str]:
+    """Whether the word at a border, or the one beside it, is of the tool's name; in Chinese also whether it is of what
+    the tool does or a value that is chosen: 黑色 of 黑色T恤 where a color is.
+    """
+    told = (("tool", aim.tool), ("does", aim.does), ("choice", aim.chosen))
+    for name, keys in told if view.tongue else told[:1]:
+        if view.keys[inner] & keys and (view.tongue or within == "first"):
+            yield f"{name} {within}|{aim.slot.type}"
+        if 0 <= outer < len(view.keys) and view.keys[outer] & keys:
+            yield f"{name} {beside}|{aim.kind}"
 
 
 def _meets(view: View, at: int, aim: Aim) -> int:
@@ -229,15 +305,17 @@ def _meets(view: View, at: int, aim: Aim) -> int:
 
 def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
     """Words of the slot's name and description to one side, and whether another slot's come first."""
-    first = ""
+    first, type_ = "", aim.slot.type
     far = 0
     said: set[str] = set()
-    over = ""
+    over = joined = nearest = ""
     for at in places:
         if view.tokens[at].text in _STOPS:
             break
         far += 1
         keys = view.keys[at]
+        if view.lower[at] in _JOINING:
+            joined = "&"
         if not keys:
             if view.tokens[at].kind == "number":
                 over = "+number"
@@ -247,11 +325,19 @@ def _cues(side: str, aim: Aim, view: View, places: range) -> Iterator[str]:
                 said.add(name)
                 if name == "shared" and "own" in said:
                     continue
-                yield f"{side}:{name}:{min(far, 4)}{over}|{aim.slot.type}"
+                yield f"{side}:{name}:{min(far, 4)}{over}|{type_}"
+                yield f"{side}:{name}{over}{joined}|{type_}"
                 if name != "told":
                     first = first or name
+                    nearest = nearest or name + joined
                     yield f"{side}:{name}:{aim.kind}"
-    yield f"{side}:first={first or 'told' if said else 'none'}|{aim.slot.type}"
+    yield f"{side}:first={first or 'told' if said else 'none'}|{type_}"
+    if nearest:
+        yield f"{side}:nearest={nearest}|{type_}"
+
+
+_JOINING = frozenset({"and", "or", ",", "with", "，", "、", "和"})
+"""What parts what belongs together: a name behind one of these is rather another value's."""
 
 
 def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator[str]:
@@ -269,11 +355,36 @@ def inside(aim: Aim, view: View, candidate: Candidate, numbers: int) -> Iterator
     yield f"form={candidate.form}|+{aim.group}"
     yield from _built(aim, view, candidate)
     yield from _shared(aim, view, candidate)
+    if type_ == "string" and not candidate.listed:
+        yield from _in_order(aim, view, candidate)
+    yield from _in_a_row(aim, view, candidate)
     if candidate.listed:
         yield f"listed={min(candidate.listed, 4)}|{type_}"
         yield from _whole_list(view, candidate)
     elif type_ in ("integer", "number"):
         yield from _number(aim, candidate, numbers, view)
+
+
+def _in_order(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
+    """Whether as many of its sort are said before it as slots of the kind come before; and whether it is not in quotes
+    where others are.
+    """
+    if view.quotes:
+        must = "must" if aim.slot.required else "may"
+        yield f"quotes={min(view.quotes, 3)}, quoted={'quoted' in candidate.kinds}|{must}"
+    count, place = aim.alike_in_kind
+    sort = next((each for each in _ORDERED if each in candidate.kinds), "")
+    if sort and place >= 0 and count > 1:
+        before = sum(
+            any(span.kind == sort for span in spans)
+            for (first, _), spans in view.typed.items()
+            if first < candidate.first
+        )
+        yield f"turn={max(-3, min(3, before - place))}|{min(count, 3)}"
+        yield f"turn={max(-3, min(3, before - place))}|{sort}"
+
+
+_ORDERED = ("quoted", "date", "time", "city", "country", "email", "file", "url", "code", "name")
 
 
 def _built(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
@@ -291,6 +402,7 @@ def _built(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
         yield f"capitals={'all' if capitals == last - first else 'some'}|{kind}"
         if _capital(view, first - 1) or _capital(view, last):
             yield f"capitals cut|{type_}"
+            yield f"capitals cut|{kind}"
     borders = {first, last - 1} & set(range(len(view.inside)))
     if any(place != (first, last) for at in borders for place in view.inside[at]):
         yield f"with typed|{kind}"
@@ -304,10 +416,10 @@ def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
     """Whose words are in it."""
     kind, type_ = aim.kind, aim.slot.type
     if aim.examples and type_ == "string":
-        yield f"example={candidate.span.text.lower() in aim.examples}"
+        yield from _as_shown(aim, candidate)
     if candidate.last - candidate.first >= WIDE:
         return
-    if type_ == "string":
+    if aim.slot.type == "string":
         yield from _near(aim, candidate.span.text)
     keys = frozenset().union(*view.keys[candidate.first : candidate.last])
     if keys & aim.shared:
@@ -318,6 +430,29 @@ def _shared(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
         yield f"has tool|{kind}"
     if keys & aim.told:
         yield f"has told|{type_}"
+
+
+def _as_shown(aim: Aim, candidate: Candidate) -> Iterator[str]:
+    """How it comes to the values that the description shows: one of them, a part of one, of the same form."""
+    must = "must" if aim.slot.required else "may"
+    said = stems(candidate.span.text)
+    if said in aim.stems:
+        alike = "same" if candidate.span.text.lower() in aim.examples else "stems"
+    elif any(set(said) < set(each) for each in aim.stems):
+        alike = "part"
+    elif any(set(said) > set(each) for each in aim.stems if each):
+        alike = "more"
+    else:
+        alike = "other"
+    yield f"example={alike}"
+    yield f"example={alike}|{must}|{aim.kind}"
+    formed = form_of(str(candidate.value)) in aim.forms
+    yield f"example formed={formed}|{candidate.form}"
+    yield f"example formed={formed}|{aim.kind}"
+    if aim.like and (meaning := meaning_of(candidate.span.text)):
+        near = _grade(max(nearness(meaning, each) for each in aim.like))
+        yield f"example near={near}"
+        yield f"example near={near}|{aim.kind}"
 
 
 def _near(aim: Aim, text: str) -> Iterator[str]:
@@ -354,13 +489,49 @@ def _plural(view: View, at: int) -> bool:
 
 
 def _whole_list(view: View, candidate: Candidate) -> Iterator[str]:
-    after = _word(view, candidate.last)
-    before = _word(view, candidate.first - 1)
-    between = {",", "and", "or", "，", "、", "和"}
-    if after in between:
+    """Whether the list goes on at its ends, and whether its elements are built alike."""
+    if _word(view, candidate.last) in _BETWEEN:
         yield "list goes on"
-    if before in between:
+    if _word(view, candidate.first - 1) in _BETWEEN:
         yield "list went before"
+    said = [str(each) for each in candidate.value] if isinstance(candidate.value, list) else []
+    if len(said) < 2:
+        return
+    words = [each.split() for each in said]
+    yield f"first longer={max(-2, min(3, len(words[0]) - max(map(len, words[1:-1] or words[1:]))))}"
+    yield f"last longer={max(-2, min(3, len(words[-1]) - max(map(len, words[:-1]))))}"
+    yield f"forms={min(len({form_of(each) for each in said}), 3)}"
+    yield f"capitals alike={len({each[0].isupper() for each in said if each}) == 1}"
+    if all(words) and len({each[-1].lower() for each in words}) == 1:
+        yield "elements end alike"
+
+
+_BETWEEN = frozenset({",", "and", "or", "，", "、", "和"})
+
+
+def _in_a_row(aim: Aim, view: View, candidate: Candidate) -> Iterator[str]:
+    """Whether a piece of its sort stands beside it, with nothing but a comma or `and` between."""
+    sort = next((each for each in _IN_ROWS if each in candidate.kinds), "")
+    after = candidate.last
+    while sort and after < len(view.lower) and view.lower[after] in _BETWEEN:
+        after += 1
+    before = candidate.first
+    while sort and before > 0 and view.lower[before - 1] in _BETWEEN:
+        before -= 1
+    on = after > candidate.last and _is_there(view, sort, after, last=False)
+    back = before < candidate.first and _is_there(view, sort, before, last=True)
+    if on or back:
+        many = "s" if aim.slot.many else "of several" if aim.beside_list else ""
+        yield f"in a row: {on} {back} {many}"
+        yield f"in a row: {on} {back} {many}|{sort}"
+
+
+def _is_there(view: View, sort: str, at: int, *, last: bool) -> bool:
+    """Whether a piece of the sort begins there, or ends."""
+    return any(place[last] == at and any(span.kind == sort for span in spans) for place, spans in view.typed.items())
+
+
+_IN_ROWS = ("quoted", "number", "date", "city", "country", "email", "code", "name")
 
 
 def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterator[str]:
@@ -403,8 +574,8 @@ def _fits() -> dict[str, dict[str, float]]:
     return read
 
 
-def nothing(aim: Aim, view: View) -> Iterator[str]:
-    """Of leaving the slot empty."""
+def nothing(aim: Aim, view: View, found: Sequence[Candidate]) -> Iterator[str]:
+    """Of leaving the slot empty, where these could go into it."""
     must = "must" if aim.slot.required else "may"
     yield f"none|{must}"
     yield f"none|{must}|{aim.kind}"
@@ -412,8 +583,9 @@ def nothing(aim: Aim, view: View) -> Iterator[str]:
     yield f"none|{must}|+{aim.group}"
     said = frozenset().union(*view.keys) if view.keys else frozenset()
     if aim.examples:
-        words = {word for at in range(len(view.lower)) for word in (view.lower[at],)}
-        yield f"none|{must}|example={bool(words & aim.examples)}"
+        shown = any("shown" in each.kinds for each in found)
+        yield f"none|{must}|example={shown}"
+        yield f"none|{must}|{aim.kind}|example={shown}"
     yield f"none|{must}|own={bool(said & aim.own)}|told={bool(said & aim.told)}"
     yield f"none|{must}|{aim.kind}|own={bool(said & aim.own)}"
     if "default" in aim.slot.schema or "default" in aim.slot.description.lower():
@@ -460,6 +632,18 @@ def _sort(view: View, at: int) -> tuple[str, str]:
 
 
 _ENDINGS = ("ing", "ed", "ly", "s")
+
+
+def _touching(view: View, at: int) -> str:
+    """What stands on both sides of a place with no space between, signs as they are; empty where one is, and beside
+    Chinese.
+    """
+    if not 0 < at < len(view.tokens) or view.tokens[at - 1].end < view.tokens[at].start:
+        return ""
+    sides = view.tokens[at - 1], view.tokens[at]
+    if any(each.kind in ("known", "chunk") for each in sides):
+        return ""
+    return "".join(each.text if each.kind == "sign" else each.kind[0] for each in sides)
 
 
 def _capital(view: View, at: int) -> bool:

@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ...core.json import Json
+from .candidates import View
 from .clauses import Clause
 from .features import meaning_of
 from .lexicon import stem
-from .meanings import Point, nearness, point_of, sort_of
+from .meanings import Point, cut, nearness, point_of, sort_of
 from .slots import Slot
 from .spans import Span
-from .weights import weights
+from .weights import weights_in
 from .words import Token, bare, spaced
 
 
@@ -42,7 +43,7 @@ class Word(NamedTuple):
 
 def guessed(slot: Slot, clause: Clause) -> Guess | None:
     """The likeliest value of an enumeration or a boolean; None where it is likelier that nothing was said."""
-    known = weights("ranker.json")
+    known = weights_in("ranker.json", View.of(clause).tongue)
     values = values_of(slot)
     scores = [math.fsum(known.get(each, 0.0) for each in spoken) for spoken in speaking(slot, clause)]
     empty = math.fsum(known.get(each, 0.0) for each in silent(slot, clause))
@@ -128,7 +129,7 @@ def _meaning(slot: Slot, value: Json) -> Point | None:
 
 @lru_cache(maxsize=64)
 def _words(clause: Clause) -> tuple[Word, ...]:
-    said = [token for token in clause.tokens if token.kind in ("word", "known", "chunk")]
+    said = [each for token in clause.tokens if token.kind in _WORDED for each in _words_in(token)]
     return tuple(
         Word(
             token,
@@ -138,6 +139,18 @@ def _words(clause: Clause) -> tuple[Word, ...]:
         )
         for token in said
     )
+
+
+_WORDED = ("word", "known", "chunk")
+
+
+def _words_in(token: Token) -> Iterator[Token]:
+    """The words of a dictionary in Chinese that the lexicon does not know; any other token as it is."""
+    if token.kind != "chunk":
+        yield token
+        return
+    for start, end in cut(token.text):
+        yield Token(token.text[start:end], token.start + start, token.start + end, "chunk")
 
 
 def _grade(value: float) -> int:

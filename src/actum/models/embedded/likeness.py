@@ -27,6 +27,8 @@ class Likeness(NamedTuple):
         whole: all of the clause to all of the tool.
         name: all of the clause to the tool's name.
         named: the words of the tool's name, each to the nearest word of the clause.
+        head: the last word of the tool's name to the nearest word of the clause: `forecast` of `get_forecast`.
+        farthest: the word of the tool's name that is farthest from all of the clause.
         told: those of its name, its description's first sentence and its parameters likewise.
         said: the words of the clause, each to the nearest of those.
     """
@@ -34,6 +36,8 @@ class Likeness(NamedTuple):
     whole: float = 0.0
     name: float = 0.0
     named: float = 0.0
+    head: float = 0.0
+    farthest: float = 0.0
     told: float = 0.0
     said: float = 0.0
 
@@ -55,10 +59,13 @@ def likeness(clause: Clause, indexed: Indexed) -> Likeness:
     whole = middle(said)
     table = [[nearness(one, other) for other in said] for one in told.every]
     best = [max(row) for row in table]
+    name = best[: len(told.name)] or [0.0]
     return Likeness(
         nearness(whole, told.middle),
         nearness(whole, told.middle_of_name),
-        sum(best[: len(told.name)]) / len(told.name) if told.name else 0.0,
+        sum(name) / len(name),
+        name[-1],
+        min(name),
         sum(best) / len(best),
         sum(map(max, zip(*table, strict=True))) / len(said),
     )

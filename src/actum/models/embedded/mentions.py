@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .arguments import Argument, Filled, implied
+from .arguments import UNTIL, Argument, Filled, implied
 from .candidates import View
 from .choices import LITERAL, chosen_values
 from .clauses import Clause
@@ -66,7 +66,25 @@ def mentions_of(filled: Filled, clause: Clause) -> list[Mention]:
         if sure >= LITERAL
     }
     free = [each for each in found if each.slot.kind == "enum" or not _is_one_of(each.argument.span, said)]
+    lasts = _ends_of_ranges(clause)
+    only = {kind for kind in _RANGED if sum(slot.kind == kind for slot in filled.indexed.slots) == 1}
+    free = [each for each in free if each.slot.kind not in only or each.argument.span.start not in lasts]
     return sorted(free, key=lambda each: (each.first, each.last))
+
+
+_RANGED = ("time", "datetime", "date")
+"""Kinds of which the end of a range is no second value, where the tool takes but one of them: 两点 of 一点到两点."""
+
+
+def _ends_of_ranges(clause: Clause) -> set[int]:
+    """Where the last ends of ranges of times and days begin."""
+    moments = [span for span in clause.spans if span.kind in _RANGED]
+    return {
+        last.start
+        for first in moments
+        for last in moments
+        if first.end < last.start and UNTIL.fullmatch(clause.text[first.end : last.start])
+    }
 
 
 def _is_one_of(span: Span, said: set[Span]) -> bool:

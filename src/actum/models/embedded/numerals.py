@@ -114,6 +114,11 @@ def _arabic(text: str) -> list[Found]:
     return found
 
 
+_SHORT_OF = re.compile(
+    rf"(?<!\d)([1-9]\d?)([百千万])([1-9])(?:([百千])|(?![\d.%％{''.join(sorted(MEASURES - set('块元')))}十百千万亿]))"
+)
+"""2万5, 3千5百: as it is said, often with the last scale left out."""
+
 _BRACKETED = re.compile(r"\[[-\d.,\s]*\]")
 """A list in brackets, where a comma groups no digits: `[200,300]`."""
 
@@ -182,9 +187,17 @@ def _coins(text: str) -> Iterator[Found]:
         yield Found(match.start(), match.end(), round(whole + tenths / 10, 1), True)
 
 
+def _shortened(text: str) -> Iterator[Found]:
+    for match in _SHORT_OF.finditer(text):
+        scale = _UNITS.get(match[2], 0) or _MYRIADS[match[2]]
+        rest = _UNITS[match[4]] if match[4] else scale // 10
+        yield Found(match.start(), match.end(), int(match[1]) * scale + int(match[3]) * rest, True)
+
+
 def _spoken(text: str) -> Iterator[Found]:
     """`half a dozen`, `twice`, 三成 (thirty percent), `the second season`."""
     yield from _coins(text)
+    yield from _shortened(text)
     for pattern, value in _PHRASES:
         yield from (Found(match.start(), match.end(), value, True) for match in pattern.finditer(text))
     for match in _TENTHS.finditer(text):
@@ -219,8 +232,14 @@ def _chinese(text: str) -> list[Found]:
     return [
         Found(match.start(), match.end(), _read_chinese(match[0]), True)
         for match in _CHINESE.finditer(text)
-        if match[0][0] not in "百千万亿" and (len(match[0]) > 1 or _stands_alone(text, match.start(), match.end()))
+        if match[0][0] not in "百千万亿"
+        and not _ROUGHLY.fullmatch(match[0])
+        and (len(match[0]) > 1 or _stands_alone(text, match.start(), match.end()))
     ]
+
+
+_ROUGHLY = re.compile("一两|两三|三四|三五|四五|五六|六七|七八|八九")
+"""Two numbers side by side that are none: 两三天."""
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

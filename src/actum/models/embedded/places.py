@@ -1,4 +1,5 @@
-"""Places that are told in several parts: `Riga, Latvia`, `Healdsburg, CA`, `221B Baker Street, Berkeley, CA, USA`.
+"""Places that are told in several parts: `Riga, Latvia`, `Healdsburg, CA`, `221B Baker Street, Berkeley, CA, USA`, and
+streets with a number.
 
 One place, and not two: what follows the comma is a region or a country, or has two capital letters as the short name of
 one has. Knows the names of `regions.csv` and the countries; of another one it takes it to be a region where `in` or a
@@ -24,12 +25,19 @@ class FoundPlace(NamedTuple):
 
 _WORD = r"[A-ZÀ-ÖØ-Þ][\w.'’-]*"
 _STREET = re.compile(rf"(?<!\w)\d+[A-Za-z]?(?:\s{_WORD})+,\s*$")
+_ADDRESS = re.compile(
+    rf"(?<![\w.-])(?:No\.\s?)?\d+[A-Za-z]?(?:,?\s{_WORD}){{1,4}}?"
+    r"\s(?:Street|Avenue|Road|Boulevard|Lane|Drive|Way|Court|Square|Parkway|Highway|(?:St|Ave|Rd|Blvd|Ln|Dr|Ct|Sq|Hwy)\b\.?)"
+    rf"(?!\w)(?:,\s?(?!I\b)(?:{_WORD}|#?\d\w*)(?:\s(?:{_WORD}|\d\w*)){{0,3}}(?=[,.;!?\"')]|\s*$|\s[a-z]))*"
+)
+"""A street with its number, and what follows it in capitals: `123 Main St, Springfield, IL 62701`."""
+
 _OTHER = re.compile(rf",\s((?!I\b){_WORD}(?:\s{_WORD})?)(?=[.?!]*\s*$|[.?!]\s|\s(?!and\b|or\b)[a-z])")
 _AT = re.compile(r"\b(?:in|at|near|from)\s$", re.IGNORECASE)
 
 
 def find_places(text: str, names: Sequence[tuple[int, int]], cities: Sequence[tuple[int, int]]) -> Iterator[FoundPlace]:
-    """The places of several parts that begin with one of the names or cities.
+    """The addresses, and the places of several parts that begin with one of the names or cities.
 
     Args:
         text: the text.
@@ -37,6 +45,9 @@ def find_places(text: str, names: Sequence[tuple[int, int]], cities: Sequence[tu
         cities: where the names of cities stand that are known.
     """
     ends: list[int] = []
+    for address in _ADDRESS.finditer(text):
+        ends.append(address.start() + len(address[0].rstrip(".")))
+        yield FoundPlace(address.start(), ends[-1])
     for start, end in sorted({*names, *cities}):
         if any(start < other for other in ends) or is_han(text[start:end]):
             continue

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...core.json import Json
-from .arguments import Filled, fill
-from .chain import feeds, refers_back
+from .arguments import Argument, Filled, fill
+from .chain import feeds, points_back, refers_back
 from .choosing import Chooser
 from .clauses import Clause, split, tasks
 from .selection import Indexed, Shelf
-from .sharing import explained, is_loose, spread, with_loans, with_names, with_the_same, with_topics
+from .sharing import explained, is_loose, pointed_at, spread, with_loans, with_names, with_the_same, with_topics
+from .sieve import sifted
 from .slots import Slot
 from .step import Need, Step
 
@@ -25,6 +26,11 @@ CHAIN_MIN = 0.5
 
 def plan(question: Clause, shelf: Shelf) -> list[Step]:
     """The steps that a question asks for; empty when no tool fits."""
+    return sifted(unsifted(question, shelf))
+
+
+def unsifted(question: Clause, shelf: Shelf) -> list[Step]:
+    """The steps that a question may ask for: some of them perhaps only announce others, or sum them up."""
     chooser = Chooser(shelf)
     question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)
@@ -141,11 +147,17 @@ def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Itera
         return
     missing = filled.missing
     needs: tuple[Need, ...] = ()
+    lent: tuple[Argument, ...] = ()
     if missing and before:
+        pointed = (pointed_at(slot, before) for slot in missing if points_back(clause))
+        lent = tuple(each for each in pointed if each is not None)
+        missing = tuple(slot for slot in missing if all(each.slot.path != slot.path for each in lent))
         needs = tuple(Need(slot, before[-1].number) for slot in missing if refers_back(clause, slot))
         missing = tuple(slot for slot in missing if all(need.slot.path != slot.path for need in needs))
     for number, arguments in enumerate(spread(filled, clause), len(before)):
-        yield Step(number, filled.indexed, arguments, missing, needs, clause)
+        own = {each.slot.path for each in arguments}
+        borrowed = (each for each in lent if each.slot.path not in own)
+        yield Step(number, filled.indexed, (*arguments, *borrowed), missing, needs, clause)
 
 
 def _chain(filled: Filled, clause: Clause, shelf: Shelf) -> tuple[Filled, Filled, Slot | None] | None:

@@ -21,10 +21,10 @@ from .lexicon import HAN, is_han, wordset
 from .selection import Indexed
 from .slots import Slot
 from .spans import PARTS, Span
-from .weights import weights
+from .weights import weights_in
 from .words import spaced
 
-CLOSER_MAX = 20
+CLOSER_MAX = 16
 """So many candidates with the best borders are looked at more closely."""
 
 
@@ -58,15 +58,16 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
         clause: the clause.
         avoid: words that are taken already.
     """
-    known = weights("ranker.json")
     view = View.of(clause)
+    known = weights_in("ranker.json", view.tongue)
     aim = aim_of(slot, indexed)
     found = [each for each in offered(slot, indexed, clause) if not overlapping(each, avoid)]
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
     starts = {first: _sum(known, begins(aim, view, first)) for first in {each.first for each in found}}
     stops = {last: _sum(known, ends(aim, view, last)) for last in {each.last for each in found}}
+    empty = _sum(known, nothing(aim, view, found))
     if len(found) > CLOSER_MAX:
-        found.sort(key=lambda each: -starts[each.first] - stops[each.last])
+        found.sort(key=lambda each: ("shown" not in each.kinds, -starts[each.first] - stops[each.last]))
         found = found[:CLOSER_MAX]
     scores = [
         starts[each.first]
@@ -75,7 +76,6 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
         + emphasis(aim, view, each)
         for each in found
     ]
-    empty = _sum(known, nothing(aim, view))
     highest = max([*scores, empty])
     total = math.fsum(math.exp(score - highest) for score in [*scores, empty])
     ranked = [Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)]
@@ -87,18 +87,27 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
     if slot.kind in TYPED and not slot.many:
         fits = fits_of(slot.kind)
-        return [each for each in candidates(slot, clause) if any(kind in fits for kind in each.kinds)]
+        found = candidates(slot, clause)
+        found = [each for each in found if any(kind in fits or kind == "shown" for kind in each.kinds)]
+        return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
     if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
         content = None  # two questions are no query
     found = candidates(slot, clause, content)
+    if slot.type == "integer" and not slot.many and _is_numbered(slot) and is_han(clause.words):
+        return [each for each in found if any(sign.isdigit() for sign in each.span.text)] or found
     if slot.type != "string" or slot.many:
         return found
     view = View.of(clause)
+    if slot.kind not in _SPOKEN and is_han(clause.words):
+        found = [each for each in found if not _begins_as_no_value(each, view)]
     if slot.kind in NAMED:
-        found = [each for each in found if not (_COUNTED.intersection(each.kinds) or _is_denied(each, view))]
+        counted = _COUNTED - {"email"} if slot.kind == "person" else _COUNTED
+        found = [each for each in found if not (counted.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
+        if slot.kind == "person":
+            found = [each for each in found if each.kinds or not _INTRODUCED.fullmatch(each.span.text)]
     if is_han(clause.words):
         found = [each for each in found if not (_LABELLED.fullmatch(each.span.text) or _asks(each.span, clause))]
     if re.search(r"\bdigits\b", slot.description):
@@ -107,13 +116,37 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     found = _with_whole_places(found, indexed, clause)
     commands, name = aim_of(slot, indexed).commands, indexed.tool.name
-    if is_han(clause.words) and slot.kind not in FREE_TEXT:
+    if is_han(clause.words) and slot.kind not in _SPOKEN:
         commands |= {key for key in indexed.summary if key[0] == "#"}
     return [each for each in found if not _is_command(each, commands, view) and each.value != name]
 
 
+_SPOKEN = ("text", "title")
+"""Kinds of slots that take what somebody says or writes: it may begin with any word."""
+
+
+_PORTION = re.compile("[一两二三四五六七八九十半]+[个只条份张杯瓶袋碗盒箱包串盘套束斤件双](?!.?[级班])")
+"""So many of something, which is no part of its name."""
+
+
+def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
+    """Its first word leads to a value, counts it, points at one said before, or is half a word of a file's name:
+    把大门, 一份紫菜汤, 这个文件, 稿.docx.
+    """
+    if candidate.first >= len(view.tokens) or not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds):
+        return False
+    token = view.tokens[candidate.first]
+    halved = view.halved[candidate.first] and "." in candidate.span.text
+    if halved or _PORTION.match(candidate.span.text):
+        return True
+    return token.kind == "known" and token.text in wordset("before values zh")
+
+
 _LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}|[尾单编卡户]号)")
 """A number with what it is: 尾号6688, of which 6688 is the value."""
+
+_INTRODUCED = re.compile(rf"[{HAN}]{{1,4}}[是为叫][{HAN}].*")
+"""A name with what it is: 抬头是星辰公司."""
 
 _EITHER_WAY = re.compile(rf"([{HAN}])不\1")
 
@@ -150,9 +183,14 @@ def _is_numbered(slot: Slot) -> bool:
     """It takes digits, as a telephone or an account has: no Chinese word is one."""
     last = spaced(slot.name).lower().split()[-1:]
     told = f"{slot.name}{slot.description}"
-    return bool(wordset("numbered").intersection(last)) or any(
+    counts = slot.type == "integer" and bool(_COUNTING.intersection(last))
+    return (bool(wordset("numbered").intersection(last)) and not counts) or any(
         is_han(word) and word in told for word in wordset("numbered")
     )
+
+
+_COUNTING = frozenset({"number", "num", "no"})
+"""Names of a number that is no name of anything, where an integer goes by it."""
 
 
 def _is_denied(candidate: Candidate, view: View) -> bool:
@@ -174,7 +212,9 @@ _VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update",
 _LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
 
 
-TYPED = frozenset({"date", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"})
+TYPED = frozenset(
+    {"date", "month", "time", "datetime", "email", "url", "attachment", "expression", "sql", "unit", "currency"}
+)
 """Kinds of slots that take nothing but what can be seen to be such."""
 
 NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})

@@ -168,6 +168,22 @@ def with_loans(steps: list[Step]) -> list[Step]:
     return given
 
 
+def pointed_at(slot: Slot, before: Sequence[Step]) -> Argument | None:
+    """What `it` is, where an earlier step had a thing of the slot's kind: the file of 打印a.pdf，再把它发给我."""
+    known = (each for step in reversed(before) for each in step.arguments)
+    found = next((each for each in known if _lends(each, slot) or _is_file_for(each, slot)), None)
+    return None if found is None else Argument(slot, found.value, found.span, found.confidence * 0.7)
+
+
+def _is_file_for(argument: Argument, slot: Slot) -> bool:
+    """It is a file's name, and the slot takes a file or a document."""
+    taken = slot.kind == "file" or not _FILES.isdisjoint(slot.terms)
+    return argument.span.kind == "file" and taken and slot.type == "string" and not slot.many
+
+
+_FILES = frozenset({"#file", "#document"})
+
+
 def _with(step: Step, argument: Argument) -> Step:
     missing = tuple(slot for slot in step.missing if slot.path != argument.slot.path)
     return step._replace(arguments=(*step.arguments, argument), missing=missing)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
+from .examples import examples
 from .lexicon import is_han
 from .words import spaced, terms, tokenize
 
@@ -31,6 +32,11 @@ _MOMENT = re.compile(
     re.IGNORECASE,
 )
 """A description that wants a day and a time of day in one."""
+
+_MONTH = re.compile(r"\bYYYY-MM\b(?!-)", re.IGNORECASE)
+"""A description that wants a month of a year."""
+
+_FILED = re.compile(r"\b(?:file|document)s?\b|文件|文档", re.IGNORECASE)
 
 DEPTH_MAX = 3
 
@@ -144,11 +150,27 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
         return format_
     if _MOMENT.search(description):
         return "datetime"
+    if _MONTH.search(description):
+        return "month"
     named, described = kind_of_name(name), _kind_of_description(description.lower())
     if described == "email" and named == "place":
         return described  # an `address`
+    if named == "place" and not described and _FILED.search(description):
+        return "file"  # a `source`
+    found = (described if name.lower() in _VAGUE else "") or named or described
+    if found in _SEEN and (values := examples(description)) and not any(_SEEN[found].search(each) for each in values):
+        return "string"
     shown = "id" if _SHOWN_CODE.search(description) else "string"
-    return (described if name.lower() in _VAGUE else "") or named or described or shown
+    return found or shown
+
+
+_SEEN = {
+    "time": re.compile(r"\d\s*:\s*\d|\d\s*[ap]\.?m\b|\bhh?\b|^\d+$|[点时]|\bnoon\b|midnight"),
+    "date": re.compile(r"\d|\b[ymd]{2,4}\b|today|tomorrow|yesterday|monday|[年月日天]"),
+    "expression": re.compile(r"[-+*/^=×÷()²]"),
+    "unit": re.compile(r"^\w+$"),
+}
+"""What the values that a description shows look like, if they are of the kind."""
 
 
 def kind_of_name(name: str) -> str:

@@ -11,24 +11,25 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json
-from .dates import FoundDate, find_dates
+from .dates import FoundDate, find_dates, find_months
 from .expressions import find_expressions
 from .lexicon import HAN, fold, is_han, lexicon, wordset
 from .numerals import Found, find_numbers
 from .places import find_places
 from .times import FoundTime, find_times
-from .words import LETTER, Term, Token
+from .words import LETTER, Term, Token, tokenize
 
 
 class Span(NamedTuple):
     """A piece of the question and what it may mean.
 
     Attributes:
-        kind: `number`, `unit`, `currency`, `expression`, `date`, `time`, `city`, `country`, `language`, `email`,
-            `url`, `file`,
+        kind: `number`, `unit`, `currency`, `expression`, `date`, `time`, `month`, `city`, `country`, `language`,
+            `email`, `url`, `file`,
             `code`, `quoted`, `sql`, `name` (capitalised words), `chunk` (Chinese that no lexicon knows), `phrase`
             (English likewise), `word` (one that the lexicon knows), `attachment`.
         start, end: where it stands; equal when it is implied and not said.
@@ -62,14 +63,16 @@ _QUOTED = re.compile(
 )
 _SQL = re.compile(r"\b(?:select\s.+?\sfrom\s|with\s+\w+\s+as\s*\(\s*select\b).*", re.IGNORECASE | re.DOTALL)
 _FILE = re.compile(
-    rf"(?<!{LETTER})(?<![@/.])~?/(?=[A-Za-z_.])[A-Za-z0-9_.*-]+(?:/[A-Za-z0-9_.*-]+)+/?"
+    rf"(?<!{LETTER})[A-Za-z]:[\\/](?:[\w./\\-]*?\.[A-Za-z][A-Za-z0-9]{{0,7}}(?![A-Za-z0-9./\\-])|[\w./\\-]+)"
+    rf"|(?<!{LETTER})(?<![@/.])~?/(?=[A-Za-z_.])[A-Za-z0-9_.*-]+(?:/[A-Za-z0-9_.*-]+)+/?"
     r"|~(?:/[A-Za-z0-9_.*-]+)+/?|(?<![^\s的到在从取])/[A-Za-z][A-Za-z0-9_.*-]*"
     rf"|(?<![\w@/.])(?!{LETTER}*[{HAN}]+~?/[A-Za-z])(?:[\w.*?\[\]-]+/)*(?:[\w*?\[\]-]+\.)+(?:[A-Za-z][A-Za-z0-9]{{0,7}}|\*)(?!{LETTER}|[/@])"
     rf"|(?<![\w@/])(?![{HAN}]*\d+(?:\.\d+)?[A-Za-zµ{HAN}]+/)(?=[\d/]*[A-Za-z_.])(?:[\w.-]+/)+[\w.*-]*"
     r"|(?<![\w)])\*[\w*-]*\.[\w.*-]+|(?<![\w.])\.[a-z]{2,5}\b"
 )
 _DIALLED = (
-    rf"(?<!{LETTER})(?<![.-])(?:\+\d{{1,3}}(?:[ -]\d{{2,4}}){{2,4}}|\d{{3}}-\d{{3,4}}-\d{{4}}|0\d{{2,3}}-\d{{7,8}}"
+    rf"(?<!{LETTER})(?<![.-])(?:\+\d{{8,15}}|"
+    rf"\+\d{{1,3}}(?:[ -]\d{{2,4}}){{2,4}}|\d{{3}}-\d{{3,4}}-\d{{4}}|0\d{{2,3}}-\d{{7,8}}"
     r"|\d{1,3}-\d+-\d+-[\dX]|\d{5,}-\d\d-0\d+|(?!(?:19|20)\d\d-)\d{4,}-0\d+)"
     rf"(?!{LETTER}|[-.]\d)"
 )
@@ -97,8 +100,8 @@ _EQUATION = re.compile(
 _MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+|\d+[eE]\d+|\d+[xX]\d+|(?:sin|cos|tan|log|ln)\d+")
 """`70kg`, `298K`, `4-day`, `2e30`, `5x10`, `cos60`: a number with its neighbours, more likely than a code."""
 
-_NUMBERED = re.compile(r"\d*[A-Za-z]{2,}\d{3,5}")
-"""`ISO3200`: beside Chinese a word and its number."""
+_NUMBERED = re.compile(r"[A-Z]{2,3}\d{3,}")
+"""`ISO3200`: beside Chinese perhaps a word and its number."""
 
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th)", re.IGNORECASE)
 
@@ -117,7 +120,9 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
         tokens: its words.
         terms: what it may be found by.
     """
-    masked = [(span.start, span.end) for span in fixed if span.kind != "quoted"]
+    masked = [
+        (span.start, span.end) for span in fixed if span.kind not in ("quoted", "month") and not _numbered(text, span)
+    ]
     numbers = [
         number
         for number in find_numbers(text)
@@ -152,6 +157,11 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
 _CLOSED = ("city", "country", "language", "expression", "unit", "currency")
 
 
+def _numbered(text: str, span: Span) -> bool:
+    """It may be a word and its number as well as a code, beside Chinese: `ISO3200`."""
+    return span.kind == "code" and bool(_NUMBERED.fullmatch(span.text)) and _beside_han(text, span.start, span.end)
+
+
 def _inside(start: int, end: int, places: Sequence[tuple[int, int]]) -> bool:
     return any(start < other_end and other_start < end for other_start, other_end in places)
 
@@ -179,12 +189,13 @@ def _plain(text: str) -> Iterator[Span]:
         ("code", _CODE),
     ):
         for match in pattern.finditer(text):
-            said = match[0].rstrip(_NO_END[kind]) if kind in _NO_END else match[0]
-            counted = bool(_ORDINAL.fullmatch(said) or (kind == "code" and _MEASURED.fullmatch(said)))
-            counted |= kind == "code" and bool(_NUMBERED.fullmatch(said)) and _beside_han(text, *match.span())
-            if said and not _inside(match.start(), match.start() + len(said), taken) and not counted:
-                taken.append((match.start(), match.start() + len(said)))
-                yield Span(kind, match.start(), match.start() + len(said), said, said.lstrip("#"))
+            whole = match[0].rstrip(_NO_END[kind]) if kind in _NO_END else match[0]
+            counted = bool(_ORDINAL.fullmatch(whole) or (kind == "code" and _MEASURED.fullmatch(whole)))
+            if not whole or counted or _inside(match.start(), match.start() + len(whole), taken):
+                continue
+            for start, said in _files(whole) if kind == "file" and is_han(whole) else ((0, whole),):
+                taken.append((match.start() + start, match.start() + start + len(said)))
+                yield Span(kind, *taken[-1], said, said.lstrip("#"))
     for match in _KIND_OF_FILE.finditer(text):
         if not _inside(*match.span(), taken):
             yield Span("file", match.start(), match.end(), match[0], f"*.{match[0].lower()}")
@@ -193,6 +204,18 @@ def _plain(text: str) -> Iterator[Span]:
         yield Span("quoted", match.start(), match.end(), match[0], inner.strip())
 
 
+def _files(said: str) -> Iterator[tuple[int, str]]:
+    """The names of files in signs that touch, and where each begins: both of 把草稿.docx改名叫终稿.docx."""
+    cuts = [match.end() for match in _ENDING.finditer(said)]
+    for start, end in pairwise([0, *cuts, len(said)]):
+        name = said[start:end]
+        small = [token.end for token in tokenize(name) if token.text in wordset("before files zh")]
+        first = max((each for each in small if each < name.find(".")), default=0)
+        if "." in name or "/" in name:
+            yield start + first, name[first:]
+
+
+_ENDING = re.compile(rf"\.[A-Za-z][A-Za-z0-9]{{0,7}}(?=[{HAN}])")
 _NO_END = {"url": ".,;:!?。'\"`>", "sql": ".,;:!?。", "file": ".,;:!?。"}
 """Signs with which one of the kind does not end."""
 
@@ -238,6 +261,8 @@ def _dated(text: str, today: date) -> Iterator[Span]:
     days, times = find_dates(text, today), find_times(text)
     for day in days:
         yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
+    for month in find_months(text, today):
+        yield Span("month", month.start, month.end, text[month.start : month.end], month.iso)
     for time in _apart(times, days):
         yield Span("time", time.start, time.end, text[time.start : time.end], time.text)
         near = [day for day in days if _TOGETHER.fullmatch(_between(text, day, time))]

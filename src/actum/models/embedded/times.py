@@ -60,8 +60,8 @@ def _clock(hour: str, minute: str | None, half: str) -> int | None:
 
 
 _HALVES = {
-    "上午": "am", "早上": "am", "早晨": "am", "清晨": "am", "凌晨": "am", "早": "am",
-    "下午": "pm", "晚上": "pm", "傍晚": "pm", "中午": "pm", "晚": "pm", "夜里": "pm",
+    "上午": "am", "早上": "am", "早晨": "am", "清晨": "am", "凌晨": "am", "早": "am", "晨": "am",
+    "下午": "pm", "晚上": "pm", "傍晚": "pm", "中午": "pm", "晚": "pm", "夜里": "pm", "夜": "pm",
 }  # fmt: skip
 
 
@@ -70,6 +70,8 @@ def _han_clock(match: re.Match[str]) -> int | None:
     hour = str(find_numbers(match[2] + "点")[0].value)
     if half == "pm" and match[1] == "中午" and int(hour) in (11, 12):
         half = ""
+    if _NIGHT.match(match[1] or "") and (int(hour) == 12 or (int(hour) < 6 and match[1][0] == "夜")):
+        half = "am"  # 晚上十二点 is midnight
     minute = match[3] or ""
     minutes = {"半": "30", "一刻": "15", "三刻": "45"}.get(minute) or (
         str(find_numbers(minute + "分")[0].value) if minute else "0"
@@ -77,6 +79,7 @@ def _han_clock(match: re.Match[str]) -> int | None:
     return _clock(hour, minutes, half)
 
 
+_NIGHT = re.compile("[晚夜]")
 _HAN_HOUR = r"(\d{1,2}|[零一二两三四五六七八九十]{1,3})"
 _HAN_MINUTE = (
     r"(半|一刻|三刻|[0-5]\d|[零一二两三四五六七八九十]{1,3}(?=分)"
@@ -85,7 +88,7 @@ _HAN_MINUTE = (
 _NO_FRACTION = r"(?:(?<=\d[点時时])|(?![零一二三四五六七八九](?![十分刻零一二三四五六七八九])))"
 """六点五 is a number; 六点五分, 六点五十 and 六点一刻 are times."""
 
-_HAN_HALF = "(上午|早上|早晨|清晨|凌晨|下午|晚上|傍晚|中午|早|晚)?"
+_HAN_HALF = "(上午|早上|早晨|清晨|凌晨|下午|晚上|傍晚|中午|夜里|夜|早|晨|晚)?"
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _PART_OF_DAY = r"(?:\s+in\s+the\s+(morning|afternoon|evening)\b)?"
 

@@ -95,8 +95,8 @@ def _unit_of(told: str) -> str | None:
 
 
 _TOLD_UNIT = re.compile(
-    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|miles|feet|kg|kilograms|grams|pounds"
-    r"|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|(?<!nautical )miles|feet|kg"
+    r"|kilograms|grams|pounds|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
     r"|天数|[周月年]数|秒|(?<=[（(位为以按])[天周月年](?![度均初末份内化])"
 )
 
@@ -119,9 +119,12 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.text, "plain"
     elif span.kind == "currency":
         yield span.detail.split(":")[0], "code"
-    elif span.kind == "date" and isinstance(span.value, str):
-        yield _dated(slot, span.value), "iso"
         yield span.text, "verbatim"
+    elif span.kind == "date" and isinstance(span.value, str):
+        yield (span.text if _is_in_form(slot, span.text) else _dated(slot, span.value)), "iso"
+        yield span.text, "verbatim"
+    elif span.kind == "month":
+        yield span.value if slot.kind == "month" else span.text, "plain"
     elif span.kind == "datetime" and isinstance(span.value, str):
         yield _momentous(slot, span.value), "iso"
     elif span.kind == "expression" and span.value != span.text:
@@ -177,12 +180,44 @@ def _dated(slot: Slot, iso: str) -> str:
     return iso
 
 
+def _is_in_form(slot: Slot, said: str) -> bool:
+    """Whether a day was said in the very form that the description shows: then it needs no reading."""
+    wanted = _SIGNED_FORM.search(slot.description)
+    return wanted is not None and re.fullmatch(rf"\d\d{wanted[1]}\d\d{wanted[1]}\d{{4}}", said) is not None
+
+
+_SIGNED_FORM = re.compile(r"(?:MM|DD)([/-])(?:MM|DD)\1YYYY", re.IGNORECASE)
+
+
 # Places ---------------------------------------------------------------------------------------------------------------
 
-_WITH_REGION = re.compile(
-    r"city(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?(?:state|country|region)"
-    r"|[A-Z][a-z]+, (?:[A-Z]{2}\b|[A-Z][a-z]+)|城市[，、和]?(?:州|国家)",
+_CITY_AND_REGION = re.compile(
+    r"(?<!e\.g\. )(?<!e\.g\., )(?<!such as )[Cc]ity(?:\s+name)?\s*(?:,|and|with|\(|/)\s*(?:its\s+|the\s+)?"
+    r"(?:[Ss]tate|[Cc]ountry|[Rr]egion)\b(?!,? or\b)|城市[，、和]?(?:州|国家)",
 )
+_BESIDE = re.compile(r"(?=\b([A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*), ([A-Z]{2}\b|[A-Z][a-z]+(?: [A-Z][a-z]+)*))")
+
+
+@lru_cache(maxsize=4096)
+def _wants_region(description: str) -> bool:
+    """Whether it asks for a city and its region, or shows one so: `Austin, TX`, but not `New York, Paris`."""
+    beside = _BESIDE.findall(description)
+    return bool(_CITY_AND_REGION.search(description)) or any(_is_region_of(city, region) for city, region in beside)
+
+
+def _is_region_of(city: str, region: str) -> bool:
+    if len(region) == 2:
+        return True
+    own, named = _regions().get(city.casefold()), region_named(region)
+    if own is not None:
+        return own == (named[0] if named and named[0] else _SHORT.get(region, region))
+    return named is not None or (_is_country(region) and not _is_country(city))
+
+
+def _is_country(name: str) -> bool:
+    return any(each.kind == "country" for each in lexicon().names.get(fold(name), ()))
+
+
 _TAIL = re.compile(r",\s*(?:[A-Z]{2}|[A-Z][a-z]+)\.?$")
 
 
@@ -194,7 +229,7 @@ def located(slot: Slot, value: Json) -> Json:
     if slot.kind not in ("city", "place") or not isinstance(value, str):
         return value
     value = _full_names().get(value, value)
-    if _WITH_REGION.search(slot.description):
+    if _wants_region(slot.description):
         value = _abbreviated(value) if _SHOWN_REGION.search(slot.description) else value
         beside = _regions().get(value.casefold()) if "," not in value else None
         return f"{value}, {beside}" if beside else value

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
-FILES = ("ranker.json", "grouper.json", "chooser.json", "guesser.json")
+FILES = ("ranker.json", "grouper.json", "chooser.json", "guesser.json", "sieve.json")
 SHIPPED: Traversable = files("actum") / "models" / "embedded" / "data"
 _place: list[Traversable] = [SHIPPED]
 
@@ -33,6 +33,7 @@ def use(place: Traversable) -> None:
     """Take the weights from another folder, in this process: for judging those that are not shipped yet."""
     _place[0] = place
     weights.cache_clear()
+    weights_in.cache_clear()
     for made in _made_of_weights:
         made.clear()
 
@@ -43,3 +44,11 @@ def weights(name: str) -> dict[str, float]:
     read = json.loads((_place[0] / name).read_text("utf-8"))
     scale = float(read.get("scale", 1))
     return {feature: value / scale for feature, value in read["weights"].items()}
+
+
+@cache
+def weights_in(name: str, tongue: str) -> dict[str, float]:
+    """The weights whose names begin with a tongue, without it; all where nothing was learned of that one alone."""
+    known = weights(name)
+    own = {feature.removeprefix(tongue): value for feature, value in known.items() if feature.startswith(tongue)}
+    return own if tongue and own else known
