@@ -29,6 +29,14 @@ async def test_a_step_waits_in_chinese() -> None:
     assert calls_of(await talk.hand_back("1979-01-18")) == [("weather", {"city": "台北", "date": "1979-01-18"})]
 
 
+async def test_that_is_what_a_step_found_out_and_not_what_it_was_asked_with() -> None:
+    talk = Talk(tools("everyday"))
+    first = await talk.say("What date is 45 days after March 3rd, 2025, and what weekday is that?")
+    assert calls_of(first) == [("add_days", {"date": "2025-03-03", "days": 45})]
+    second = await talk.hand_back({"start": "2025-03-03", "days": 45, "date": "2025-04-17", "weekday": "Thursday"})
+    assert calls_of(second) == [("weekday", {"date": "2025-04-17"})]
+
+
 async def test_a_place_can_be_what_another_tool_finds_out() -> None:
     talk = Talk(tools("all"))
     await talk.say("What's the weather in the capital of France?")

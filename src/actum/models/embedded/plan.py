@@ -149,7 +149,8 @@ def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Itera
     needs: tuple[Need, ...] = ()
     lent: tuple[Argument, ...] = ()
     if missing and before:
-        pointed = (pointed_at(slot, before) for slot in missing if points_back(clause))
+        found = {slot.path for slot in missing if feeds(before[-1].indexed, slot, before[-1].arguments)}
+        pointed = (pointed_at(slot, before) for slot in missing if points_back(clause) and slot.path not in found)
         lent = tuple(each for each in pointed if each is not None)
         missing = tuple(slot for slot in missing if all(each.slot.path != slot.path for each in lent))
         needs = tuple(Need(slot, before[-1].number) for slot in missing if refers_back(clause, slot))
