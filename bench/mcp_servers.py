@@ -2,6 +2,7 @@
 
 All serve one tool that adds two numbers, over Streamable HTTP in both eras of the protocol, or stand in front of the
 server at URL that does. The process prints its port and serves until its input ends.
+Each loads what it is made of by itself: in the environment of the peer there is no actum.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from typing import Any
+
+import uvicorn
 
 
 def add(a: int, b: int) -> int:
@@ -99,8 +102,6 @@ WHAT: dict[str, Callable[[str], Any]] = {
 
 
 async def serve(application: Any) -> None:
-    import uvicorn
-
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)  # so that whoever reads the port can connect
