@@ -22,6 +22,7 @@ from functools import partial
 from statistics import median
 from typing import Any
 
+import httpx2
 import msgspec
 
 from actum import Tool, ToolCall
@@ -131,7 +132,6 @@ def jiter_partial(events: list[bytes]) -> str:
 
 def openai_helper(events: list[bytes]) -> str:
     """`chat.completions.stream` of the official client, which gives the arguments parsed so far with each event."""
-    import httpx2
     from openai import OpenAI
 
     function = {"name": TOOL.name, "strict": True, "parameters": TOOL.parameters}
@@ -245,6 +245,8 @@ def growth_table(rounds: int) -> list[Row]:
         "jiter, partial": (jiter_partial, 1),
         "openai's helper": (openai_helper, 1),
     }
+    for read, _ in readers.values():
+        read(events_of(CHAT, 1_000))  # first runs compile and import
     spent = {
         who: measure({str(length): partial(read, found) for length, found in events.items()}, times)
         for who, (read, times) in readers.items()
