@@ -28,20 +28,23 @@ from actum.models.embedded.weights import FILES, SHIPPED, use
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools
 from .amounts import TODAY
+from .chatter import chatted
 from .corpus import Asked, is_chinese
 from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED = 500
-"""From so many questions for several calls, and twice as many for one, is learned which values belong together."""
+GROUPED = 1_500
+"""From so many questions for several calls, and as many for one, is learned which values belong together."""
 LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
-OTHERS, CHINESE_OTHERS = 0.25, 0.5
+OTHERS, CHINESE_OTHERS = 0.22, 1.0
 """The shares of the English and Chinese questions about unusual tools that the ranker learns from."""
 CHOOSER_OTHERS = 0.1
 """And the share of them that the chooser learns from."""
-WRITTEN = 700
+WRITTEN = 600
 """From so many single calls of Seal-Tools is learned which tool a clause names."""
+CHATTED = 300
+"""From so many of them, with a sentence beside that asks for nothing, is learned what nobody asked for."""
 GUESSES, KEPT = 600, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
 
@@ -52,19 +55,20 @@ def learn() -> None:
     for name in FILES:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
-    written, known = list(seal_tools.single_calls()), kept() * KEPT
+    written, known = list(seal_tools.single_calls()), kept(KEPT)
     choices = fit.choices_of([*make(SEED, 1, 1, others=OTHERS, chinese=CHINESE_OTHERS), *written])
     half, whole = fit.learned(choices, half=True), fit.learned(choices)
     _rank(half, choices)
     strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]
-    several = fit_grouping.sample(strange, GROUPED, 2 * GROUPED)
+    several = fit_grouping.sample(strange, GROUPED, GROUPED)
     unknown = [each for each in written if not fit.is_known_to_half(each.about)]
-    _group([*several, *unknown, *known])
+    _group([*several, *unknown[::2], *known])
     _rank(whole, choices)
     _learn_to_choose(known, written)
     _rank(half, choices)
     stories = [each for each in seal_tools.stories() if not fit.is_known_to_half(each.about)]
-    _sift([*stories, *seal_tools.repeated(unknown), *known])
+    talked = chatted(random.Random(SEED).sample(unknown, CHATTED), SEED)
+    _sift([*stories[::2], *seal_tools.repeated(unknown), *talked, *known])
     _rank(whole, choices)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 

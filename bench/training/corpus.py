@@ -35,12 +35,15 @@ _TYPES = {"str": "string", "int": "integer", "num": "number", "bool": "boolean",
 
 
 class Asked(NamedTuple):
-    """A question, the tools on offer, and the calls that are right; and the sketch that it was made of."""
+    """A question, the tools on offer, and the calls that are right; the sketch that it was made of, and for how many
+    questions it counts.
+    """
 
     question: str
     tools: tuple[Tool, ...]
     calls: tuple[tuple[str, JsonObject], ...]
     about: str = ""
+    times: int = 1
 
 
 class Parameter(NamedTuple):

@@ -22,14 +22,14 @@ from actum.models.embedded.choices import chosen_values, truth
 from actum.models.embedded.clauses import Clause, read
 from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
 from actum.models.embedded.guesses import silent, speaking, values_of
-from actum.models.embedded.ranker import offered
+from actum.models.embedded.offers import offered
 from actum.models.embedded.selection import Indexed, index
 from actum.models.embedded.slots import Slot
 
 from .amounts import TODAY
 from .corpus import Asked
 
-NEGATIVES = 24
+NEGATIVES = 22
 """So many wrong candidates of a slot are learned from."""
 
 Ints = NDArray[np.int64]
@@ -46,6 +46,7 @@ class Choices(NamedTuple):
         sizes: how many candidates each slot has.
         values: for each candidate which of the said values it is, from 1; 0 when it is none of them.
         abouts: which tool each slot is of, by number; the forms of one sketch are one tool.
+        times: for how many each slot counts.
         tools: the tools.
         skipped: how many slots have a value that no candidate has.
     """
@@ -56,6 +57,7 @@ class Choices(NamedTuple):
     sizes: Ints
     values: Ints
     abouts: Ints
+    times: Ints
     tools: list[str]
     skipped: int
 
@@ -63,17 +65,18 @@ class Choices(NamedTuple):
 def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
     """The choices that questions pose."""
     chance = random.Random(seed)
-    numbered: dict[str, int] = {}
+    numbered = _Numbered()
     features: list[int] = []
     counts: list[int] = []
     sizes: list[int] = []
     values: list[int] = []
     abouts: list[int] = []
+    times: list[int] = []
     tools: dict[str, int] = {}
     skipped = 0
 
     def add(names: Sequence[str], value: int, tongue: str) -> None:
-        features.extend(numbered.setdefault(f"{tongue}{name}", len(numbered)) for name in names)
+        features.extend(numbered[tongue + name] for name in names)
         counts.append(len(names))
         values.append(value)
 
@@ -99,8 +102,19 @@ def choices_of(asked: Iterable[Asked], seed: int = 1) -> Choices:
                     add(names, value, View.of(clause).tongue)
                 sizes.append(len(counts) - before)
                 abouts.append(tools.setdefault(each.about or tool.name, len(tools)))
-    flat, lengths, slots, said, about = (np.array(each, np.int64) for each in (features, counts, sizes, values, abouts))
-    return Choices(list(numbered), flat, lengths, slots, said, about, list(tools), skipped)
+                times.append(each.times)
+    flat, lengths, slots, said, about, often = (
+        np.array(each, np.int64) for each in (features, counts, sizes, values, abouts, times)
+    )
+    return Choices(list(numbered), flat, lengths, slots, said, about, often, list(tools), skipped)
+
+
+class _Numbered(dict[str, int]):
+    """Names with a number each, in the order in which they are first asked for."""
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self)
+        return number
 
 
 def _choice(
@@ -118,9 +132,11 @@ def _choice(
         return None
     aim, view = aim_of(slot, indexed), View.of(clause)
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
+    kept = _kept(found, which, chance)
+    starts = {first: [*begins(aim, view, first)] for first in {each.first for each, _ in kept}}
+    stops = {last: [*ends(aim, view, last)] for last in {each.last for each, _ in kept}}
     posed = [
-        ([*begins(aim, view, each.first), *ends(aim, view, each.last), *inside(aim, view, each, numbers)], value)
-        for each, value in _kept(found, which, chance)
+        ([*starts[each.first], *stops[each.last], *inside(aim, view, each, numbers)], value) for each, value in kept
     ]
     return [*posed, (list(nothing(aim, view, found)), 0 if said else 1)]
 
@@ -199,6 +215,7 @@ def learned(choices: Choices, settings: Settings | None = None, *, half: bool = 
     names, common = _common(choices, how.rare)
     every = np.arange(len(choices.sizes))
     order = every[[is_known_to_half(choices.tools[about]) for about in choices.abouts]] if half else every
+    order = np.repeat(order, choices.times[order])
     chinese = _are_chinese(choices)[order]
     average = _descended(common, order[~chinese], how) + _descended(common, order[chinese], how)
     return {name: float(value) for name, value in zip(names, average, strict=True) if value}

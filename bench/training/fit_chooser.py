@@ -53,7 +53,8 @@ def posed(asked: Sequence[Asked], nothing: Sequence[str], seed: int = 1) -> tupl
         seed: where chance begins.
     """
     chance = random.Random(seed)
-    mixed = chance.sample(asked, len(asked))
+    every = [each for each in asked for _ in range(each.times)]
+    mixed = chance.sample(every, len(every))
     groups = [mixed[first : first + TOGETHER] for first in range(0, len(mixed), TOGETHER)]
     names: list[str] = []
     found: list[Posed] = []
@@ -92,7 +93,7 @@ def _offered(asked: Asked, clause: Clause, shelf: Shelf, chance: random.Random) 
         :ALIKE
     ]
     far = [one.indexed.tool for one in ranked[ALIKE:] if one.indexed.tool.name != own.name]
-    strange, alike = chance.sample(far, min(2, len(far))), chance.sample(like, min(2, len(like)))
+    strange, alike = chance.sample(far, min(1, len(far))), chance.sample(like, min(2, len(like)))
     return [(0, [own]), (0, [own, *alike, *strange]), (-1, alike[:1]), (-1, [*alike[1:], *strange])]
 
 

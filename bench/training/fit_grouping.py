@@ -71,16 +71,16 @@ def learned(
     known = dict(FIRST)
     for share in shares:
         show(known)
-        known = _fitted([each for one in asked[::share] if (each := _judged(one)) is not None])
+        known = _fitted([each for one in asked[::share] for each in _judged(one)])
     return known
 
 
-def _judged(asked: Asked) -> Judged | None:
-    """The readings of a question; None where none is right, or there is none to choose from."""
+def _judged(asked: Asked) -> list[Judged]:
+    """The readings of a question, as often as it counts; none where none is right, or there is none to choose from."""
     names = {name for name, _ in asked.calls}
     tool = next(each for each in asked.tools if each.name in names)
     if len(names) != 1:
-        return None
+        return []
     indexed, clause = index(tool), read(asked.question, TODAY)
     picked = {slot.path[0] for slot in indexed.slots if slot.kind == "boolean" or (slot.kind == "enum" and slot.many)}
     wanted = [{name: value for name, value in each.items() if name not in picked} for _, each in asked.calls]
@@ -88,7 +88,9 @@ def _judged(asked: Asked) -> Judged | None:
     marks = [len(each.calls) == 1 if len(wanted) == 1 else _share(each.calls, wanted, picked) for each in found]
     best = max(marks, default=0)
     right = [mark == best for mark in marks]
-    return Judged([each.signs for each in found], right) if best > 0 and not all(right) else None
+    if best <= 0 or all(right):
+        return []
+    return [Judged([each.signs for each in found], right)] * asked.times
 
 
 def _share(calls: Sequence[Call], wanted: Sequence[JsonObject], picked: set[str]) -> float:

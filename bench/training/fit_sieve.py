@@ -32,14 +32,17 @@ class Judged(NamedTuple):
 
 
 def judged(asked: Asked) -> list[Judged]:
-    """The steps of the plan for a question, as they stand at first and beside those only that are right."""
+    """The steps of the plan for a question, as they stand at first and beside those only that are right; as often as
+    the question counts.
+    """
     steps = unsifted(read(asked.question, TODAY), Shelf(asked.tools))
     right = _right(steps, asked)
     kept = [step for at, step in enumerate(steps) if at in right]
     if len(steps) < 2 or not kept:
         return []
     first = [Judged(signs(at, steps), at in right) for at in range(len(steps))]
-    return first + ([Judged(signs(at, kept), True) for at in range(len(kept))] if len(kept) > 1 else [])
+    then = [Judged(signs(at, kept), True) for at in range(len(kept))] if len(kept) > 1 else []
+    return (first + then) * asked.times
 
 
 def _right(steps: Sequence[Step], asked: Asked) -> set[int]:
