@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from actum.core.json import Json
+from actum.core.json import Json, JsonObject
+from actum.core.tool import Tool
 from actum.models.embedded.arguments import OPTIONAL_MIN, REQUIRED_MIN, as_object, fill
 from actum.models.embedded.clauses import read
 from actum.models.embedded.ranker import rank
@@ -81,3 +82,40 @@ def test_words_that_another_tool_took_are_not_taken_again() -> None:
     first = fill(index(weather), clause)
     again = fill(index(weather), clause, avoid=[argument.span for argument in first.arguments])
     assert [slot.name for slot in again.missing] == ["city"]
+
+
+def of_text(said: str, **properties: str) -> JsonObject:
+    """What slots for text with these descriptions are filled with."""
+    texts: JsonObject = {name: {"type": "string", "description": told} for name, told in properties.items()}
+    parameters: JsonObject = {"type": "object", "properties": texts, "required": list(texts)}
+    tool = Tool(name="place_order", description="Places an order.", parameters=parameters)
+    return as_object(fill(index(tool), read(said, TODAY)).arguments)
+
+
+def test_a_key_of_a_service_is_no_word_that_was_said_by_the_way() -> None:
+    told = {"api_key": "The key of the service.", "city": "The city."}
+    assert of_text("an order in Oslo", **told) == {"city": "Oslo"}
+    assert of_text("an order in Oslo with 'k-1-x'", **told) == {"city": "Oslo", "api_key": "k-1-x"}
+
+
+def test_a_day_is_no_part_of_a_number_of_an_order() -> None:
+    assert "April" not in str(of_text("my order of April 10th with the doctor", order_id="Id of the order"))
+    said = "my order of April 10th, its number is AB-17"
+    assert of_text(said, order_id="Id of the order") == {"order_id": "AB-17"}
+
+
+def test_a_telephone_number_is_how_to_reach_somebody() -> None:
+    told = {"brand": "The brand.", "contact_information": "Contact information, such as a phone number."}
+    said = "The brand is Haier, my number is 13800138000"
+    assert of_text(said, **told) == {"brand": "Haier", "contact_information": "13800138000"}
+
+
+def test_a_choice_that_is_said_word_by_word_is_not_taken_twice() -> None:
+    properties: JsonObject = {
+        "from_place": {"type": "string", "description": "The place to start from."},
+        "type": {"type": "string", "enum": ["Plus", "Comfort"]},
+    }
+    parameters: JsonObject = {"type": "object", "properties": properties, "required": list(properties)}
+    tool = Tool(name="ride", description="Orders a ride.", parameters=parameters)
+    said = read("I need a 'Plus' ride from 12 Elm Street, Berkeley", TODAY)
+    assert as_object(fill(index(tool), said).arguments) == {"type": "Plus", "from_place": "12 Elm Street, Berkeley"}

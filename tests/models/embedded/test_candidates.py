@@ -126,3 +126,8 @@ def test_a_clause_may_end_inside_of_a_word(said: str) -> None:
     for start, end in combinations(range(len(said) + 1), 2):
         for each in fill(index(rent), clause.part(start, end)).arguments:
             assert start <= each.span.start < each.span.end <= end
+
+
+@pytest.mark.parametrize(("question", "word"), [("My order is late.", "My"), ("It broke. This is why.", "This")])
+def test_a_small_word_that_opens_a_sentence_is_no_value(question: str, word: str) -> None:
+    assert word not in offered(question, "string")

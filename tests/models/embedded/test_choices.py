@@ -82,6 +82,12 @@ def test_what_is_replaced_is_not_what_is_wanted() -> None:
     assert found("dish", dish, "a burger instead of the pizza") == {"dish": "BURGER"}
 
 
+def test_to_create_is_to_add_where_nothing_else_is() -> None:
+    action: JsonObject = {"type": "string", "enum": ["add", "delete", "update"]}
+    assert found("action", action, "create a todo: buy milk") == {"action": "add"}
+    assert found("action", action, "remove the todo on milk") == {"action": "delete"}
+
+
 def test_a_language_is_chosen_by_its_code() -> None:
     language: JsonObject = {"type": "string", "enum": ["en-US", "zh-CN", "es-ES"]}
     assert found("language", language, "read it in Spanish") == {"language": "es-ES"}

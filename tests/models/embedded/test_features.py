@@ -9,7 +9,7 @@ from actum.core.tool import Tool
 from actum.models.embedded.candidates import View
 from actum.models.embedded.clauses import read
 from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
-from actum.models.embedded.ranker import offered
+from actum.models.embedded.offers import offered
 from actum.models.embedded.selection import index
 from tests.models.embedded.harness import TODAY
 

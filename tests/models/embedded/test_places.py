@@ -27,6 +27,8 @@ pytestmark = pytest.mark.row("L5")
         ("in Oslo, Sorland now", ["Oslo, Sorland"]),
         ("to 123 Main St, Springfield, IL 62701 by noon", ["123 Main St, Springfield, IL 62701"]),
         ("from 789 Oak Lane to No. 18 Elm Road, Hill Valley.", ["789 Oak Lane", "No. 18 Elm Road, Hill Valley"]),
+        ("to 66 Garden Street, Springfield. Please hurry.", ["66 Garden Street, Springfield"]),
+        ("to 66 St. James Road, Springfield. I wait", ["66 St. James Road, Springfield"]),
         ("play 3 Doors Down", []),
         ("in Paris, London and Rome", []),
         ("in Shanghai, Paris", []),

@@ -32,6 +32,20 @@ def calls(question: str) -> list[tuple[str, JsonObject]]:
     return [(step.indexed.tool.name, as_object(step.arguments)) for step in plan(read(question, TODAY), SHELF)]
 
 
+MAIL = tool(
+    "send_email",
+    "Sends an e-mail.",
+    receiver={"type": "string", "description": "Address of the receiver."},
+    subject={"type": "string", "description": "The subject."},
+)
+
+
+def test_an_address_does_not_end_the_sentence_that_offers_help() -> None:
+    question = 'Can you help me send an email to john@example.com with the subject "See you."?'
+    (step,) = plan(read(question, TODAY), Shelf([MAIL]))
+    assert as_object(step.arguments) == {"receiver": "john@example.com", "subject": "See you."}
+
+
 BOTH = "Get the data of the hospital 'Charité'. Then get the traffic of the website www.example.com."
 
 

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
-from .choices import chosen_values, listed_values, says_yes_or_no, truth
+from .choices import MEANT, chosen_values, listed_values, says_yes_or_no, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
@@ -107,7 +107,7 @@ def _fill(indexed: Indexed, clause: Clause, avoid: Sequence[Span]) -> Filled:
         for slot in indexed.slots
         if slot.path not in taken and slot.kind not in ("enum", "boolean")
     }
-    taken |= _assigned(indexed, rankings, clause)
+    taken |= _assigned(indexed, rankings, clause, [each.span for each in taken.values() if each.confidence >= MEANT])
     taken |= _implied(indexed, clause, taken)
     for slot in indexed.slots:
         if slot.required and slot.path not in taken and slot.kind in ("text", "title") and not slot.many:
@@ -148,21 +148,33 @@ OPTIONS, BEAM = 6, 24
 Taken = dict[tuple[str, ...], Argument]
 
 
-def _assigned(indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking], clause: Clause) -> Taken:
-    """The likeliest way to fill the slots such that no two take the same words."""
+def _assigned(
+    indexed: Indexed, rankings: Mapping[tuple[str, ...], Ranking], clause: Clause, chosen: Sequence[Span]
+) -> Taken:
+    """The likeliest way to fill the slots such that no two take the same words.
+
+    Args:
+        indexed: the tool.
+        rankings: what could go into each slot.
+        clause: the clause.
+        chosen: the values of enumerations that are said word by word.
+    """
     ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
     listed = _listed_names(indexed, clause)
     for slot in indexed.slots:
         if slot.path not in rankings:
             continue
-        options = _options(slot, rankings[slot.path], listed=slot.path in listed)
+        options = [
+            (gain - (_taken_already(argument, chosen) if argument else 0.0), argument)
+            for gain, argument in _options(slot, rankings[slot.path], listed=slot.path in listed)
+        ]
         longer: list[tuple[float, tuple[Argument, ...]]] = []
-        for worth, chosen in ways:
+        for worth, way in ways:
             for gain, argument in options:
                 if argument is None:
-                    longer.append((worth + gain, chosen))
-                elif not any(argument.span.overlaps(other.span) for other in chosen):
-                    longer.append((worth + gain - _disorder(argument, chosen, listed), (*chosen, argument)))
+                    longer.append((worth + gain, way))
+                elif not any(argument.span.overlaps(other.span) for other in way):
+                    longer.append((worth + gain - _disorder(argument, way, listed), (*way, argument)))
         longer.sort(key=lambda way: -way[0])
         ways = longer[:BEAM]
     return {argument.slot.path: argument for argument in ways[0][1]}
@@ -237,6 +249,25 @@ def _options(slot: Slot, ranking: Ranking, *, listed: bool) -> list[tuple[float,
     needed = LEFT_OVER if slot.kind in ("text", "title") and not slot.many else NEEDED
     empty = math.log(ranking.none + 1e-9) - (needed if slot.required else 0.0)
     return [*options, (empty, None)]
+
+
+CHOSEN, HOLDS_CHOSEN = 4.0, 2.0
+"""And how much against words that are a value of another slot's enumeration, or that begin or end with one."""
+
+
+def _taken_already(argument: Argument, chosen: Sequence[Span]) -> float:
+    """What speaks against words of which a choice is made of already: all of `Plus`, the `hot` of `hot chocolate`."""
+    if any(is_same(argument.span, each) for each in chosen):
+        return CHOSEN
+    free = argument.slot.kind in ("text", "title", "query") or argument.span.kind in ("quoted", "name")
+    held = any(argument.span.start <= each.start and each.end <= argument.span.end for each in chosen)
+    edge = any(argument.span.start == each.start or argument.span.end == each.end for each in chosen)
+    return HOLDS_CHOSEN if held and edge and not free else 0.0
+
+
+def is_same(span: Span, said: Span) -> bool:
+    """It is what was said, with or without a sign before and after it."""
+    return said.start - 1 <= span.start <= said.start and said.end <= span.end <= said.end + 1
 
 
 NEEDED = 3.0

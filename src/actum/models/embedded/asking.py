@@ -26,6 +26,7 @@ _WHICH = frozenset(
         "id",
         "email",
         "url",
+        "command",
     }
 )
 """Kinds that are asked for with "which": there are many of them, and each has a name."""

@@ -16,12 +16,13 @@ from typing import NamedTuple
 
 from ...core.json import Json
 from .clauses import Clause
+from .commands import commands_in
 from .examples import examples
 from .lexicon import HAN, is_han, wordset
 from .meanings import cut
 from .numerals import MEASURES, NUMERALS
 from .slots import Slot
-from .spans import Span
+from .spans import Span, with_its_dot
 from .values import forms_of, value_for
 from .words import Token, bare
 
@@ -193,6 +194,8 @@ def candidates(slot: Slot, clause: Clause, content: tuple[Span, float] | None = 
         content: what remains of it when the command is taken off, and how sure that is.
     """
     view = View.of(clause)
+    if slot.kind == "command" and not slot.many:
+        return list(_commands(clause, view))
     found = list(_lists(slot, clause, view) if slot.many else _single(slot, clause, view))
     if slot.type == "string" and not slot.many and examples(slot.description):
         found = list(_with_shown(found, slot, clause, view))
@@ -215,6 +218,16 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
                     yield Candidate(span, value, first, last, kinds, form)
     if slot.type == "string":
         yield from _loose_runs(clause)
+
+
+def _commands(clause: Clause, view: View) -> Iterator[Candidate]:
+    """The commands that are said, and what stands in quotes outside of them."""
+    said = commands_in(clause)
+    quoted = [span for span in clause.spans if span.kind == "quoted" and not any(span.overlaps(each) for each in said)]
+    for span in (*said, *quoted):
+        place = _place(view, span)
+        if place is not None:
+            yield Candidate(span, span.value, *place, (span.kind,))
 
 
 def _with_shown(found: Sequence[Candidate], slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
@@ -317,10 +330,17 @@ def _find_runs(view: View) -> Iterator[tuple[int, int]]:
             if end.text in _ENDS and not _held_together(view, last - 1):
                 break
             small = is_han(tokens[first].text) and all(view.functional[first:last])
-            if end is tokens[first] and end.kind == "sign":
+            if end is tokens[first] and (end.kind == "sign" or _is_mere_opening(view, first)):
                 continue
             if _may_end(view, last - 1) and not small and not _cuts(view, first, last):
                 yield first, last
+
+
+def _is_mere_opening(view: View, at: int) -> bool:
+    """A small word that has a capital because a sentence begins with it: `My` of `My order is late`."""
+    token = view.tokens[at]
+    begins = at == 0 or view.tokens[at - 1].text in _ENDS
+    return begins and view.functional[at] and token.text.istitle() and token.kind == "word"
 
 
 def _may_begin(view: View, at: int) -> bool:
@@ -460,7 +480,8 @@ def _halves_a_name(view: View, at: int) -> bool:
 def _run_span(clause: Clause, view: View, first: int, last: int, *, owner: bool = False) -> Span:
     """The run; without the sign of an owner, unless that is a part of the name: Levi's."""
     start, end = view.tokens[first].start, view.tokens[last - 1].end
-    said = clause.text[start:end] if owner else re.sub(r"['’]s$", "", clause.text[start:end])
+    said = with_its_dot(clause.text, start, end)
+    said = said if owner else re.sub(r"['’]s$", "", said)
     return Span("run", start, start + len(said), said, said)
 
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from .arguments import Filled, fill
 from .clauses import Clause, sentences
+from .commands import commands_in
 from .content import is_definition
 from .lexicon import is_han, wordset
 from .likeness import likeness, on_the_whole
@@ -17,13 +18,13 @@ from .slots import Slot
 from .spans import Span
 from .words import bare, spaced, terms
 
-FITS_MIN = 1.5
+FITS_MIN = 0.2
 """From this on a tool is taken to be meant; a logarithm."""
 
-FITS_MORE = 0.4
+FITS_MORE = 0.2
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
-ASKS_MIN = 1.5
+ASKS_MIN = 0.2
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
 
 NAMES_MIN = 0.42
@@ -50,7 +51,18 @@ class Chooser:
 
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
+        self._commanded = any(slot.kind == "command" for tool in shelf.tools for slot in tool.required)
+        self._searchers = [tool for tool in shelf.tools if tool.searches]
         self._chosen: dict[tuple[int, int], Filled | None] = {}
+        self._ranked: dict[tuple[int, int], list[Ranked]] = {}
+
+    def ranked(self, clause: Clause) -> list[Ranked]:
+        """The tools by how well the words of a clause fit them, the best first."""
+        place = (clause.start, clause.end)
+        if place not in self._ranked:
+            commands = commands_in(clause) if self._commanded else ()
+            self._ranked[place] = self.shelf.rank(clause.terms, (*clause.spans, *commands), clause.words)
+        return self._ranked[place]
 
     def choose(self, clause: Clause) -> Filled | None:
         """The tool that a clause asks for, with its arguments; None when none fits."""
@@ -72,8 +84,7 @@ class Chooser:
         """The tool that a whole question comes nearest to, where its words name none; None when none is near enough."""
         if len(question.tokens) > GUESS_WORDS_MAX:
             return None
-        ranked = self.shelf.rank(question.terms, question.spans, question.words)
-        ranked.sort(key=lambda each: -each.score - on_the_whole(question, each.indexed))
+        ranked = sorted(self.ranked(question), key=lambda each: -each.score - on_the_whole(question, each.indexed))
         found = [(each, fill(each.indexed, question)) for each in ranked[:CANDIDATES]]
         known = net("guesser.json")
         judged = [(known.worth(signs(each, filled, question)), filled) for each, filled in found]
@@ -84,11 +95,11 @@ class Chooser:
 
     def names_something(self, piece: Clause) -> bool:
         """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
+        named = {each.indexed.tool.digest for each in self.ranked(piece) if each.score >= NAMES_MIN}
+        if not named and not self._searchers:
+            return False
         chosen = self.choose(piece)
-        if chosen is None or chosen.indexed.searches:
-            return chosen is not None
-        ranked = self.shelf.rank(piece.terms, piece.spans, piece.words)
-        return any(each.score >= NAMES_MIN for each in ranked if each.indexed is chosen.indexed)
+        return chosen is not None and (chosen.indexed.searches or chosen.indexed.tool.digest in named)
 
     def dictates(self, question: Clause) -> bool:
         """What stands before a colon names a tool that takes free text: the rest is its text, whatever it says."""
@@ -98,14 +109,14 @@ class Chooser:
         if colon is None:
             return False
         before = question.part(question.start, colon.start)
-        ranked = self.shelf.rank(before.terms, before.spans, before.words)
+        ranked = self.ranked(before)
         takes_text = bool(ranked) and any(
             slot.kind in ("text", "query", "title") for slot in ranked[0].indexed.required
         )
         return takes_text and ranked[0].score >= NAMES_MIN
 
     def _choose(self, clause: Clause) -> Filled | None:
-        ranked = self.shelf.rank(clause.terms, clause.spans, clause.words)
+        ranked = self.ranked(clause)
         near = max(NEAR_BEST * ranked[0].score, 1e-9) if ranked else 0.0
         found = [(each, fill(each.indexed, clause)) for each in ranked[:CANDIDATES] if each.score >= near]
         judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
@@ -123,7 +134,7 @@ class Chooser:
             best = min(lacking, key=lambda filled: len(filled.missing), default=best)
         if best is not None and not best.missing:
             return best
-        searcher = next((tool for tool in self.shelf.tools if tool.searches), None)
+        searcher = next(iter(self._searchers), None)
         if searcher is not None and (_asks_for_knowledge(clause, named=best is not None) or _says_search(clause)):
             searched = fill(searcher, clause)
             return best if searched.missing else searched
@@ -209,7 +220,9 @@ def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
     }
 
 
-_TOLD_BY_SIGN = frozenset({"quoted", "number", "date", "time", "code", "email", "url", "file", "expression", "formula"})
+_TOLD_BY_SIGN = frozenset(
+    {"quoted", "number", "date", "time", "code", "email", "url", "file", "expression", "formula", "command"}
+)
 """Kinds of pieces that are seen to be values, whatever they are for."""
 
 

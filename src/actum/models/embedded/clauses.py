@@ -178,8 +178,15 @@ def _end_before(question: Clause, place: int) -> int:
 
 
 def sentences(question: Clause) -> list[Clause]:
-    """The question cut where a sentence ends."""
-    ends = [token.end for token in question.tokens if token.text in _ENDS and not _ends_nothing(question.text, token)]
+    """The question cut where a sentence ends, but not in an address or a quote."""
+    whole = [span for span in question.spans if span.kind not in _NOT_WHOLE]
+    ends = [
+        token.end
+        for token in question.tokens
+        if token.text in _ENDS
+        and not _ends_nothing(question.text, token)
+        and not any(span.start < token.end < span.end for span in whole)
+    ]
     edges = [question.start, *ends, question.end]
     parts = [question.part(start, end) for start, end in pairwise(edges)]
     return [part for part in parts if any(token.kind != "sign" for token in part.tokens)]
@@ -199,13 +206,15 @@ def _first_word(part: Clause) -> str:
 
 
 _ENDS = frozenset(".?!。？！\n")
+_NOT_WHOLE = ("phrase", "chunk")
+"""Kinds of pieces that may be cut."""
 
 
 def pieces(question: Clause) -> list[Clause]:
     """The question cut wherever it may be, but not in a quote, a date or a formula, and not between two quotes or two
     names that are said side by side.
     """
-    kept = [span for span in question.spans if span.kind not in ("phrase", "chunk")]
+    kept = [span for span in question.spans if span.kind not in _NOT_WHOLE]
     sql = next((span for span in kept if span.kind == "sql"), None)
     if sql is not None:
         return [question]

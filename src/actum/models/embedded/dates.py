@@ -29,8 +29,8 @@ class FoundDate(NamedTuple):
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _MONTH = (
-    r"(january|february|march|april|may|june?(?!\.\s)|july?(?!\.\s)|august|september|october|november|december"
-    r"|(?:jun|jul)\.|(?:jan|feb|mar|apr|aug|sept?|oct|nov|dec)(?:\.|\b|(?=\d)))"
+    r"(january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)(?:\.|\b|(?=\d)))"
 )
 _YEAR = r"(?:(?:\s*[,?]\s*|\s+(?:of\s+)?)(\d{4})\b(?![-/.:]\d))?"
 _DAY = r"(mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:r(?:s(?:day)?)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)"
@@ -83,8 +83,9 @@ def find_dates(text: str, today: date) -> list[FoundDate]:
     """The days that are named in a text, in their order."""
     found: list[FoundDate] = []
     taken: list[tuple[int, int]] = []
-    for pattern, read in _forms():
-        for match in pattern.finditer(text):
+    said = text.casefold().replace("’", "'")
+    for word, pattern, read in _forms():
+        for match in pattern.finditer(text) if word in said else ():
             if any(match.start() < end and start < match.end() for start, end in taken):
                 continue
             try:
@@ -291,6 +292,8 @@ _FORMS: list[tuple[str, Reader]] = [
     (r"(?<!\d)(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{4})\s*年\s*(\d{1,2})\s*月\s*(\d{1,2})\s*[日号]?", lambda m, t: date(int(m[1]), int(m[2]), int(m[3]))),
     (r"(?<!\d)(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)", lambda m, t: _american(int(m[1]), int(m[2]), int(m[3]))),
+    (r"(?<![\w-])(\d{1,2})-(\d{1,2})-(\d{4})(?![\w-])", lambda m, t: _american(int(m[1]), int(m[2]), int(m[3]))),
+    (r"(?<![\w.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?![\d])", lambda m, t: date(int(m[3]), int(m[2]), int(m[1]))),
     (rf"\b{_MONTH}(?:\.(?=\d)|\s*)(\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}", lambda m, t: _month_day(t, m[1], m[2], m[3])),
     (
         rf"\b(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?:this\s+)?{_MONTH}\b{_YEAR}",
@@ -336,8 +339,10 @@ _FORMS: list[tuple[str, Reader]] = [
 
 
 @cache
-def _forms() -> list[tuple[re.Pattern[str], Reader]]:
-    return [(re.compile(pattern, re.IGNORECASE), read) for pattern, read in _holidays() + _FORMS]
+def _forms() -> list[tuple[str, re.Pattern[str], Reader]]:
+    """The forms of days, each with a word that has to be there; most texts name no holiday."""
+    named = _holidays() + [("", pattern, read) for pattern, read in _FORMS]
+    return [(word, re.compile(pattern, re.IGNORECASE), read) for word, pattern, read in named]
 
 
 def _reader(name: Name) -> Reader:
@@ -348,9 +353,9 @@ def _reader(name: Name) -> Reader:
     return partial(_holiday, month, day)
 
 
-def _holidays() -> list[tuple[str, Reader]]:
-    """A form a holiday, `2027年元旦` and `Christmas 2027` among them."""
-    forms: list[tuple[str, Reader]] = []
+def _holidays() -> list[tuple[str, str, Reader]]:
+    """A form a holiday, with its name: `2027年元旦` and `Christmas 2027` among them."""
+    forms: list[tuple[str, str, Reader]] = []
     for word, names in lexicon().names.items():
         for name in names:
             if name.kind in ("holiday", "feast"):
@@ -361,5 +366,5 @@ def _holidays() -> list[tuple[str, Reader]]:
                     if word.isascii()
                     else rf"(?:(\d{{4}}|[去今明后])年)?的?{text}"
                 )
-                forms.append((pattern, read))
-    return sorted(forms, key=lambda form: -len(form[0]))
+                forms.append((word.casefold(), pattern, read))
+    return sorted(forms, key=lambda form: -len(form[1]))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .candidates import Candidate, View
 from .features import Aim
 from .lexicon import HAN, is_han, lexicon, table, wordset
+from .words import spaced
 
 QUOTED, BRACKETED, ANNOUNCED, ANOTHERS = 2.5, 6.0, 3.0, -3.0
 REACH = 6
@@ -28,11 +29,18 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
         worth += BRACKETED
     if aim.slot.type != "string":
         return worth + _counted(aim, view, candidate)
+    if aim.slot.kind == "unit":
+        return worth + (COUNTED_IN if _is_only_unit(view, candidate) else 0.0)
     worth += _of_text(aim, view, candidate)
     worth += _of_name(aim, view, candidate) if aim.slot.kind in _NAMES else 0.0
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
         worth += BY_ITS_NAME
+    worth += ANNOUNCED * _is_put_after_a_name(aim, view, candidate)
     if "email" in candidate.kinds and _MAIL.search(aim.slot.description):
+        worth += ANNOUNCED
+    if _is_tail(aim, view, candidate):
+        worth += BRACKETED
+    if _DIALLED.fullmatch(candidate.span.text) and _PHONE.search(f"{spaced(aim.slot.name)} {aim.slot.description}"):
         worth += ANNOUNCED
     if "name" in candidate.kinds:
         return worth + _introduced(aim, view, candidate)
@@ -55,6 +63,8 @@ def _of_text(aim: Aim, view: View, candidate: Candidate) -> float:
         worth = MORE_THAN_A_NAME if commanded and _is_file(candidate) else 0.0
         return worth + (QUOTED if _is_path(candidate) and is_han("".join(view.lower)) else 0.0)
     worth = 0.0
+    if aim.slot.kind == "query" and candidate.first and _follows_a_year(view, candidate.first):
+        worth -= COUNTED_IN
     if aim.slot.kind in ("text", "title") and aim.slot.required and _is_dictated(view, candidate):
         worth += ANNOUNCED
     if aim.slot.kind == "text" and _is_speech(view, candidate):
@@ -62,6 +72,11 @@ def _of_text(aim: Aim, view: View, candidate: Candidate) -> float:
     if aim.slot.kind == "text" and aim.others & _LANGUAGE and _ends_in_a_language(view, candidate):
         worth -= ANNOUNCED
     return worth
+
+
+def _follows_a_year(view: View, at: int) -> bool:
+    """The year before it is a part of what is looked for: 2021年图灵奖得主."""
+    return view.lower[at - 1] == "年" and at > 1 and view.tokens[at - 2].kind == "number"
 
 
 _LANGUAGE = frozenset({"languag", "#language"})
@@ -79,7 +94,41 @@ def _is_path(candidate: Candidate) -> bool:
     )
 
 
+def _is_put_after_a_name(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """It is all that stands between a sign and a colon behind the slot's name, or the tool's where it takes free text:
+    `new task: fix the login page, due Friday`.
+    """
+    first, last = candidate.first, candidate.last
+    if first < 2 or view.lower[first - 1] not in (":", "："):
+        return False
+    free = aim.slot.kind in ("text", "title") and aim.slot.required
+    named = view.keys[first - 2] & (aim.own | aim.tool if free else aim.own)
+    return bool(named) and (last >= len(view.tokens) or view.tokens[last].text in _PARTING)
+
+
+_PARTING = frozenset(",;.?!，；。？！\n")
+
 _MAIL = re.compile(r"e-?mail|邮箱|邮件", re.IGNORECASE)
+
+
+def _is_only_unit(view: View, candidate: Candidate) -> bool:
+    """It is the one unit that is said, right behind a number: the inches of `a radius of 4 inches`."""
+    units = {place for place, spans in view.typed.items() if any(span.kind == "unit" for span in spans)}
+    counting = any(last == candidate.first for _, last in view.typed)
+    return counting and units == {(candidate.first, candidate.last)}
+
+
+def _is_tail(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """It is the end of a number, and the slot takes that: `card_last_four` of 尾号6688."""
+    wanted = _LAST_FOUR.search(f"{spaced(aim.slot.name)} {aim.slot.description}".lower())
+    return wanted is not None and candidate.first > 0 and view.tokens[candidate.first - 1].text == "尾号"
+
+
+_LAST_FOUR = re.compile(r"\blast (?:four|4)\b|尾号|后四位")
+_PHONE = re.compile(
+    r"\b(?:tele)?phone\b|\bmobile\b|\bcontact (?:info|number|details)|电话|手机|联系方式", re.IGNORECASE
+)
+_DIALLED = re.compile(r"\+?\d[\d -]{5,17}\d")
 _TWO_ENDS = re.compile(r"interval|\brange\b|\b(?:limit|bound|boundarie)s\b|区间|范围")
 """What takes the two ends of a range."""
 
@@ -278,5 +327,5 @@ def _people() -> tuple[_Person, ...]:
     )
 
 
-INTRODUCED, NEAR, COUNTED = 3.5, 2, 3.5
+INTRODUCED, NEAR, COUNTED, COUNTED_IN = 3.5, 2, 3.5, 1.5
 _QUOTES = frozenset("'\"“”‘’`")

@@ -21,6 +21,7 @@ from .lexicon import HAN, stem
 from .meanings import Point, middle, nearness, point_of, sort_of
 from .selection import Indexed, generic
 from .slots import Slot
+from .values import unit_of
 from .words import spaced, terms, tokenize
 
 _HERE = files("actum") / "models" / "embedded" / "data"
@@ -54,6 +55,7 @@ class Aim(NamedTuple):
         meant, told_of: what its name means, and its description.
         rivals: what the names of the other slots mean that take words.
         called, others_called: its name and description as far as they are Chinese, and those of the others.
+        unit: the unit that it asks for, by its key; empty where it asks for none.
         marks: what tells it from the slots of its kind: its roles, else the words of its name.
     """
 
@@ -72,6 +74,7 @@ class Aim(NamedTuple):
     alike: tuple[int, int]
     alike_in_kind: tuple[int, int]
     beside_list: bool
+    unit: str
     marks: tuple[str, ...]
     examples: frozenset[str]
     forms: frozenset[str]
@@ -125,6 +128,7 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         (len(must), place),
         (len(kin), kin.index(slot) if slot in kin else -1),
         any(each.many for each in indexed.slots if each.path != slot.path),
+        unit_of(f"{spaced(slot.name)} {slot.description}") or "",
         slot.roles or tuple(sorted(own - others)),
         examples(slot.description),
         forms_shown(slot.description),
@@ -545,8 +549,8 @@ def _number(aim: Aim, candidate: Candidate, numbers: int, view: View) -> Iterato
         yield f"order={order}|{'exact' if count == numbers else 'more' if numbers > count else 'fewer'}"
     if span.detail:
         unit = span.detail.split(":")[-1]
-        told = aim.slot.terms
-        yield f"unit {'agrees' if any(unit in (key, key.lstrip('#')) for key in told) else 'is another'}|{aim.kind}"
+        agrees = unit == aim.unit or any(unit in (key, key.lstrip("#")) for key in aim.slot.terms)
+        yield f"unit {'agrees' if agrees else 'is another'}|{aim.kind}"
         yield f"unit={unit}|={aim.head}"
         yield f"unit={span.detail.split(':')[0]}|={aim.head}"
         yield f"unit={span.detail.split(':')[0]}|+{aim.group}"

@@ -23,31 +23,20 @@ SIZE, STEP_MAX = 48, 7
 Point = Sequence[float]
 
 
-class Known(NamedTuple):
-    """What is known of a stem.
-
-    Attributes:
-        at: its place among all.
-        kinds: which kinds of words it has, the commonest first: `n` nouns, `v` verbs, `a` adjectives, `r` adverbs.
-        group: which group of words that are used alike it belongs to.
-    """
-
-    at: int
-    kinds: str
-    group: str
-
-
 class Meanings(NamedTuple):
     """All that is known.
 
     Attributes:
-        stems: English stems.
+        places: English stems with the place of each among all.
+        sorts: which kinds of words a stem has, the commonest first (`n` nouns, `v` verbs, `a` adjectives, `r` adverbs),
+            and which group of words that are used alike it belongs to.
         han: Chinese words: what kind of word, and the stems that tell what it means.
         longest: characters of the longest of these.
         packed: two numbers a byte, stem after stem.
     """
 
-    stems: dict[str, Known]
+    places: dict[str, int]
+    sorts: dict[str, tuple[str, str]]
     han: dict[str, tuple[str, ...]]
     longest: int
     packed: bytes
@@ -87,17 +76,16 @@ def sort_of(word: str) -> tuple[str, str]:
     known = _meanings()
     if is_han(word):
         kind, *told = known.han.get(word, ("-",))
-        return kind, known.stems[told[0]].group if told else "-"
-    found = known.stems.get(stem(word.lower()))
-    return (found.kinds, found.group) if found else ("-", "-")
+        return kind, known.sorts[told[0]][1] if told else "-"
+    return known.sorts.get(stem(word.lower()), ("-", "-"))
 
 
 @lru_cache(maxsize=16384)
 def _of_stem(key: str) -> Point | None:
     known = _meanings()
-    if key not in known.stems:
+    if key not in known.places:
         return None
-    start = known.stems[key].at * SIZE // 2
+    start = known.places[key] * SIZE // 2
     numbers = known.packed[start : start + SIZE // 2]
     return _whole([float(half - STEP_MAX) for byte in numbers for half in (byte >> 4, byte & 15)])
 
@@ -136,6 +124,6 @@ def _meanings() -> Meanings:
     stems, han = (place / "meanings.txt").read_text("utf-8").split("\n\n")
     rows = [line.split(" ") for line in han.splitlines()]
     words = {row[0]: tuple(row[1:]) for row in rows}
-    lines = (line.split(" ") for line in stems.split("\n"))
-    english = {word: Known(at, kinds, group) for at, (word, kinds, group) in enumerate(lines)}
-    return Meanings(english, words, max(map(len, words)), (place / "meanings.bin").read_bytes())
+    sorts = {word: (kinds, group) for word, kinds, group in (line.split(" ") for line in stems.split("\n"))}
+    places = {word: at for at, word in enumerate(sorts)}
+    return Meanings(places, sorts, words, max(map(len, words)), (place / "meanings.bin").read_bytes())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .arguments import UNTIL, Argument, Filled, implied
+from .arguments import UNTIL, Argument, Filled, implied, is_same
 from .candidates import View
 from .choices import LITERAL, chosen_values
 from .clauses import Clause
@@ -65,7 +65,9 @@ def mentions_of(filled: Filled, clause: Clause) -> list[Mention]:
         for _, span, sure in chosen_values(slot, filled.indexed.named, clause)
         if sure >= LITERAL
     }
-    free = [each for each in found if each.slot.kind == "enum" or not _is_one_of(each.argument.span, said)]
+    free = [
+        each for each in found if each.slot.kind == "enum" or not any(is_same(each.argument.span, one) for one in said)
+    ]
     lasts = _ends_of_ranges(clause)
     only = {kind for kind in _RANGED if sum(slot.kind == kind for slot in filled.indexed.slots) == 1}
     free = [each for each in free if each.slot.kind not in only or each.argument.span.start not in lasts]
@@ -85,11 +87,6 @@ def _ends_of_ranges(clause: Clause) -> set[int]:
         for last in moments
         if first.end < last.start and UNTIL.fullmatch(clause.text[first.end : last.start])
     }
-
-
-def _is_one_of(span: Span, said: set[Span]) -> bool:
-    """The piece is a value of an enumeration, word by word: that is what it was said for."""
-    return any(each.start - 1 <= span.start <= each.start and each.end <= span.end <= each.end + 1 for each in said)
 
 
 def _of_slot(slot: Slot, filled: Filled, clause: Clause) -> Iterator[Mention]:

@@ -96,7 +96,10 @@ def tidy(value: Number) -> Number:
 def _arabic(text: str) -> list[Found]:
     found = []
     listed = [match.span() for match in _BRACKETED.finditer(text)]
+    markers = _markers(text)
     for match in _ARABIC.finditer(text):
+        if match.start() in markers:
+            continue
         if any(start <= match.start() < end for start, end in listed) and "," in match[0]:
             found += [
                 Found(match.start() + each.start(), match.start() + each.end(), _plain(each[0]), False)
@@ -113,6 +116,14 @@ def _arabic(text: str) -> list[Found]:
         found.append(Found(match.start(), end, value, False))
     return found
 
+
+def _markers(text: str) -> set[int]:
+    """Where the numbers of a numbered list stand, which count nothing: `1. The first. 2. The second.`"""
+    found = {match.start(1): int(match[1]) for match in _MARKER.finditer(text)}
+    return set(found) if sorted(found.values()) == list(range(1, len(found) + 1)) and len(found) > 1 else set()
+
+
+_MARKER = re.compile(r"(?:^|[\n.?!:;。？！：；])\s*[(（]?(\d{1,2})(?:[.)）]\s+(?=[A-Z])|、)")
 
 _SHORT_OF = re.compile(
     rf"(?<!\d)([1-9]\d?)([百千万])([1-9])(?:([百千])|(?![\d.%％{''.join(sorted(MEASURES - set('块元')))}十百千万亿]))"

@@ -32,6 +32,9 @@ _ADDRESS = re.compile(
 )
 """A street with its number, and what follows it in capitals: `123 Main St, Springfield, IL 62701`."""
 
+_SENTENCE_END = re.compile(r"(?<=[a-z]{4})\.\s")
+"""No short word such as `St.` stands before it."""
+
 _OTHER = re.compile(rf",\s((?!I\b){_WORD}(?:\s{_WORD})?)(?=[.?!]*\s*$|[.?!]\s|\s(?!and\b|or\b)[a-z])")
 _AT = re.compile(r"\b(?:in|at|near|from)\s$", re.IGNORECASE)
 
@@ -46,7 +49,7 @@ def find_places(text: str, names: Sequence[tuple[int, int]], cities: Sequence[tu
     """
     ends: list[int] = []
     for address in _ADDRESS.finditer(text):
-        ends.append(address.start() + len(address[0].rstrip(".")))
+        ends.append(address.start() + len(_SENTENCE_END.split(address[0], maxsplit=1)[0].rstrip(".")))
         yield FoundPlace(address.start(), ends[-1])
     for start, end in sorted({*names, *cities}):
         if any(start < other for other in ends) or is_han(text[start:end]):

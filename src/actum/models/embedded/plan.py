@@ -13,7 +13,7 @@ from ...core.json import Json
 from .arguments import Argument, Filled, fill
 from .chain import feeds, points_back, refers_back
 from .choosing import Chooser
-from .clauses import Clause, split, tasks
+from .clauses import Clause, sentences, split, tasks
 from .selection import Indexed, Shelf
 from .sharing import explained, is_loose, pointed_at, spread, with_loans, with_names, with_the_same, with_topics
 from .sieve import sifted
@@ -68,9 +68,10 @@ def _sections(question: Clause, chooser: Chooser) -> list[Clause]:
     sections: list[Clause] = []
     for part in reversed(tasks(question)):
         end = sections[-1].start if sections else question.end
-        found = chooser.choose(question.part(part.start, end))
-        if part.start > question.start and found is not None and _is_complete(found):
-            sections.append(question.part(part.start, end))
+        section = question.part(part.start, end)
+        found = chooser.choose(section) if part.start > question.start else None
+        if found is not None and _is_complete(found):
+            sections.append(section)
     return [question.part(question.start, sections[-1].start if sections else question.end), *reversed(sections)]
 
 
@@ -100,7 +101,7 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
 
 def _is_told_as_well(first: Filled, second: Filled, together: Filled, right: Clause, chooser: Chooser) -> bool:
     """The right part lacks something for its own tool, names that of the left part as well, and has values for it."""
-    scores = {each.indexed.tool.name: each.score for each in chooser.shelf.rank(right.terms, right.spans, right.words)}
+    scores = {each.indexed.tool.name: each.score for each in chooser.ranked(right)}
     named = scores.get(first.indexed.tool.name, 0.0) >= 0.8 * scores.get(second.indexed.tool.name, 0.0)
     taken = [each.span for each in together.arguments]
     own = {each.span for each in second.arguments}
@@ -230,18 +231,17 @@ def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]
     return [each.indexed for each in named if any(each.indexed.weights.get(key, 0.0) >= 0.75 for key in sure)]
 
 
-_ANNOUNCES = re.compile(r"\W*(?:can|could|would) you (?:please )?(?:help|assist)\b[^.?!]*[.?!]", re.IGNORECASE)
+_ANNOUNCES = re.compile(r"\W*(?:can|could|would) you (?:please )?(?:help|assist)\b", re.IGNORECASE)
 
 
 def _unannounced(question: Clause) -> Clause:
     """The question without a first sentence that only says that there is one: `Can you help me with two things?`"""
-    opening = _ANNOUNCES.match(question.words)
-    if opening is None:
+    opening = sentences(question)[:1]
+    if not opening or _ANNOUNCES.match(opening[0].words) is None:
         return question
-    end = question.start + opening.end()
-    rest = question.part(end, question.end)
-    said = any(span.end <= end and span.kind in _SAID and not span.text.isalpha() for span in question.spans)
-    return rest if len(rest.tokens) > len(question.part(question.start, end).tokens) and not said else question
+    rest = question.part(opening[0].end, question.end)
+    said = any(span.kind in _SAID and not span.text.isalpha() for span in opening[0].spans)
+    return rest if len(rest.tokens) > len(opening[0].tokens) and not said else question
 
 
 _SAID = frozenset({"number", "quoted", "date", "time", "code", "url", "email", "name", "formula"})

@@ -106,11 +106,10 @@ def _beside(slot: Slot, before: Sequence[Mention], slots: Sequence[Slot]) -> Ite
             continue
         if other.many:
             yield "in a row beside a list", 1.0
+        elif other.required and other.kind == slot.kind and series(other.name) == series(slot.name):
+            yield "in a row past its series", 1.0
         elif other.required and other.kind == slot.kind and sum(each.slot is other for each in before) <= has:
-            yield (
-                ("in a row past its series" if series(other.name) == series(slot.name) else "in a row past its like"),
-                1.0,
-            )
+            yield "in a row past its like", 1.0
 
 
 def _anew(mention: Mention, last: Mention, before: Sequence[Mention], view: View) -> Iterator[tuple[str, float]]:
@@ -207,6 +206,13 @@ def whole(
     once = [each[0].slot.required for each in said.values() if len(each) == 1]
     yield "shared required", several * sum(once)
     yield "shared optional", several * (len(once) - sum(once))
+    own = [each for each in said.values() if len(each) > 1]
+    yield "few of many are its own", float(len(said) >= FEW * max(1, len(own)) and bool(own))
+    yield "own are loose", float(bool(own) and not any(one.kinds for each in own for one in each[1:]))
+
+
+FEW = 3
+"""So many times as many slots as have values for each call are said at least, where these are few."""
 
 
 def _ends_with_comma(mentions: Sequence[Mention], view: View) -> int:

@@ -34,7 +34,16 @@ FIELDS = {
 }
 """How much a word counts by where it stands."""
 
-EVIDENCE = {"expression": 0.9, "sql": 0.9, "url": 0.6, "email": 0.5, "file": 0.5, "unit": 0.8, "currency": 0.6}
+EVIDENCE = {
+    "expression": 0.9,
+    "sql": 0.9,
+    "command": 0.9,
+    "url": 0.6,
+    "email": 0.5,
+    "file": 0.5,
+    "unit": 0.8,
+    "currency": 0.6,
+}
 """What a piece of this kind is worth to a tool that requires one."""
 
 VALUES = frozenset({"city", "country", "date", "time", "email", "url", "file"})
@@ -132,15 +141,19 @@ class Shelf:
             asked[term.key] = max(asked.get(term.key, 0.0), term.weight)
         said = {key: weight * generic(key) for key, weight in asked.items()}
         said |= {f"#{name}": 1.0 for span in spans for name in span.operators}
+        rooted = [(key, start_of(key), weight) for key, weight in said.items()]
         stray = _stray(found, spans)
-        ranked = [self._ranked(tool, said, stray, spans, text) for tool in self.tools]
+        ranked = [self._ranked(tool, rooted, stray, spans, text) for tool in self.tools]
         return sorted(ranked, key=lambda each: -each.score)
 
     def _ranked(
-        self, tool: Indexed, said: dict[str, float], stray: set[str], spans: Sequence[Span], text: str
+        self, tool: Indexed, rooted: Sequence[tuple[str, str, float]], stray: set[str], spans: Sequence[Span], text: str
     ) -> Ranked:
-        said = {key if key in tool.weights else start_of(key): weight for key, weight in said.items()}
+        typed, called = evidence(tool, spans), _called(tool.tool.name, text)
+        said = {key if key in tool.weights else root: weight for key, root, weight in rooted}
         matched = {key: weight * tool.weights[key] for key, weight in said.items() if key in tool.weights}
+        if not matched:
+            return Ranked(tool, typed + called, evidence=typed, called=called)
         words = sum(weight * self._rarity(key) for key, weight in matched.items())
         unmatched = sum(
             said.get(key, said.get(start_of(key), 0.0)) for key in stray if not {key, start_of(key)} & matched.keys()
@@ -150,7 +163,6 @@ class Shelf:
         words *= 0.5 + 0.5 * covered
         if changes_things(tool.tool) and tool.named.isdisjoint(matched):
             words *= WEAK  # to change something takes to be asked for it
-        typed, called = evidence(tool, spans), _called(tool.tool.name, text)
         named, told = _share(tool.named, said), _share(tool.summary, said)
         return Ranked(tool, words + typed + called, words, covered, typed, called, named, told)
 
@@ -171,11 +183,18 @@ ROOT, ROOT_WORTH = 6, 0.7
 
 def _share(keys: frozenset[str], said: Mapping[str, float]) -> float:
     """How much of some terms was said, by how much each tells."""
-    whole = sum(map(generic, sorted(keys)))
+    told = _told_by(keys)
+    whole = sum([worth for _, _, worth in told])
     if not whole:
         return 0.0
-    met = {key: said[key] if key in said else ROOT_WORTH * said.get(start_of(key), 0.0) for key in keys}
-    return sum(generic(key) * min(1.0, met[key]) for key in sorted(keys)) / whole
+    met = ((worth, said[key] if key in said else ROOT_WORTH * said.get(root, 0.0)) for key, root, worth in told)
+    return sum([worth * min(1.0, much) for worth, much in met]) / whole
+
+
+@lru_cache(maxsize=INDEXED_MAX)
+def _told_by(keys: frozenset[str]) -> tuple[tuple[str, str, float], ...]:
+    """Terms with how they begin and how much each tells."""
+    return tuple((key, start_of(key), generic(key)) for key in sorted(keys))
 
 
 def changes_things(tool: Tool) -> bool:

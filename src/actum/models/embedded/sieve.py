@@ -68,6 +68,8 @@ def signs(at: int, steps: Sequence[Step]) -> Mapping[str, float]:
         "said by a person": float(opening in _PERSONS),
         "goes on": float(opening in wordset("next task") or opening in wordset("adding")),
         "points": float(opening in _POINTERS),
+        "opens with a person": float(at == 0 and opening in _PERSONS and mine["solid"] == 0.0),
+        "a person, needs nothing": float(opening in _PERSONS and not step.indexed.required),
         "asks politely": float(opening in ("please", "can", "could")),
         "short": float(len(words) < 5),
         "named": _named(step),

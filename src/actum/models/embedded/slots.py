@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ _SHOWN_CODE = re.compile(r"\b[A-Za-z]{1,8}-?\d+\b")
 _MOMENT = re.compile(
     r"YYYY-MM-DD[T ]\\?'?HH|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
     r"|(?:DD|MM|YYYY)[/.-](?:MM|DD)[/.-](?:YYYY|DD)[ T]HH"
-    r"|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
+    r"|%Y[-/]%m[-/]%d[ T]%H|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
     re.IGNORECASE,
 )
 """A description that wants a day and a time of day in one."""
@@ -173,6 +173,7 @@ _SEEN = {
 """What the values that a description shows look like, if they are of the kind."""
 
 
+@lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> str:
     """The kind of thing that goes by such a name, by its last word (`start_date` is a date); empty when none tells."""
     name = name.lower()
@@ -180,6 +181,7 @@ def kind_of_name(name: str) -> str:
     return max(found, key=lambda pair: pair[0], default=(0, ""))[1]
 
 
+@lru_cache(maxsize=4096)
 def _kind_of_description(description: str) -> str:
     """The kind whose words come first in a description."""
     found = [
@@ -241,6 +243,7 @@ def roles() -> dict[str, Role]:
     }
 
 
+@lru_cache(maxsize=4096)
 def _roles(name: str, description: str) -> tuple[str, ...]:
     """The roles that the name gives, else those that nouns of the description give."""
     by_name = tuple(role.name for role in roles().values() if any(word.search(name.lower()) for word in role.names))

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json
+from .alternatives import any_of
 from .dates import FoundDate, find_dates, find_months
 from .expressions import find_expressions
 from .lexicon import HAN, fold, is_han, lexicon, wordset
@@ -249,7 +250,7 @@ def _unknowns(text: str, formulas: Sequence[Span]) -> Iterator[Span]:
     """The letters of the formulas where they stand alone: `... for t`."""
     letters = set(re.findall(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])", " ".join(each.text for each in formulas)))
     places = [(each.start, each.end) for each in formulas]
-    for match in _LETTER_ALONE.finditer(text):
+    for match in _LETTER_ALONE.finditer(text) if letters else ():
         if match[0] in letters and not _inside(*match.span(), places):
             yield Span("formula", match.start(), match.end(), match[0], match[0])
 
@@ -293,17 +294,14 @@ def _name_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
     names = lexicon().names
     others = [word for word, kinds in names.items() if any(name.kind in _OTHER_NAMES for name in kinds)]
     measures = [word for word, kinds in names.items() if any(name.kind in ("unit", "currency") for name in kinds)]
-    places = "|".join(_worded(word) for word in sorted(others, key=len, reverse=True) if len(word) > 1)
     counted = "|".join(_counting(word) for word in sorted(measures, key=len, reverse=True))
-    alone = "|".join(
-        _worded(word)
-        for word in sorted(measures, key=len, reverse=True)
-        if len(word) > (1 if is_han(word) else 2) and word not in wordset("never units alone")
+    alone = (
+        word for word in measures if len(word) > (1 if is_han(word) else 2) and word not in wordset("never units alone")
     )
     return (
-        re.compile(places, re.IGNORECASE),
+        re.compile(any_of(word for word in others if len(word) > 1), re.IGNORECASE),
         re.compile(rf"\s*(?:{counted})", re.IGNORECASE),
-        re.compile(alone, re.IGNORECASE),
+        re.compile(any_of(alone), re.IGNORECASE),
     )
 
 
@@ -311,13 +309,6 @@ def _counting(word: str) -> str:
     """A unit where it may follow a number: `17GB是多少`."""
     pattern = re.escape(word).replace(r"\ ", r"\s+")
     return rf"{pattern}(?!{LETTER})" if word[-1].isascii() and word[-1].isalnum() else pattern
-
-
-def _worded(word: str) -> str:
-    pattern = re.escape(word).replace(r"\ ", r"\s+")
-    return (
-        rf"(?<![^\W_]){pattern}(?![^\W_])" if word[0].isascii() and word[-1].isalnum() and not is_han(word) else pattern
-    )
 
 
 def _named(text: str) -> Iterator[Span]:
@@ -433,8 +424,17 @@ def _name_of(text: str, run: list[Token], tokens: Sequence[Token]) -> Iterator[S
     while words and words[-1].text.lower() in wordset("name particles"):
         words = words[:-1]
     if words and words[0].text != "I":
-        said = re.sub(r"['’]s$", "", text[words[0].start : words[-1].end])
+        said = re.sub(r"['’]s$", "", with_its_dot(text, words[0].start, words[-1].end))
         yield Span("name", words[0].start, words[0].start + len(said), said, said)
+
+
+def with_its_dot(text: str, start: int, end: int) -> str:
+    """A piece with the dot behind it where that is a part of a short word: `Liverpool F.C.`, `Tesla Inc.`"""
+    dotted = text[end : end + 1] == "." and _SHORT_WORD.search(text, start, end) is not None
+    return text[start : end + dotted]
+
+
+_SHORT_WORD = re.compile(r"\b(?:(?:[A-Z]\.)+[A-Z]|Inc|Ltd|Corp|Jr|Sr)$")
 
 
 def _places_of_parts(text: str, spans: Sequence[Span]) -> Iterator[Span]:

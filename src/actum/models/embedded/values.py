@@ -72,7 +72,7 @@ _EARLIER = re.compile(r"\s*(?:天|周|个?星期|个?月|年)[之以]?前|\s*\w+
 
 def _converted(slot: Slot, span: Span) -> float | None:
     """The number in the unit that the slot asks for, where it was said in another: two hours as 120 minutes."""
-    said, wanted = span.detail.split(":")[-1], _unit_of(f"{spaced(slot.name)} {slot.description}")
+    said, wanted = span.detail.split(":")[-1], unit_of(f"{spaced(slot.name)} {slot.description}")
     units = _units()
     if not isinstance(span.value, int | float) or wanted is None or said not in units or said == wanted:
         return None
@@ -86,7 +86,7 @@ _CALENDAR = {("month", "d"): 30.0, ("year", "d"): 365.0, ("year", "month"): 12.0
 
 
 @lru_cache(maxsize=4096)
-def _unit_of(told: str) -> str | None:
+def unit_of(told: str) -> str | None:
     """The unit that a name or description ends by or puts in brackets: `duration_minutes`, `时长（分钟）`."""
     match = _TOLD_UNIT.search(told.lower())
     said = match[0].removesuffix("数") if match else ""
@@ -121,7 +121,9 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.detail.split(":")[0], "code"
         yield span.text, "verbatim"
     elif span.kind == "date" and isinstance(span.value, str):
-        yield (span.text if _is_in_form(slot, span.text) else _dated(slot, span.value)), "iso"
+        timed = slot.kind == "datetime" and _APART.search(_form(slot.description))
+        dated = _momentous(slot, f"{span.value}T00:00:00") if timed else _dated(slot, span.value)
+        yield (span.text if _is_in_form(slot, span.text) else dated), "iso"
         yield span.text, "verbatim"
     elif span.kind == "month":
         yield span.value if slot.kind == "month" else span.text, "plain"
@@ -152,7 +154,7 @@ _NAMED = ("person", "place", "city", "country")
 
 def _momentous(slot: Slot, iso: str) -> str:
     """A moment in the form that the description shows, else as ISO 8601."""
-    told = f"{slot.description}{slot.schema.get('format')}"
+    told = f"{_form(slot.description)} {slot.schema.get('format')}"
     day, _, time = iso.partition("T")
     apart = _APART.search(told)
     seconds = re.search(r"SS\b|:ss\b|:\d\d:\d\d" if apart else r"SS\b|:ss\b|:\d\d:\d\d|ISO|date-time", told)
@@ -163,6 +165,15 @@ def _momentous(slot: Slot, iso: str) -> str:
 _APART = re.compile(r"(?:YYYY|DD|MM)\s+HH:MM|\d{4}\s+\d\d:\d\d|\d{4}-\d\d-\d\d\s+\d\d:\d\d", re.IGNORECASE)
 _UTC = re.compile(r"\d\d:\d\d(?::\d\d)?Z|SS['\"]?Z", re.IGNORECASE)
 
+
+def _form(description: str) -> str:
+    """A description with the signs of a form as letters: `%Y-%m-%d` as `YYYY-MM-DD`."""
+    for sign, letters in _SIGNS_OF_FORMS:
+        description = description.replace(sign, letters)
+    return description
+
+
+_SIGNS_OF_FORMS = (("%Y", "YYYY"), ("%m", "MM"), ("%d", "DD"), ("%H", "HH"), ("%M", "MM"), ("%S", "SS"))
 
 _FORMATS = (
     (re.compile(r"MM[/-]DD[/-]YYYY", re.IGNORECASE), "%m{0}%d{0}%Y"),
@@ -175,7 +186,7 @@ _FORMATS = (
 def _dated(slot: Slot, iso: str) -> str:
     """A day in the form that the description shows, else as ISO 8601."""
     for pattern, form in _FORMATS:
-        if match := pattern.search(slot.description):
+        if match := pattern.search(_form(slot.description)):
             return date.fromisoformat(iso).strftime(form.format(match[0][2]))
     return iso
 

@@ -1,0 +1,198 @@
+"""What a slot has to choose from: of all that a clause has, what can be a value of it at all.
+
+Left out is what the kind of the slot rules out, by signs and small words: a city is no number, a command to the model
+no value. Which of the rest is meant, `ranker` has learned.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .candidates import Candidate, View, candidates
+from .clauses import Clause
+from .content import content_of
+from .features import aim_of, fits_of
+from .lexicon import HAN, is_han, wordset
+from .selection import Indexed
+from .slots import Slot
+from .spans import PARTS, Span
+from .words import spaced
+
+
+def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
+    """What a slot of this tool has to choose from; free text may also be what the command leaves over."""
+    if slot.kind in TYPED and not slot.many:
+        fits = fits_of(slot.kind)
+        found = candidates(slot, clause)
+        found = [each for each in found if any(kind in fits or kind == "shown" for kind in each.kinds)]
+        return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
+    free = slot.kind in FREE_TEXT and not slot.many
+    content = content_of(slot, indexed, clause, ()) if free else None
+    if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
+        content = None  # two questions are no query
+    found = candidates(slot, clause, content)
+    if slot.type == "integer" and not slot.many and _is_numbered(slot) and is_han(clause.words):
+        return [each for each in found if any(sign.isdigit() for sign in each.span.text)] or found
+    if slot.type != "string" or slot.many:
+        return found
+    if _SECRET.search(spaced(slot.name).lower()):
+        coded = (each for each in found if "code" in each.kinds and re.search(r"\d", each.span.text))
+        return [*coded, *(each for each in found if "quoted" in each.kinds)]
+    found = _of_the_kind(found, slot, clause)
+    found = _with_whole_places(found, indexed, clause)
+    commands, name = aim_of(slot, indexed).commands, indexed.tool.name
+    if is_han(clause.words) and slot.kind not in _SPOKEN:
+        commands |= {key for key in indexed.summary if key[0] == "#"}
+    view = View.of(clause)
+    return [each for each in found if not _is_command(each, commands, view) and each.value != name]
+
+
+def _of_the_kind(found: list[Candidate], slot: Slot, clause: Clause) -> list[Candidate]:
+    """Without what no text of the slot's kind is."""
+    view = View.of(clause)
+    if slot.kind not in _SPOKEN and is_han(clause.words):
+        found = [each for each in found if not _begins_as_no_value(each, view)]
+    if slot.kind == "id":
+        coded = {"code", "number", "quoted"}
+        found = [each for each in found if coded.intersection(each.kinds) or not _has_a_moment(each, view)]
+    if slot.kind in NAMED:
+        counted = _COUNTED - {"email"} if slot.kind == "person" else _COUNTED
+        found = [each for each in found if not (counted.intersection(each.kinds) or _is_denied(each, view))]
+        found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
+        if slot.kind == "person":
+            found = [each for each in found if each.kinds or not _INTRODUCED.fullmatch(each.span.text)]
+    if is_han(clause.words):
+        found = [each for each in found if not (_LABELLED.fullmatch(each.span.text) or _asks(each.span, clause))]
+    if re.search(r"\bdigits\b", slot.description):
+        found = [each for each in found if re.search(r"\d", each.span.text) and not is_han(each.span.text)]
+    if _is_numbered(slot):
+        found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
+    return found
+
+
+_SECRET = re.compile(r"\b(?:api|app|access|auth|secret) ?(?:key|token|secret)\b|\bappid\b")
+"""Names of what lets a program in: no word that somebody says by the way is one."""
+
+_SPOKEN = ("text", "title")
+"""Kinds of slots that take what somebody says or writes: it may begin with any word."""
+
+
+_PORTION = re.compile("[一两二三四五六七八九十半]+[个只条份张杯瓶袋碗盒箱包串盘套束斤件双](?!.?[级班])")
+"""So many of something, which is no part of its name."""
+
+
+def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
+    """Its first word leads to a value, counts it, points at one said before, or is half a word of a file's name:
+    把大门, 一份紫菜汤, 这个文件, 稿.docx.
+    """
+    if candidate.first >= len(view.tokens) or not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds):
+        return False
+    token = view.tokens[candidate.first]
+    halved = view.halved[candidate.first] and "." in candidate.span.text
+    if halved or _PORTION.match(candidate.span.text):
+        return True
+    return token.kind == "known" and token.text in wordset("before values zh")
+
+
+_LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是为]?\s*[A-Za-z0-9-]{{3,}}|[尾单编卡户]号)")
+"""A number with what it is: 尾号6688, of which 6688 is the value."""
+
+_INTRODUCED = re.compile(rf"[{HAN}]{{1,4}}[是为叫][{HAN}].*")
+"""A name with what it is: 抬头是星辰公司."""
+
+_EITHER_WAY = re.compile(rf"([{HAN}])不\1")
+
+
+def _asks(span: Span, clause: Clause) -> bool:
+    """It begins or ends in words that ask whether: 好不好 names nothing."""
+    return any(
+        match.start() <= span.start < match.end() or match.start() < span.end <= match.end()
+        for match in _EITHER_WAY.finditer(clause.text)
+    )
+
+
+def _with_whole_places(found: list[Candidate], indexed: Indexed, clause: Clause) -> list[Candidate]:
+    """Without the parts of `Riga, Latvia` where the tool takes a place as a whole, without the whole where it takes the
+    parts.
+    """
+    wholes = [span for span in clause.spans if span.detail == PARTS]
+    if not wholes:
+        return found
+    parts = {part for slot in indexed.slots for part in _PART_OF_PLACE.findall(spaced(slot.name).lower())}
+    if len(parts) > 1:
+        return [each for each in found if each.span.detail != PARTS]
+    return [each for each in found if not any(_is_part(each.span, whole) for whole in wholes)]
+
+
+def _is_part(span: Span, whole: Span) -> bool:
+    return whole.start <= span.start and span.end <= whole.end and len(span.text) < len(whole.text)
+
+
+_PART_OF_PLACE = re.compile(r"\b(?:city|town|state|country|region|province|county|street)\b")
+
+
+def _is_numbered(slot: Slot) -> bool:
+    """It takes digits, as a telephone or an account has: no Chinese word is one."""
+    last = spaced(slot.name).lower().split()[-1:]
+    told = f"{slot.name}{slot.description}"
+    counts = slot.type == "integer" and bool(_COUNTING.intersection(last))
+    return (bool(wordset("numbered").intersection(last)) and not counts) or any(
+        is_han(word) and word in told for word in wordset("numbered")
+    )
+
+
+_COUNTING = frozenset({"number", "num", "no"})
+"""Names of a number that is no name of anything, where an integer goes by it."""
+
+
+def _has_a_moment(candidate: Candidate, view: View) -> bool:
+    """A day or a time is in it: `April 10th with Dr. Davis` is no number of anything."""
+    return any(
+        candidate.first <= first and last <= candidate.last and any(span.kind in ("date", "time") for span in spans)
+        for (first, last), spans in view.typed.items()
+    )
+
+
+def _is_denied(candidate: Candidate, view: View) -> bool:
+    """`without stops` names nothing."""
+    return candidate.first > 0 and view.lower[candidate.first - 1] in wordset("negations")
+
+
+def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> bool:
+    """Nothing but words of the tool, in lower case: they say what to do and not what with."""
+    if not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds) or candidate.span.text[:1].isupper():
+        return False
+    places = [at for at in range(candidate.first, candidate.last) if not view.functional[at]]
+    return bool(places) and all(view.keys[at] & (commands | _VERBS) for at in places)
+
+
+_VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update", "#send", "#calculate", "#convert"})
+"""What is said of any tool."""
+
+_LOOSE = frozenset({"run", "word", "phrase", "chunk", "content", "name"})
+
+
+TYPED = frozenset(
+    {
+        "date",
+        "month",
+        "time",
+        "datetime",
+        "email",
+        "url",
+        "attachment",
+        "expression",
+        "sql",
+        "command",
+        "unit",
+        "currency",
+    }
+)
+"""Kinds of slots that take nothing but what can be seen to be such."""
+
+NAMED = frozenset({"city", "country", "place", "person", "timezone", "language"})
+"""Kinds of slots that take a name, which no number and no day is."""
+
+_COUNTED = frozenset({"number", "date", "time", "datetime", "email", "url", "sql"})
+
+FREE_TEXT = ("query", "text", "title", "string")
