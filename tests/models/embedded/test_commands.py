@@ -41,6 +41,7 @@ def command(said: str) -> str | None:
         ("run `make test`", "make test"),
         ("execute the command df -h on the server", "df -h"),
         ("can you run npm install lodash for me?", "npm install lodash"),
+        ("1. run git status 2. send an email", "git status"),
         ("git is slow today, run git add . please", "git add ."),
         ("is docker running, please use docker ps to find out", "docker ps"),
         ("show me today's date using the echo %date% command", "echo %date%"),

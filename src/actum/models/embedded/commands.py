@@ -18,7 +18,7 @@ _FIRST = (
 _NEXT = r"(?:\s+(?!command\b)(?:\.{1,2}(?=\s|$)|\S*[^\s.,;!?]))"
 _MORE = rf"(?P<said>{_FIRST}{_NEXT}{{0,15}}?)"
 _END = (
-    r"(?=[.?!,;]?\s*$|[.?!]\s|[,;]\s|[，。；、]"
+    r"(?=[.?!,;]?\s*$|[.?!]\s|[,;]\s|[，。；、]|\s+\d+[.)]\s"
     r"|\s+(?:to|and|so that|then)\s+(?:then\s+)?(?:see|find|check|show|tell|get|list|know|look|give|send|report|let)\b"
     r"|\s+(?:please|for me|right now|(?:on|in|with|for|as|by|from|under) (?:the|my|an?|your))\b)"
 )
