@@ -157,7 +157,7 @@ def _assigned(
         indexed: the tool.
         rankings: what could go into each slot.
         clause: the clause.
-        chosen: the values of enumerations that are said word by word.
+        chosen: where values of enumerations are said plainly.
     """
     ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
     listed = _listed_names(indexed, clause)
@@ -251,6 +251,12 @@ def _options(slot: Slot, ranking: Ranking, *, listed: bool) -> list[tuple[float,
     return [*options, (empty, None)]
 
 
+NEEDED = 3.0
+"""How much, as a logarithm, speaks against leaving a required slot empty."""
+
+LEFT_OVER = 1.0
+"""And one for free text: it may still have what the others leave over."""
+
 CHOSEN, HOLDS_CHOSEN = 4.0, 2.0
 """And how much against words that are a value of another slot's enumeration, or that begin or end with one."""
 
@@ -268,13 +274,6 @@ def _taken_already(argument: Argument, chosen: Sequence[Span]) -> float:
 def is_same(span: Span, said: Span) -> bool:
     """It is what was said, with or without a sign before and after it."""
     return said.start - 1 <= span.start <= said.start and said.end <= span.end <= said.end + 1
-
-
-NEEDED = 3.0
-"""How much, as a logarithm, speaks against leaving a required slot empty."""
-
-LEFT_OVER = 1.0
-"""And one for free text: it may still have what the others leave over."""
 
 
 def _choices(

@@ -28,7 +28,7 @@ _SHOWN_CODE = re.compile(r"\b[A-Za-z]{1,8}-?\d+\b")
 _MOMENT = re.compile(
     r"YYYY-MM-DD[T ]\\?'?HH|\d{4}-\d\d-\d\d[T ]\d\d:\d\d"
     r"|(?:DD|MM|YYYY)[/.-](?:MM|DD)[/.-](?:YYYY|DD)[ T]HH"
-    r"|%Y[-/]%m[-/]%d[ T]%H|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
+    r"|ISO ?8601 (?:date-?time|timestamp)|date and time|date-time|日期(?:和|与)?时间",
     re.IGNORECASE,
 )
 """A description that wants a day and a time of day in one."""
@@ -39,6 +39,16 @@ _MONTH = re.compile(r"\bYYYY-MM\b(?!-)", re.IGNORECASE)
 _FILED = re.compile(r"\b(?:file|document)s?\b|文件|文档", re.IGNORECASE)
 
 DEPTH_MAX = 3
+
+
+def form_told(description: str) -> str:
+    """A description with the signs of a form as letters: `%Y-%m-%d` as `YYYY-MM-DD`."""
+    for sign, letters in _SIGNS_OF_FORMS:
+        description = description.replace(sign, letters)
+    return description
+
+
+_SIGNS_OF_FORMS = (("%Y", "YYYY"), ("%m", "MM"), ("%d", "DD"), ("%H", "HH"), ("%M", "MM"), ("%S", "SS"))
 
 
 class Slot(NamedTuple):
@@ -148,7 +158,7 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
     format_ = _FORMATS.get(str(schema.get("format")))
     if format_:
         return format_
-    if _MOMENT.search(description):
+    if _MOMENT.search(form_told(description)):
         return "datetime"
     if _MONTH.search(description):
         return "month"

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from ...core.json import Json
 from .lexicon import fold, lexicon, shared_table, table
 from .places import region_named
-from .slots import Slot
+from .slots import Slot, form_told
 from .spans import Span
 from .words import spaced
 
@@ -121,9 +121,9 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.detail.split(":")[0], "code"
         yield span.text, "verbatim"
     elif span.kind == "date" and isinstance(span.value, str):
-        timed = slot.kind == "datetime" and _APART.search(_form(slot.description))
+        timed = slot.kind == "datetime" and _APART.search(form_told(slot.description))
         dated = _momentous(slot, f"{span.value}T00:00:00") if timed else _dated(slot, span.value)
-        yield (span.text if _is_in_form(slot, span.text) else dated), "iso"
+        yield (span.text if _is_inform_told(slot, span.text) else dated), "iso"
         yield span.text, "verbatim"
     elif span.kind == "month":
         yield span.value if slot.kind == "month" else span.text, "plain"
@@ -154,7 +154,7 @@ _NAMED = ("person", "place", "city", "country")
 
 def _momentous(slot: Slot, iso: str) -> str:
     """A moment in the form that the description shows, else as ISO 8601."""
-    told = f"{_form(slot.description)} {slot.schema.get('format')}"
+    told = f"{form_told(slot.description)} {slot.schema.get('format')}"
     day, _, time = iso.partition("T")
     apart = _APART.search(told)
     seconds = re.search(r"SS\b|:ss\b|:\d\d:\d\d" if apart else r"SS\b|:ss\b|:\d\d:\d\d|ISO|date-time", told)
@@ -165,15 +165,6 @@ def _momentous(slot: Slot, iso: str) -> str:
 _APART = re.compile(r"(?:YYYY|DD|MM)\s+HH:MM|\d{4}\s+\d\d:\d\d|\d{4}-\d\d-\d\d\s+\d\d:\d\d", re.IGNORECASE)
 _UTC = re.compile(r"\d\d:\d\d(?::\d\d)?Z|SS['\"]?Z", re.IGNORECASE)
 
-
-def _form(description: str) -> str:
-    """A description with the signs of a form as letters: `%Y-%m-%d` as `YYYY-MM-DD`."""
-    for sign, letters in _SIGNS_OF_FORMS:
-        description = description.replace(sign, letters)
-    return description
-
-
-_SIGNS_OF_FORMS = (("%Y", "YYYY"), ("%m", "MM"), ("%d", "DD"), ("%H", "HH"), ("%M", "MM"), ("%S", "SS"))
 
 _FORMATS = (
     (re.compile(r"MM[/-]DD[/-]YYYY", re.IGNORECASE), "%m{0}%d{0}%Y"),
@@ -186,12 +177,12 @@ _FORMATS = (
 def _dated(slot: Slot, iso: str) -> str:
     """A day in the form that the description shows, else as ISO 8601."""
     for pattern, form in _FORMATS:
-        if match := pattern.search(_form(slot.description)):
+        if match := pattern.search(form_told(slot.description)):
             return date.fromisoformat(iso).strftime(form.format(match[0][2]))
     return iso
 
 
-def _is_in_form(slot: Slot, said: str) -> bool:
+def _is_inform_told(slot: Slot, said: str) -> bool:
     """Whether a day was said in the very form that the description shows: then it needs no reading."""
     wanted = _SIGNED_FORM.search(slot.description)
     return wanted is not None and re.fullmatch(rf"\d\d{wanted[1]}\d\d{wanted[1]}\d{{4}}", said) is not None
