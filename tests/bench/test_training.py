@@ -8,6 +8,7 @@ from actum.core.schema import compile_schema
 from actum.models.embedded.candidates import CHINESE
 from actum.models.embedded.nets import of
 from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools
+from bench.training.chatter import chatted
 from bench.training.corpus import HERE, Maker, is_chinese, sketches
 from bench.training.fit import Settings, choices_of, is_known_to_half, learned
 from bench.training.labels import spelled, with_more
@@ -120,3 +121,24 @@ def test_what_is_learned_of_one_language_does_not_depend_on_how_much_there_is_of
     both, alone = learned(choices_of([*english, *chinese]), how), learned(choices_of(english), how)
     assert chinese
     assert {name for name in both if not name.startswith(CHINESE)} == alone.keys()
+
+
+def test_a_sentence_of_chatter_changes_neither_the_call_nor_the_words_that_ask_for_it() -> None:
+    calls = list(itertools.islice(seal_tools.single_calls(), 60))
+    talked = list(chatted(calls, 1))
+    assert talked == list(chatted(calls, 1))
+    for asked, told in zip(calls, talked, strict=True):
+        assert asked.question in told.question != asked.question
+        assert told.calls == asked.calls
+        assert told.tools[0] == asked.tools[0]
+        assert len({tool.name for tool in told.tools}) == len(told.tools)
+    assert any(not tool.parameters["properties"] for each in talked for tool in each.tools[1:])
+
+
+def test_a_question_that_counts_more_often_weighs_more() -> None:
+    (asked,) = itertools.islice(make(1, 1, 0), 300, 301)
+    once, often = choices_of([asked]), choices_of([asked._replace(times=3)])
+    assert len(once.times) > 0
+    assert list(often.times) == [3 * times for times in once.times]
+    how = Settings(rounds=2, rare=1)
+    assert max(learned(often, how).values()) > max(learned(once, how).values())
