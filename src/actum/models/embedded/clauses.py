@@ -127,9 +127,11 @@ def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
         asks: tells whether a piece by itself names something to do.
     """
     found = pieces(question)
-    heads = [not _subordinate(piece) and asks(piece) for piece in found]
+    main = [not _subordinate(piece) for piece in found]
+    heads = [free and asks(piece) for free, piece in zip(main, found, strict=True)]
     if not any(heads):
         return [question]
+    heads = [head or (free and _asks_alone(piece)) for head, free, piece in zip(heads, main, found, strict=True)]
     further = [at for at, head in enumerate(heads) if head][1:]
     starts = [found[0].start, *(found[_begin(at, found, heads)].start for at in further)]
     ends = [*(_end_before(question, start) for start in starts[1:]), question.end]
@@ -156,6 +158,18 @@ def _subordinate(piece: Clause) -> bool:
     return (
         len(words) == 2 and words[0] in wordset("subordinating") and words[1] not in wordset("auxiliaries")
     ) or piece.words.endswith("的时候")
+
+
+def _asks_alone(piece: Clause) -> bool:
+    """It is a question of its own, if perhaps one that no tool answers: `and who painted it`."""
+    words = [bare(token.text) for token in piece.tokens if token.kind != "sign"]
+    joined = _begins_sentence(piece) or _ANDED.search(piece.text, 0, piece.start) is not None
+    return joined and len(words) > ASKED_IN and words[0] in wordset("question words en")
+
+
+_ANDED = re.compile(r"\b(?:and|then|also)\s*$", re.IGNORECASE)
+ASKED_IN = 3
+"""A question has more words than this."""
 
 
 def _begins_sentence(piece: Clause) -> bool:
@@ -253,4 +267,4 @@ def _ends_nothing(text: str, token: Token) -> bool:
     return token.text in ".," and re.match(r"\d", text[token.end : token.end + 1]) is not None
 
 
-_TITLE = re.compile(r"\b(?:mr|mrs|ms|dr|prof|st)$", re.IGNORECASE)
+_TITLE = re.compile(r"\b(?:mr|mrs|ms|dr|prof|st|vs?)$", re.IGNORECASE)

@@ -34,11 +34,18 @@ def unsifted(question: Clause, shelf: Shelf) -> list[Step]:
     chooser = Chooser(shelf)
     question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)
-    steps: list[Step] = []
-    for clause in [question] if whole else _clauses(question, chooser):
-        steps += list(_steps_of(clause, chooser, tuple(steps)))
+    steps = _steps_of_all([question] if whole else _clauses(question, chooser), chooser)
+    if not steps:
+        steps = _steps_of_all(_clauses(question, chooser) if whole else [question], chooser)
     steps = with_loans(with_names(with_the_same(with_topics(_without_titles(steps)))))
     return _without_doubles([step for step in steps if not _is_mere_manner(step, steps)])
+
+
+def _steps_of_all(clauses: Sequence[Clause], chooser: Chooser) -> list[Step]:
+    steps: list[Step] = []
+    for clause in clauses:
+        steps += list(_steps_of(clause, chooser, tuple(steps)))
+    return steps
 
 
 def guess(question: Clause, shelf: Shelf) -> list[Step]:
@@ -232,10 +239,16 @@ def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]
 
 
 _ANNOUNCES = re.compile(r"\W*(?:can|could|would) you (?:please )?(?:help|assist)\b", re.IGNORECASE)
+_ANNOUNCES_HAN = re.compile(
+    r"\s*(?:我?想?问你?|我?有|麻烦你?|帮我?办?|一共)?[两三四几]件事情?(?:麻烦你|要办)?[，,：:。]\s*"
+)
 
 
 def _unannounced(question: Clause) -> Clause:
     """The question without a first sentence that only says that there is one: `Can you help me with two things?`"""
+    announced = _ANNOUNCES_HAN.match(question.text, question.start)
+    if announced is not None:
+        return question.part(announced.end(), question.end)
     opening = sentences(question)[:1]
     if not opening or _ANNOUNCES.match(opening[0].words) is None:
         return question
