@@ -18,6 +18,7 @@ from actum.models.embedded.words import spaced, terms, tokenize
         ("张国荣和孙中山的歌", ["张国荣", "和", "孙中山", "的", "歌"]),
         ("星辰贸易有限公司", ["星辰贸易有限", "公司"]),
         ("查飞行日志", ["查", "飞行日志"]),
+        ("订两张票", ["订", "两", "张", "票"]),
         ("What's 17*23?", ["What's", "17", "*", "23", "?"]),
         ("get_weather", ["get", "_", "weather"]),
     ],
@@ -85,3 +86,10 @@ def test_a_chinese_word_is_found_with_others_inside_of_it() -> None:
 def test_a_chinese_word_that_no_concept_has_is_found_by_what_a_dictionary_says() -> None:
     assert "emperor" in {term.key for term in terms("皇帝")}
     assert "emperor" not in {term.key for term in terms("皇帝", hints=False)}
+
+
+@pytest.mark.parametrize(
+    ("short", "word"), [("qty", "quantity"), ("stats", "statistics"), ("avg_temp", "average temperature")]
+)
+def test_a_word_that_programs_write_short_meets_the_whole_one(short: str, word: str) -> None:
+    assert {term.key for term in terms(spaced(short))} == {term.key for term in terms(word)}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from .lexicon import HAN, Meaning, is_han, lexicon, stem, wordset
+from .lexicon import HAN, Meaning, is_han, lexicon, stem, table, wordset
 from .meanings import cut, glosses, is_word
 
 _PIECE = re.compile(rf"[{HAN}]+|[^\W\d_{HAN}]+(?:['’][^\W\d_{HAN}]+)?|\d+|[^\w\s]|_")
@@ -93,7 +94,7 @@ def terms(text: str, tokens: list[Token] | None = None, *, hints: bool = True) -
     tokens = tokenize(text) if tokens is None else tokens
     known = lexicon()
     found: list[Term] = []
-    words = [bare(token.text) if token.kind == "word" else "" for token in tokens]
+    words = [in_full(bare(token.text)) if token.kind == "word" else "" for token in tokens]
     stems = [stem(word) for word in words]
     covered = 0
     for index, token in enumerate(tokens):
@@ -147,10 +148,20 @@ def _parted_terms(text: str) -> Iterator[Term]:
 def bare(word: str) -> str:
     """A word in lower case, without a possessive or contracted ending: `Chou's` -> `chou`, `what's` -> `what`."""
     word = word.lower()
-    return _CONTRACTED.sub("", word) if "'" in word or "’" in word else word
+    return _CONTRACTED.sub("", word.replace("’", "'")) if "'" in word or "’" in word else word
 
 
-_CONTRACTED = re.compile(r"['’](?:s|re|ve|ll|d|m)$")
+_CONTRACTED = re.compile(r"'(?:s|re|ve|ll|d|m)$")
+
+
+def in_full(word: str) -> str:
+    """A word that programs write short as people write it: `qty` -> `quantity`."""
+    return _shortened().get(word, word)
+
+
+@cache
+def _shortened() -> dict[str, str]:
+    return {row["short"]: row["word"] for row in table("shortened")}
 
 
 def spaced(name: str) -> str:
@@ -186,6 +197,8 @@ def _cut(run: str, offset: int) -> list[Token]:
 def _absorbed(run: str, chunk: int, at: int) -> bool:
     """One character that is a word, but here part of a longer one that is not known: 国 of 张国荣, 飞 of 飞行."""
     loose = not _starts_word(run, at + 1)
+    if run[at + 1 : at + 2] in _NUMERALS:  # 订两张票, 发三封
+        return False
     if run[at] in wordset("surnames"):  # 张 is a measure word as well
         return loose and at + 1 < len(run) and run[at - 1 : at] not in _NUMERALS
     return run[at] in wordset("absorbed in names") and (at > chunk or (loose and at + 1 < len(run)))
