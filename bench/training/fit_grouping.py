@@ -43,6 +43,8 @@ FIRST = {
     "out of another": -2.0,
     "choice unused": -1.0,
     "in a row past its series": -3.0,
+    "again in another's list": -1.0,
+    "again, its other end not said": -1.0,
     "same kind": 0.5,
     "other kind": -2.0,
     "other capitals": -2.0,

@@ -116,3 +116,15 @@ def test_no_reading_takes_words_twice_and_each_call_has_a_slot_once(words: list[
         for call in reading.calls:
             paths = [each.slot.path for each in call]
             assert len(paths) == len(set(paths))
+
+
+def test_two_numbers_that_are_told_of_are_those_of_a_row_of_slots() -> None:
+    assert calls("the greatest common divisor of two given numbers, for example 12 and 15", DIVISOR) == [
+        {"num1": 12, "num2": 15}
+    ]
+
+
+def test_what_is_turned_into_what_is_one_call() -> None:
+    money: dict[str, Json] = {"type": "string", "description": "Currency code, such as USD."}
+    exchange = tool("exchange", "Exchanges money.", amount=WHOLE, from_currency=money, to_currency=money)
+    assert calls("欧元兑英镑，金额860", exchange) == [{"amount": 860, "from_currency": "EUR", "to_currency": "GBP"}]

@@ -104,10 +104,19 @@ class _Row(NamedTuple):
 
     def and_then(self, mention: Mention, filled: Filled, clause: Clause, known: Signs) -> _Row:
         added = dict(joining(mention, self.mentions, filled.indexed.slots, clause))
+        added["again in another's list"] = float(_is_again_in_a_list(mention, self.mentions, filled))
         signs = self.signs | added
         for name in added.keys() & self.signs.keys():
             signs[name] += self.signs[name]
         return _Row(self.worth + worth(known, added), (*self.mentions, mention), signs)
+
+
+def _is_again_in_a_list(mention: Mention, before: Sequence[Mention], filled: Filled) -> bool:
+    """A further value for a slot is a part of what another slot takes as a list: the 西米 of 加椰果和西米."""
+    span = mention.argument.span
+    lists = [each for each in filled.arguments if isinstance(each.value, list) and len(each.value) > 1]
+    inside = any(each.span.start <= span.start and span.end <= each.span.end for each in lists)
+    return inside and not mention.slot.many and any(each.slot is mention.slot for each in before)
 
 
 def _rows(found: Sequence[Mention], filled: Filled, clause: Clause, known: Signs) -> list[_Row]:

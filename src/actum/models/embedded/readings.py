@@ -7,6 +7,7 @@ behind a base as in the sentence before, a third name where the clause tells of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -65,6 +66,7 @@ def joining(
         return
     view, last, sort = View.of(clause), earlier[-1], _sort(mention.slot)
     yield "gain again", mention.gain
+    yield "again, its other end not said", float(_lacks_other_end(mention.slot, before, slots))
     yield "gains less", max(0.0, max(each.gain for each in earlier) - mention.gain)
     yield f"again {sort}", 1.0
     if before[-1] is last and joined(last, mention, view):
@@ -78,9 +80,18 @@ def joining(
     yield from _alike(mention, last, view)
 
 
+def _lacks_other_end(slot: Slot, before: Sequence[Mention], slots: Sequence[Slot]) -> bool:
+    """What something is turned from or into, where a reading has nothing for the other: `from_currency` alone."""
+    ends = {"source": "target", "target": "source"}
+    wanted = {ends[role] for role in slot.roles if role in ends}
+    others = [each for each in slots if each.kind == slot.kind and each is not slot and wanted.intersection(each.roles)]
+    return bool(others) and not any(each.slot in others for each in before)
+
+
 def _names_slot(mention: Mention, clause: Clause) -> bool:
     """A word behind a number is one of the slot's name: `two adults`."""
-    own, view = frozenset(term.key for term in terms(spaced(mention.slot.name), hints=False)), View.of(clause)
+    own = frozenset(term.key for term in terms(spaced(mention.slot.name), hints=False)) - {"#number"}
+    view = View.of(clause)
     return any(own & keys for keys in view.keys[mention.last : mention.last + 3])
 
 
@@ -202,13 +213,20 @@ def whole(
     yield ("several, says so" if wordset("again").intersection(view.lower) else "several, nothing says so"), several
     told = {span.value for span in counted(clause)} | ({2} if "both" in view.lower else set())
     if told:
-        yield ("as many as told" if calls in told else "not as many as told"), 1.0
+        alike = Counter(_row_of_names(each[0].slot.name) for each in said.values())
+        as_told = calls in told or not told.isdisjoint(alike.values())
+        yield ("as many as told" if as_told else "not as many as told"), 1.0
     once = [each[0].slot.required for each in said.values() if len(each) == 1]
     yield "shared required", several * sum(once)
     yield "shared optional", several * (len(once) - sum(once))
     own = [each for each in said.values() if len(each) > 1]
     yield "few of many are its own", float(len(said) >= FEW * max(1, len(own)) and bool(own))
     yield "own are loose", float(bool(own) and not any(one.kinds for each in own for one in each[1:]))
+
+
+def _row_of_names(name: str) -> str:
+    """What the names of like slots have in common, single letters among them: the `a`, `b` and `c` of an equation."""
+    return series(name) if len(name) > 1 else ""
 
 
 FEW = 3
