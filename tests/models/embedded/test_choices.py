@@ -91,3 +91,30 @@ def test_to_create_is_to_add_where_nothing_else_is() -> None:
 def test_a_language_is_chosen_by_its_code() -> None:
     language: JsonObject = {"type": "string", "enum": ["en-US", "zh-CN", "es-ES"]}
     assert found("language", language, "read it in Spanish") == {"language": "es-ES"}
+
+
+def test_the_end_of_a_files_name_chooses_nothing() -> None:
+    format_: JsonObject = {"type": "string", "enum": ["docx", "pdf"]}
+    assert found("target_format", format_, "年终总结.docx转成PDF") == {"target_format": "pdf"}
+    assert found("target_format", format_, "convert report.docx into docx") == {"target_format": "docx"}
+
+
+def test_words_that_mean_each_of_several_values_choose_none() -> None:
+    kinds: JsonObject = {"type": "string", "enum": ["年假", "病假", "事假"]}
+    assert found("leave_type", kinds, "下周二我要请一天假") == {}
+    assert found("leave_type", kinds, "下周二我要请一天病假") == {"leave_type": "病假"}
+
+
+@pytest.mark.parametrize(
+    "said", ["convert 250 grams of sugar to cups", "how many cups are 250 grams of sugar?", "250 grams into cups"]
+)
+def test_what_a_number_counts_is_turned_into_the_other(said: str) -> None:
+    unit: JsonObject = {"type": "string", "enum": ["cup", "gram", "ounce"]}
+    properties: JsonObject = {"from_unit": unit, "to_unit": unit}
+    tool = Tool(
+        name="convert",
+        parameters={"type": "object", "properties": properties, "required": ["from_unit", "to_unit"]},
+        description="Converts a quantity.",
+    )
+    made = as_object(fill(index(tool), read(said, TODAY)).arguments)
+    assert made == {"from_unit": "gram", "to_unit": "cup"}

@@ -78,3 +78,46 @@ def test_values_come_in_the_order_in_which_their_names_are_listed() -> None:
     base: JsonObject = {"type": "integer", "description": "The base of the triangle."}
     said = "the area of a triangle with base and height as 6cm and 10cm"
     assert found({"height": height, "base": base}, said) == {"base": 6, "height": 10}
+
+
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [
+        ("耳机，500以内", {"max_price": 500}),
+        ("耳机，不超过500块", {"max_price": 500}),
+        ("headphones for at most $500", {"max_price": 500}),
+        ("耳机，至少500", {"min_price": 500}),
+        ("headphones for no less than $500", {"min_price": 500}),
+    ],
+)
+def test_what_is_said_to_be_the_most_or_the_least_goes_there(said: str, made: JsonObject) -> None:
+    price: JsonObject = {"type": "integer"}
+    parameters: JsonObject = {
+        "type": "object",
+        "properties": {"min_price": price, "max_price": price, "keyword": TEXT},
+        "required": ["keyword"],
+    }
+    tool = Tool(name="search_products", parameters=parameters, description="Searches products.")
+    arguments = as_object(fill(index(tool), read(said, TODAY)).arguments)
+    assert {name: value for name, value in arguments.items() if name != "keyword"} == made
+
+
+@pytest.mark.parametrize(
+    ("said", "made"),
+    [
+        ("下午四点前到浦东机场", {"arrive_by": "16:00"}),
+        ("to the airport after 4 pm", {"depart_after": "16:00"}),
+        ("to the airport by 4 pm", {"arrive_by": "16:00"}),
+    ],
+)
+def test_a_time_goes_where_it_is_the_latest_or_the_earliest(said: str, made: JsonObject) -> None:
+    time: JsonObject = {"type": "string", "format": "time"}
+    properties: JsonObject = {"depart_after": time, "arrive_by": time}
+    tool = Tool(name="plan_route", parameters={"type": "object", "properties": properties}, description="A route.")
+    assert as_object(fill(index(tool), read(said, TODAY)).arguments) == made
+
+
+def test_a_text_after_a_colon_is_taken_whole() -> None:
+    assert found({"text": TEXT}, "翻成日语：我对花生过敏，请不要放", "Translates a text.") == {
+        "text": "我对花生过敏，请不要放"
+    }

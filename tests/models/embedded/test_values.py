@@ -44,3 +44,29 @@ def test_the_description_tells_the_form(question: str, name: str, description: s
         description="Look up.",
     )
     assert as_object(fill(index(offered), read(question, TODAY)).arguments) == {name: value}
+
+
+@pytest.mark.parametrize(
+    ("said", "description", "value"),
+    [
+        ("at 5% a year", "Yearly rate in percent, e.g. 2.5 for 2.5%.", 5),
+        ("at 5% a year", "Yearly rate as a decimal.", 0.05),
+        ("利率百分之五", "年利率（%）", 5),
+    ],
+)
+def test_the_description_tells_whether_a_hundredth_is_one(said: str, description: str, value: float) -> None:
+    properties: dict[str, Json] = {"rate": {"type": "number", "description": description}}
+    tool = Tool(
+        name="grow", parameters={"type": "object", "properties": properties, "required": ["rate"]}, description="Grows."
+    )
+    assert as_object(fill(index(tool), read(said, TODAY)).arguments) == {"rate": value}
+
+
+def test_days_that_are_counted_back_are_negative_where_that_may_be() -> None:
+    properties: dict[str, Json] = {"days": {"type": "integer", "description": "Days to add; negative for earlier."}}
+    tool = Tool(
+        name="add_days",
+        parameters={"type": "object", "properties": properties, "required": ["days"]},
+        description="Adds.",
+    )
+    assert as_object(fill(index(tool), read("从4月18号往前推45天是哪天", TODAY)).arguments) == {"days": -45}

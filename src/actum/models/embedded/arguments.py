@@ -307,7 +307,43 @@ def _choices(
             guess = guessed(slot, clause)
             if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)
+    for source, target in two_ways(indexed):
+        found |= _from_one_to_another(source, target, indexed, clause, found)
     return {path: argument for path, argument in found.items() if path not in taken}
+
+
+def two_ways(indexed: Indexed) -> Iterator[tuple[Slot, Slot]]:
+    """Slots that choose from the same values, one what is given and one what is wanted: `from_unit` and `to_unit`."""
+    chosen = [slot for slot in indexed.slots if slot.kind == "enum" and not slot.many]
+    for source in chosen:
+        for target in chosen:
+            if "source" in source.roles and "target" in target.roles and source.enum == target.enum:
+                yield source, target
+
+
+def is_counted(span: Span, clause: Clause) -> bool:
+    """A number stands right before it: the cups of `2 cups`, and what is given where one is turned into another."""
+    return any(
+        each.kind == "number" and not clause.text[each.end : span.start].strip(" -")
+        for each in clause.spans
+        if each.end <= span.start
+    )
+
+
+def _from_one_to_another(source: Slot, target: Slot, indexed: Indexed, clause: Clause, found: Taken) -> Taken:
+    """Of two values that are said the one that a number counts, else the first, is what is given."""
+    values: dict[Json, Argument] = {}
+    for value, span, sure in sorted(chosen_values(source, indexed.named, clause), key=lambda each: each[1].start):
+        if sure >= SAID_AT_LEAST and isinstance(value, str):
+            values.setdefault(value, Argument(source, value, span, sure))
+    given = next((each for each in values.values() if is_counted(each.span, clause)), next(iter(values.values()), None))
+    wanted = next((each for each in values.values() if each is not given), None)
+    if given is None or wanted is None:
+        return {}
+    return {source.path: given, target.path: wanted._replace(slot=target)}
+
+
+SAID_AT_LEAST = 0.8
 
 
 def _implied(
@@ -315,6 +351,7 @@ def _implied(
 ) -> dict[tuple[str, ...], Argument]:
     """What is meant and not said: numbers by the words of `implied.csv`, and the present day."""
     found = _todays(indexed, clause, taken) | _countries(indexed, taken) | _between_times(indexed, clause, taken)
+    found |= _between_days(indexed, clause, taken)
     for slot in indexed.slots:
         if slot.type in ("integer", "number") and not slot.many and slot.path not in taken | found:
             first = next(implied(slot, clause), None)
@@ -409,8 +446,8 @@ def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:
     """The last day of so many days from the one that is said: 明天请三天假; of so many nights one more."""
     for span in clause.spans:
         match = _LASTS.match(clause.text, span.end) if span.kind == "number" else None
-        if match is not None and isinstance(span.value, int) and isinstance(given.span.value, str):
-            more = span.value - (match[1] in "天日")
+        if match is not None and isinstance(span.value, int | float) and isinstance(given.span.value, str):
+            more = math.ceil(span.value) - (match[1] in "天日")
             day = date.fromisoformat(given.span.value) + timedelta(days=more)
             return Argument(
                 last, day.isoformat(), Span("date", span.start, match.end(), span.text, day.isoformat()), 0.7
@@ -433,6 +470,26 @@ def _between_times(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
         if value is not None:
             return {lasting[0].path: Argument(lasting[0], value, span, 0.7)}
     return {}
+
+
+def _between_days(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
+    """How many nights lie between two days, where no slot took the second: 20号入住22号退房."""
+    nights = [slot for slot in indexed.slots if slot.path not in taken and _is_nights(slot)]
+    days = [span for span in clause.spans if span.kind == "date"]
+    free = [span for span in days if not any(each.span.overlaps(span) for each in taken.values())]
+    if len(nights) != 1 or len(days) != 2 or len(free) != 1:
+        return {}
+    first, last = (date.fromisoformat(str(span.value)) for span in days)
+    span = Span("number", days[1].start, days[1].end, days[1].text, (last - first).days)
+    return {nights[0].path: Argument(nights[0], span.value, span, 0.7)} if first < last else {}
+
+
+def _is_nights(slot: Slot) -> bool:
+    told = f"{spaced(slot.name)} {slot.description}".lower()
+    return slot.type in ("integer", "number") and not slot.many and _NIGHTS.search(told) is not None
+
+
+_NIGHTS = re.compile(r"\bnights\b|几晚|[晚夜]数")
 
 
 def _is_duration(slot: Slot) -> bool:

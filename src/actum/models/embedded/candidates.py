@@ -24,7 +24,8 @@ from .numerals import MEASURES, NUMERALS
 from .slots import Slot
 from .spans import Span, with_its_dot
 from .values import forms_of, value_for
-from .words import Token, bare
+from .weights import CHINESE
+from .words import Token, bare, spaced
 
 WORDS_MAX = 9
 """So many words of a run at most, quotes and lists apart."""
@@ -64,10 +65,6 @@ class Candidate(NamedTuple):
     listed: int = 0
 
 
-CHINESE = "zh:"
-"""How the names of weights begin that are learned of clauses with a Chinese word."""
-
-
 class View(NamedTuple):
     """A clause as its candidates see it.
 
@@ -80,6 +77,7 @@ class View(NamedTuple):
         inside: for each token the typed spans that it is a part of, as first and last token.
         words: each token, or the Chinese word that it is a part of.
         halved: whether a Chinese word begins before each token and goes on in it.
+        files: the first and last token of each file's name.
         tongue: `CHINESE` where a word of it is Chinese, else nothing.
         quotes: how many pieces stand in quotes.
     """
@@ -92,6 +90,7 @@ class View(NamedTuple):
     inside: tuple[tuple[tuple[int, int], ...], ...]
     words: tuple[str, ...]
     halved: tuple[bool, ...]
+    files: tuple[tuple[int, int], ...]
     tongue: str
     quotes: int
 
@@ -131,6 +130,7 @@ def _view(clause: Clause) -> View:
         tuple(map(tuple, inside)),
         tuple(within.get(token.start, (token.start, token.text))[1] for token in tokens),
         tuple(within.get(start, (start, ""))[0] < start for start in starts),
+        tuple(place for place, spans in typed.items() if any(span.kind == "file" for span in spans)),
         CHINESE if any(token.kind in ("known", "chunk") for token in tokens) else "",
         sum(span.kind == "quoted" for span in clause.spans),
     )
@@ -218,6 +218,24 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
                     yield Candidate(span, value, first, last, kinds, form)
     if slot.type == "string":
         yield from _loose_runs(clause)
+    if slot.type == "integer" and spaced(slot.name).lower().split()[-1:] == ["month"]:
+        yield from _months(clause, view)
+
+
+def _months(clause: Clause, view: View) -> Iterator[Candidate]:
+    """The months of a year by name, for what wants their number."""
+    for match in _MONTH.finditer(clause.text, clause.start, clause.end):
+        number = _MONTHS.index(match[0][:3]) + 1
+        place = _place(view, span := Span("month name", *match.span(), match[0], number))
+        if place is not None:
+            yield Candidate(span, number, *place, (span.kind,), "part")
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTH = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
+    r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"
+)
 
 
 def _commands(clause: Clause, view: View) -> Iterator[Candidate]:
@@ -351,7 +369,7 @@ def _may_begin(view: View, at: int) -> bool:
         return True
     if at and token.text in MEASURES and (view.tokens[at - 1].kind == "number" or view.tokens[at - 1].text in NUMERALS):
         return False  # the 双 of 两双袜子
-    capital = (at > 0 and token.text[0].isupper() and token.text != "I") or token.text == "The"
+    capital = (at > 0 and token.text[0].isupper() and view.lower[at] != "i") or token.text == "The"
     return not view.functional[at] or capital or (is_han(token.text) and token.text not in _NEVER_FIRST)
 
 
@@ -468,6 +486,8 @@ def _cuts(view: View, first: int, last: int) -> bool:
     """One end of it is in the middle of a typed span, or of a name."""
     if _halves_a_name(view, first - 1) or _halves_a_name(view, last):
         return True
+    if any(start < first < end < last for start, end in view.files):
+        return True
     left = any(start < first for start, _ in view.inside[first])
     return left or any(end > last for _, end in view.inside[last - 1])
 
@@ -481,7 +501,8 @@ def _run_span(clause: Clause, view: View, first: int, last: int, *, owner: bool 
     """The run; without the sign of an owner, unless that is a part of the name: Levi's."""
     start, end = view.tokens[first].start, view.tokens[last - 1].end
     said = with_its_dot(clause.text, start, end)
-    said = said if owner else re.sub(r"['’]s$", "", said)
+    if not owner and said.endswith(("'s", "’s")):
+        said = said[:-2]
     return Span("run", start, start + len(said), said, said)
 
 

@@ -32,8 +32,18 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
     told = _telling(slot.description, tuple(map(str, slot.enum or listed)))
     found = [choice for value in slot.enum if (choice := _choice(slot, value, own, clause, told.get(str(value), ())))]
     found += [choice for value in listed if (choice := _by_gloss(value, clause, told.get(str(value), ())))]
+    found = [choice for choice in found if choice[2] >= LITERAL or not _is_one_of_several(choice, found)]
     found.sort(key=lambda choice: (-choice[2], choice[1].start, choice[1].start - choice[1].end))
     return _not_replaced(found, clause)
+
+
+def _is_one_of_several(choice: Choice, found: Sequence[Choice]) -> bool:
+    """The same words mean two other values as well, and as surely: 假 is each of the kinds of leave."""
+    _, span, sure = choice
+    return sum((at.start, at.end) == (span.start, span.end) and likely >= sure for _, at, likely in found) > SEVERAL
+
+
+SEVERAL = 2
 
 
 def _not_replaced(found: list[Choice], clause: Clause) -> list[Choice]:
@@ -286,8 +296,11 @@ def _literal(text: str, clause: Clause) -> tuple[int, int, float] | None:
         return None
     if _squeezed(text) not in _squeezed(clause.words):
         return None  # most values are not said: no pattern is made for them
-    match = _written(text).search(clause.words)
-    return (clause.start + match.start(), clause.start + match.end(), 1.0) if match else None
+    for match in _written(text).finditer(clause.words):
+        start, end = clause.start + match.start(), clause.start + match.end()
+        if not any(span.kind == "file" and span.start < start < end <= span.end for span in clause.spans):
+            return start, end, 1.0
+    return None
 
 
 @lru_cache(maxsize=8192)

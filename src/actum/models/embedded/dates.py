@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from functools import cache, partial
+from itertools import pairwise
 from typing import NamedTuple
 
 from .lexicon import Name, lexicon
@@ -95,7 +96,7 @@ def find_dates(text: str, today: date) -> list[FoundDate]:
             if day is not None:
                 found.append(FoundDate(match.start(), match.end(), day.isoformat()))
                 taken.append(match.span())
-    return _of_one_year(text, sorted([*found, *_until(text, found)]))
+    return _of_one_year(text, sorted([*_of_one_week(text, found), *_until(text, found)]))
 
 
 def find_months(text: str, today: date) -> list[FoundDate]:
@@ -128,6 +129,20 @@ def _until(text: str, found: Sequence[FoundDate]) -> list[FoundDate]:
     return ends
 
 
+def _of_one_week(text: str, found: Sequence[FoundDate]) -> list[FoundDate]:
+    """The days, each that is joined to one of another week in that week: 下周四和周五."""
+    days = sorted(found)
+    for at, (day, then) in enumerate(pairwise(days)):
+        said, after = text[day.start : day.end], text[then.start : then.end]
+        joined = _JOINED.fullmatch(text[day.end : then.start])
+        if joined and said[:1] in "上下" and _WEEKDAY.fullmatch(after):
+            first, last = date.fromisoformat(day.iso), date.fromisoformat(then.iso)
+            days[at + 1] = then._replace(iso=(first + timedelta(days=(last - first).days % 7)).isoformat())
+    return days
+
+
+_JOINED = re.compile("[、，,到至和与-]|以及")
+_WEEKDAY = re.compile(f"(?:周|星期|礼拜)[{_HAN_DAY}]")
 _UNTIL = re.compile(r"\s*(?:到|至|[-—–~～]+)\s*(\d{1,2}|[一二三四五六七八九十]{1,3})[日号]")
 
 
@@ -261,7 +276,10 @@ _HAN_DAY_NUMBER = r"(\d{1,2}|[一二三四五六七八九十]{1,3})"
 _NUMBERED = "路街巷弄道栋楼层座区室幢"
 """After these 15号 is a house and no day."""
 
-_AFTER_DAY = r"[上下中]午|[早晚]|[之以]?[前后]|[到至走去飞回的]|出发|入住|那天|当天|这天|开始|\s*[,，。.?？！!]|\s*$"
+_AFTER_DAY = (
+    r"[上下中]午|[早晚]|[之以]?[前后]|[到至走去飞回的]|出发|入住|退房|离店|离开|那天|当天|这天|开始"
+    r"|\s*[,，。.?？！!]|\s*$"
+)
 _MONTH_SAID = r"(本月|这个?月|当月|下个?月|上个?月)"
 
 
@@ -279,7 +297,7 @@ def _int(said: str) -> int:
 
 
 _MONTHS_SAID = re.compile(
-    rf"(?P<which>{_MONTH_SAID[1:-1]})份?(?![初底末的]?{_HAN_DAY_NUMBER}[日号]|[初底末])"
+    rf"(?P<which>{_MONTH_SAID[1:-1]})份?(?![初底末的]?{_HAN_DAY_NUMBER}[日号]|[初底末]|的?最后一天)"
     rf"|(?P<year>(?:\d{{4}}|[去今明后])年的?)?(?<![\d一二三四五六七八九十个])"
     rf"{_HAN_MONTH.replace('(', '(?P<number>', 1)}月份?"
     rf"(?!份?\s*{_HAN_DAY_NUMBER}|[初底末])"
@@ -312,7 +330,10 @@ _FORMS: list[tuple[str, Reader]] = [
     (rf"(?<!\d){_HAN_MONTH}月初(?!\d|[一二三四五六七八九十])", lambda m, t: date(t.year, _int(m[1]), 1)),
     (r"(?<!\d)(本|这个?|当|下个?|上个?)月初(?!\d|[一二三四五六七八九十])", lambda m, t: _of_month(t, m[1], 1)),
     (r"(?:([去今明后])年)?年?(?<=年)[底末]", lambda m, t: date(_year(t, m[1] or "") or t.year, 12, 31)),
-    (r"(?<!\d)(本|这个?|当|下个?|上个?)?月[底末]", lambda m, t: _last_of(_of_month(t, m[1] or "本", 1))),
+    (
+        r"(?<!\d)(本|这个?|当|下个?|上个?)?月(?:的?最后一天|[底末])",
+        lambda m, t: _last_of(_of_month(t, m[1] or "本", 1)),
+    ),
     (
         rf"(?<![\d一二三四五六七八九十第月{_NUMBERED}]){_HAN_DAY_NUMBER}号(?={_AFTER_DAY})",
         lambda m, t: _of_month(t, "", _int(m[1])),

@@ -27,10 +27,27 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     worth = BRACKETED if candidate.listed > 1 and around == ("[", "]") else 0.0
     if candidate.listed == 2 and _TWO_ENDS.search(f"{aim.slot.name} {aim.slot.description}".lower()):
         worth += BRACKETED
+    if "month name" in candidate.kinds:
+        return worth + BRACKETED
     if aim.slot.type != "string":
         return worth + _counted(aim, view, candidate)
-    if aim.slot.kind == "unit":
-        return worth + (COUNTED_IN if _is_only_unit(view, candidate) else 0.0)
+    by_kind = _OF_KINDS.get(aim.slot.kind)
+    return worth + (by_kind or _of_words)(aim, view, candidate)
+
+
+def _of_expression(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for what shall be calculated: it is a sum by its signs, or it stands in quotes."""
+    quoted = "quoted" in candidate.kinds
+    return QUOTED + ANNOUNCED if quoted else ANNOUNCED if "expression" in candidate.kinds else 0.0
+
+
+def _of_unit(aim: Aim, view: View, candidate: Candidate) -> float:
+    return COUNTED_IN if _is_only_unit(view, candidate) else 0.0
+
+
+def _of_words(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for a name, a text or whatever else has no form of its own."""
+    worth = ANNOUNCED * _is_before_its_label(aim, view, candidate)
     worth += _of_text(aim, view, candidate)
     worth += _of_name(aim, view, candidate) if aim.slot.kind in _NAMES else 0.0
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
@@ -49,6 +66,46 @@ def emphasis(aim: Aim, view: View, candidate: Candidate) -> float:
     return worth + QUOTED + _announced(aim, view, candidate.first)
 
 
+def _of_moment(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for a day or a time: it is the only one there is for it, or what stands beside it tells
+    whether it is the latest or the earliest: 四点前, `after 10 a.m.`
+    """
+    kind = aim.slot.kind
+    said = {place for place, spans in view.typed.items() if any(span.kind == kind for span in spans)}
+    worth = COUNTED_IN if aim.alone and len(said) == 1 and kind == "date" and kind in candidate.kinds else 0.0
+    wanted = _BY_OR_AFTER.search(f"{spaced(aim.slot.name)} {aim.slot.description}".lower())
+    if wanted is None or kind not in candidate.kinds:
+        return worth
+    before = view.lower[max(0, candidate.first - 2) : candidate.first]
+    after = "".join(view.lower[candidate.last : candidate.last + 2])
+    latest = _BEFORE.match(after) is not None or not _BY.isdisjoint(before)
+    earliest = _AFTER.match(after) is not None or not _SINCE.isdisjoint(before)
+    if latest == earliest:
+        return worth
+    return worth + (COUNTED if (wanted["by"] is not None) == latest else -COUNTED)
+
+
+_OF_KINDS = {"expression": _of_expression, "unit": _of_unit, "date": _of_moment, "time": _of_moment}
+
+_BY_OR_AFTER = re.compile(
+    r"(?P<by>\bby\b|\bbefore\b|\blatest\b|\bdeadline\b|\bno later than\b|最晚|截止|之前|前到)"
+    r"|\bafter\b|\bearliest\b|\bnot before\b|\bno earlier than\b|最早|之后|以后"
+)
+_BEFORE, _AFTER = re.compile("[之以]?前"), re.compile("[之以]?后")
+_BY, _SINCE = frozenset({"by", "before", "until"}), frozenset({"after", "since", "from"})
+
+
+def _is_before_its_label(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """A Chinese word right behind a name in Latin letters or digits says what it is: 302会议室, photos文件夹."""
+    at = candidate.last
+    if at >= len(view.tokens) or view.tokens[at].kind != "known" or is_han(candidate.span.text):
+        return False
+    word = view.tokens[at].text
+    if aim.slot.kind == "folder":
+        return word in ("文件夹", "目录")
+    return aim.slot.kind in ("id", "string", "place") and len(word) > 1 and word in aim.called
+
+
 def _of_name(aim: Aim, view: View, candidate: Candidate) -> float:
     """How much more speaks for a piece that shall be a name, by how it is written and what stands before it."""
     worth = MORE_THAN_A_NAME if _has_more_than_a_name(view, candidate) else 0.0
@@ -64,9 +121,9 @@ def _of_text(aim: Aim, view: View, candidate: Candidate) -> float:
         return worth + (QUOTED if _is_path(candidate) and is_han("".join(view.lower)) else 0.0)
     worth = 0.0
     if aim.slot.kind == "query" and candidate.first and _follows_a_year(view, candidate.first):
-        worth -= COUNTED_IN
+        worth -= ANNOUNCED
     if aim.slot.kind in ("text", "title") and aim.slot.required and _is_dictated(view, candidate):
-        worth += ANNOUNCED
+        worth += BRACKETED if _is_nothing_but_text(aim, view, candidate) else ANNOUNCED
     if aim.slot.kind == "text" and _is_speech(view, candidate):
         worth += ANNOUNCED
     if aim.slot.kind == "text" and aim.others & _LANGUAGE and _ends_in_a_language(view, candidate):
@@ -103,10 +160,17 @@ def _is_put_after_a_name(aim: Aim, view: View, candidate: Candidate) -> bool:
         return False
     free = aim.slot.kind in ("text", "title") and aim.slot.required
     named = view.keys[first - 2] & (aim.own | aim.tool if free else aim.own)
-    return bool(named) and (last >= len(view.tokens) or view.tokens[last].text in _PARTING)
+    if not named or (last < len(view.tokens) and view.tokens[last].text not in _PARTING):
+        return False
+    rest = any(
+        place[0] >= last and _VALUES.intersection(span.kind for span in spans) for place, spans in view.typed.items()
+    )
+    return rest or not free or last >= len(view.tokens) - 1
 
 
 _PARTING = frozenset(",;.?!，；。？！\n")
+_VALUES = frozenset({"number", "date", "time", "code", "email", "url", "quoted", "city", "currency", "name"})
+"""Kinds of pieces that are rather other slots' values than a part of a text."""
 
 _MAIL = re.compile(r"e-?mail|邮箱|邮件", re.IGNORECASE)
 
@@ -160,7 +224,9 @@ def _is_written_out(aim: Aim, view: View, candidate: Candidate) -> bool:
     said = candidate.span.text
     whole = _ADDRESS.fullmatch(said) if aim.slot.kind == "place" else _COMPANY.fullmatch(said)
     at = candidate.first
-    return bool(whole) and (at == 0 or view.functional[at - 1] or view.tokens[at - 1].kind == "sign")
+    if not whole or at == 0 or view.functional[at - 1] or view.tokens[at - 1].kind == "sign":
+        return bool(whole)
+    return len(view.lower[at - 1]) > 1 and view.lower[at - 1] in aim.called
 
 
 _ADDRESS = re.compile(
@@ -210,6 +276,22 @@ def _is_dictated(view: View, candidate: Candidate) -> bool:
     return bool(sure) and candidate.first > 0 and view.tokens[candidate.first - 1].text in ",，:："
 
 
+def _is_nothing_but_text(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """A colon stands before it and nothing in it looks like the value of another slot; a text may tell of days."""
+    moments = _MOMENTS if aim.slot.kind == "text" else frozenset()
+    inside = {
+        span.kind
+        for (first, last), spans in view.typed.items()
+        if candidate.first <= first and last <= candidate.last
+        for span in spans
+    }
+    colon = view.tokens[candidate.first - 1].text in ":："
+    return colon and not inside & (_VALUES - moments)
+
+
+_MOMENTS = frozenset({"date", "time", "city", "name"})
+
+
 def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
     """Whether what stands around a number tells that it counts what the slot wants, or what another would: `3 copies`,
     the upper end of a range.
@@ -221,6 +303,8 @@ def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
     wanted, bound = _wanted_by(aim.slot.name, aim.slot.description)
     if bound and (end := _end_of_range(view, candidate)):
         return BRACKETED if bound == end else -BRACKETED
+    if bound and (end := _said_to_be_the(view, candidate)):
+        return COUNTED if bound == end else -COUNTED
     if not wanted:
         return 0.0
     following = "".join(_said_on(view, candidate.last))
@@ -237,6 +321,28 @@ def _end_of_range(view: View, candidate: Candidate) -> int:
     if view.lower[last : last + 1] and view.lower[last] in _REACHING and _is_number(view, last + 1):
         return -1
     return int(first > 1 and view.lower[first - 1] in _REACHING and _is_number(view, first - 2))
+
+
+def _said_to_be_the(view: View, candidate: Candidate) -> int:
+    """-1 for what is said to be the least, 1 for the most, 0 for any other number: 500以内, `at least 3`."""
+    first, last = candidate.first, candidate.last
+    before = " ".join(view.lower[max(0, first - 5) : first])
+    after = "".join(view.lower[last : last + 4])
+    if _AT_MOST.search(before) or _AND_LESS.match(after):
+        return 1
+    return -1 if _AT_LEAST.search(before) or _AND_MORE.match(after) else 0
+
+
+_AT_MOST = re.compile(
+    r"\b(?:under|below|at most|up to|(?<!no )less than|no more than|cheaper than|maximum of)(?: [$€£¥])?$"
+    r"|(?:不 ?超 ?过|低 ?于|少 ?于|最 ?多|顶 ?多|至 ?多)$"
+)
+_AT_LEAST = re.compile(
+    r"\b(?:over|above|at least|no less than|(?<!no )more than|minimum of)(?: [$€£¥])?$"
+    r"|(?:不 ?低 ?于|高 ?于|超 ?过|至 ?少|最 ?少)$"
+)
+_AND_LESS = re.compile(r"(?:块钱?|元|平米?|[万个])?(?:以内|以下|之内|封顶)")
+_AND_MORE = re.compile(r"(?:块钱?|元|平米?|[万个])?(?:以上|起)")
 
 
 def _is_number(view: View, at: int) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .numerals import Found
+from .numerals import Found, find_numbers
 
 
 class Expression(NamedTuple):
@@ -67,6 +67,7 @@ _REVERSED = re.compile(
     rf"({_HAN_NUMBER})\s*的\s*百分之\s*({_HAN_NUMBER})|百分之\s*({_HAN_NUMBER})(\s*的\s*(?={_HAN_NUMBER}))?"
 )
 _NTH_POWER = re.compile(rf"的\s*({_HAN_NUMBER})\s*次方")
+_DISCOUNT = re.compile(r"打?(\d+(?:\.\d+)?|[一二三四五六七八九]{1,2}|对)折(?!扣|叠|断|价)")
 _LISTED = re.compile(r"\b(sum|product|total)\s+of\b", re.IGNORECASE)
 
 
@@ -83,7 +84,7 @@ def find_expressions(text: str, numbers: Sequence[Found], masked: Sequence[tuple
     run: list[_Piece] = []
     for piece in pieces:
         between = text[run[-1].end : piece.start].strip() if run else ""
-        if between and piece.kind == "operator" and _GOES_ON.fullmatch(between):
+        if between and _goes_on(between, piece):
             run = _enclosed(run, piece)
         elif between:
             found += _read(run)
@@ -93,7 +94,17 @@ def find_expressions(text: str, numbers: Sequence[Found], masked: Sequence[tuple
     return found + _listed(text, numbers)
 
 
-_GOES_ON = re.compile("[，,]?(?:然后|接着|之后|后|得数|结果)?再|的(?:和|差|积|商)")
+def _goes_on(between: str, piece: _Piece) -> bool:
+    """What was said before a piece belongs to it, though there are words between."""
+    if piece.kind == "postfix" and piece.name == "multiply":
+        return _OF_A_PRICE.fullmatch(between) is not None
+    return piece.kind == "operator" and _GOES_ON.fullmatch(between) is not None
+
+
+_GOES_ON = re.compile("[，,]?(?:然后|接着|之后|以后|完|后|得数|结果)?再|的(?:和|差|积|商)")
+_OF_A_PRICE = re.compile(r"(?:块钱?|元)?[^\d零一二三四五六七八九十百千]{0,10}")
+"""What stands between a price and what is taken off it: 1299的大衣，打六五折."""
+
 """What goes on with all that was said before: 三加五，再乘以二."""
 
 
@@ -119,6 +130,10 @@ def _pieces(text: str, numbers: Sequence[Found], masked: Sequence[tuple[int, int
         if inside and not any(covered[match.start() : match.end()]):
             pieces.append(_Piece(match.start(), match.end(), f"**{inside[0].value}", "postfix", "power"))
             cover(*match.span())
+    for match in _DISCOUNT.finditer(text):
+        said = find_numbers(match[1] + "个")[0].value if match[1] != "对" else 5
+        pieces.append(_Piece(*match.span(), f"*{_written(said / (10 if said < 10 else 100))}", "postfix", "multiply"))
+        cover(*match.span())
     for number in numbers:
         start = number.start + (text[number.start] in "-−" and text[: number.start].rstrip()[-1:].isalnum())
         glued = not number.words and re.search(r"[A-Za-z_]$", text[:start]) is not None

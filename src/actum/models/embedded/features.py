@@ -48,6 +48,7 @@ class Aim(NamedTuple):
         commands: those of its name and the terms of its parameters' names and of the values that they are chosen from.
         alike: how many required slots have its type, and which of them it is.
         alike_in_kind: how many of those are of its kind, and which of them it is.
+        alone: whether no other slot of the tool is of its kind.
         beside_list: whether another slot of the tool is an array.
         examples, forms, stems, like: values that its description shows, in lower case, what they look like, the stems
             of their words, and what they mean.
@@ -73,6 +74,7 @@ class Aim(NamedTuple):
     commands: frozenset[str]
     alike: tuple[int, int]
     alike_in_kind: tuple[int, int]
+    alone: bool
     beside_list: bool
     unit: str
     marks: tuple[str, ...]
@@ -127,6 +129,7 @@ def _aim(slot: Slot, indexed: Indexed) -> Aim:
         indexed.named | own | others | _chosen(indexed),
         (len(must), place),
         (len(kin), kin.index(slot) if slot in kin else -1),
+        all(each.kind != slot.kind for each in indexed.slots if each.path != slot.path),
         any(each.many for each in indexed.slots if each.path != slot.path),
         unit_of(f"{spaced(slot.name)} {slot.description}") or "",
         slot.roles or tuple(sorted(own - others)),
@@ -216,7 +219,7 @@ def begins(aim: Aim, view: View, at: int) -> Iterator[str]:
 def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
     """Whose name the Chinese words right before it are: 品牌 of 品牌是海尔."""
     joint = ""
-    while at and view.lower[at - 1] in _JOINING:
+    while at and view.lower[at - 1] in _IS:
         at, joint = at - 1, "is"
     words: list[str] = []
     keys: set[str] = set()
@@ -239,7 +242,7 @@ def _labelled(aim: Aim, view: View, at: int) -> Iterator[str]:
         yield f"label={who}{joint}|{aim.kind}"
 
 
-_JOINING = frozenset([*'是为叫:：“"「《=', "叫做", "名叫", "就是", "设为", "改为", "改成"])
+_IS = frozenset([*'是为叫:：“"「《=', "叫做", "名叫", "就是", "设为", "改为", "改成"])
 _PARTING = frozenset(["的", "了", "和", "与", "在", "把"])
 LABEL_MAX, LABEL_WORDS, LETTERS_MAX = 6, 3, 5
 
@@ -502,8 +505,9 @@ def _whole_list(view: View, candidate: Candidate) -> Iterator[str]:
     if len(said) < 2:
         return
     words = [each.split() for each in said]
-    yield f"first longer={max(-2, min(3, len(words[0]) - max(map(len, words[1:-1] or words[1:]))))}"
-    yield f"last longer={max(-2, min(3, len(words[-1]) - max(map(len, words[:-1]))))}"
+    if "quoted" not in candidate.kinds:
+        yield f"first longer={max(-2, min(3, len(words[0]) - max(map(len, words[1:-1] or words[1:]))))}"
+        yield f"last longer={max(-2, min(3, len(words[-1]) - max(map(len, words[:-1]))))}"
     yield f"forms={min(len({form_of(each) for each in said}), 3)}"
     yield f"capitals alike={len({each[0].isupper() for each in said if each}) == 1}"
     if all(words) and len({each[-1].lower() for each in words}) == 1:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .arguments import UNTIL, Argument, Filled, implied, is_same
+from .arguments import UNTIL, Argument, Filled, implied, is_counted, is_same, two_ways
 from .candidates import View
 from .choices import LITERAL, chosen_values
 from .clauses import Clause
@@ -68,6 +68,12 @@ def mentions_of(filled: Filled, clause: Clause) -> list[Mention]:
     free = [
         each for each in found if each.slot.kind == "enum" or not any(is_same(each.argument.span, one) for one in said)
     ]
+    for source, target in two_ways(filled.indexed):
+        given = [each for each in free if each.slot is source and is_counted(each.argument.span, clause)]
+        if given:
+            spans = {each.argument.span for each in given}
+            free = [each for each in free if each.slot is not source or each in given]
+            free = [each for each in free if each.slot is not target or each.argument.span not in spans]
     lasts = _ends_of_ranges(clause)
     only = {kind for kind in _RANGED if sum(slot.kind == kind for slot in filled.indexed.slots) == 1}
     free = [each for each in free if each.slot.kind not in only or each.argument.span.start not in lasts]

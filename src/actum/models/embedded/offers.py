@@ -25,6 +25,9 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         fits = fits_of(slot.kind)
         found = candidates(slot, clause)
         found = [each for each in found if any(kind in fits or kind == "shown" for kind in each.kinds)]
+        if slot.kind == "expression":
+            formed = [each for each in found if _FORMED.intersection(each.kinds)]
+            found = formed or found
         return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
@@ -38,6 +41,10 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
     if _SECRET.search(spaced(slot.name).lower()):
         coded = (each for each in found if "code" in each.kinds and re.search(r"\d", each.span.text))
         return [*coded, *(each for each in found if "quoted" in each.kinds)]
+    if is_han(clause.words):
+        found = [
+            each for each in found if not (_COUNTED_ONLY.fullmatch(each.span.text) or _halves_a_house(each, clause))
+        ]
     found = _of_the_kind(found, slot, clause)
     found = _with_whole_places(found, indexed, clause)
     commands, name = aim_of(slot, indexed).commands, indexed.tool.name
@@ -59,6 +66,7 @@ def _of_the_kind(found: list[Candidate], slot: Slot, clause: Clause) -> list[Can
         counted = _COUNTED - {"email"} if slot.kind == "person" else _COUNTED
         found = [each for each in found if not (counted.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
+        found = [each for each in found if not _POINTING.fullmatch(each.span.text)]
         if slot.kind == "person":
             found = [each for each in found if each.kinds or not _INTRODUCED.fullmatch(each.span.text)]
     if is_han(clause.words):
@@ -70,6 +78,9 @@ def _of_the_kind(found: list[Candidate], slot: Slot, clause: Clause) -> list[Can
     return found
 
 
+_FORMED = frozenset({"expression", "formula", "equation", "quoted"})
+"""Kinds of what is calculated: beside one of these a number alone is not."""
+
 _SECRET = re.compile(r"\b(?:api|app|access|auth|secret) ?(?:key|token|secret)\b|\bappid\b")
 """Names of what lets a program in: no word that somebody says by the way is one."""
 
@@ -80,6 +91,29 @@ _SPOKEN = ("text", "title")
 _PORTION = re.compile("[一两二三四五六七八九十半]+[个只条份张杯瓶袋碗盒箱包串盘套束斤件双](?!.?[级班])")
 """So many of something, which is no part of its name."""
 
+_COUNTED_ONLY = re.compile("[一两二三四五六七八九十几\\d]+[个只条张杯瓶袋碗盒箱包串盘套束斤件双份]")
+"""So many of something, without what."""
+
+_HOUSE = re.compile("(?:股份)?有限(?:责任)?公司|医院|大学|学院|中学|小学|机场|火车站|酒店|宾馆|影城|研究院|事务所")
+"""What the name of a house or a firm ends by."""
+
+
+def _halves_a_house(candidate: Candidate, clause: Clause) -> bool:
+    """It ends where the name of a house or a firm goes on: 华山 of 华山医院."""
+    loose = _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds)
+    end = candidate.span.end
+    goes_on = _HOUSE.match(clause.text, end) or (clause.text[end - 1 : end + 2] in ("有限公", "股份有"))
+    return loose and bool(goes_on) and is_han(candidate.span.text[-1:])
+
+
+_SERVING = re.compile("(?:来|要|点|加|再来|给)[一两二三四五六七八九十半]?[杯份个瓶碗盒袋张]")
+"""How one asks to be served: 来杯美式."""
+
+_AT_THE_END = re.compile(
+    rf"(?:现在|目前|当前|如今|这会儿|就|才|(?<=[{HAN}])[一两二三四五六七八九十\d]+[个只条份张杯瓶袋碗盒箱包串盘套束斤件双])$"
+)
+"""What ends no name: 茅台现在, 拿铁一杯."""
+
 
 def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
     """Its first word leads to a value, counts it, points at one said before, or is half a word of a file's name:
@@ -89,7 +123,10 @@ def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
         return False
     token = view.tokens[candidate.first]
     halved = view.halved[candidate.first] and "." in candidate.span.text
-    if halved or _PORTION.match(candidate.span.text):
+    said = candidate.span.text
+    if halved or _PORTION.match(said) or _SERVING.match(said) or (_AT_THE_END.search(said) and len(said) > 2):
+        return True
+    if "的话" in said or (said[0] == "话" and candidate.first and view.lower[candidate.first - 1] == "的"):
         return True
     return token.kind == "known" and token.text in wordset("before values zh")
 
@@ -99,6 +136,9 @@ _LABELLED = re.compile(rf"[{HAN}]{{0,4}}(?:(?:号码?|单|电话|手机)[:：是
 
 _INTRODUCED = re.compile(rf"[{HAN}]{{1,4}}[是为叫][{HAN}].*")
 """A name with what it is: 抬头是星辰公司."""
+
+_POINTING = re.compile("(?:[我你他她它]们?|咱们?|人家)?[那这](?:儿|里|边|个地方)?(?:现在)?|当地|本地")
+"""What only points at a place: 他们那儿."""
 
 _EITHER_WAY = re.compile(rf"([{HAN}])不\1")
 

@@ -25,6 +25,10 @@ CLOSER_MAX = 16
 """So many candidates with the best borders are looked at more closely."""
 
 
+_SEEN = frozenset({"shown", "content"})
+"""Kinds of candidates that are always looked at."""
+
+
 class Ranked(NamedTuple):
     """A candidate and how likely it is what the slot wants, 0 to 1."""
 
@@ -64,7 +68,7 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     stops = {last: _sum(known, ends(aim, view, last)) for last in {each.last for each in found}}
     empty = _sum(known, nothing(aim, view, found))
     if len(found) > CLOSER_MAX:
-        found.sort(key=lambda each: ("shown" not in each.kinds, -starts[each.first] - stops[each.last]))
+        found.sort(key=lambda each: (_SEEN.isdisjoint(each.kinds), -starts[each.first] - stops[each.last]))
         found = found[:CLOSER_MAX]
     scores = [
         starts[each.first]

@@ -73,7 +73,8 @@ _FILE = re.compile(
 )
 _DIALLED = (
     rf"(?<!{LETTER})(?<![.-])(?:\+\d{{8,15}}|"
-    rf"\+\d{{1,3}}(?:[ -]\d{{2,4}}){{2,4}}|\d{{3}}-\d{{3,4}}-\d{{4}}|0\d{{2,3}}-\d{{7,8}}"
+    rf"\+\d{{1,3}}(?:[ -]\d{{2,4}}){{2,4}}|1[3-9]\d[ -]\d{{4}}[ -]\d{{4}}"
+    rf"|\d{{3}}-\d{{3,4}}-\d{{4}}|0\d{{2,3}}-\d{{7,8}}"
     r"|\d{1,3}-\d+-\d+-[\dX]|\d{5,}-\d\d-0\d+|(?!(?:19|20)\d\d-)\d{4,}-0\d+)"
     rf"(?!{LETTER}|[-.]\d)"
 )
@@ -223,7 +224,7 @@ _NO_END = {"url": ".,;:!?。'\"`>", "sql": ".,;:!?。", "file": ".,;:!?。"}
 
 _KIND_OF_FILE = re.compile(
     rf"(?<!{LETTER})(?<![./*])(?:py|md|txt|csv|pdf|docx?|xlsx?|pptx?|json|ya?ml|toml|html|log|png|jpe?g|zip|sql)"
-    r"(?=\s?(?:文件|文档|格式|files?\b))",
+    r"(?=\s?(?:文件|文档|格式|图片|照片|图|表格|表|幻灯片|脚本|压缩包|files?\b))",
     re.IGNORECASE,
 )
 """What files of a kind end by, where they are spoken of: 所有的py文件, `all csv files`."""
@@ -260,6 +261,7 @@ _LETTER_ALONE = re.compile(rf"(?<!{LETTER})(?<!['’])(?:[B-HJ-Zb-z]|a(?!\s+\w))
 
 def _dated(text: str, today: date) -> Iterator[Span]:
     days, times = find_dates(text, today), find_times(text)
+    days = sorted([*days, *_same_days(text, days, today)])
     for day in days:
         yield Span("date", day.start, day.end, text[day.start : day.end], day.iso)
     for month in find_months(text, today):
@@ -270,6 +272,17 @@ def _dated(text: str, today: date) -> Iterator[Span]:
         if near:
             start, end = min(near[0].start, time.start), max(near[0].end, time.end)
             yield Span("datetime", start, end, text[start:end], f"{near[0].iso}T{time.text}:00")
+
+
+def _same_days(text: str, days: Sequence[FoundDate], today: date) -> Iterator[FoundDate]:
+    """`That day` where a day was said before: 离那天还有几天."""
+    for match in _THAT_DAY.finditer(text):
+        before = [day for day in days if day.end <= match.start() and day.iso != today.isoformat()]
+        if before and not any(day.start < match.end() and match.start() < day.end for day in days):
+            yield FoundDate(match.start(), match.end(), before[-1].iso)
+
+
+_THAT_DAY = re.compile(r"那一?天|当天|当日|同一天|\b(?:that|the same) day\b", re.IGNORECASE)
 
 
 def _apart(times: Sequence[FoundTime], days: Sequence[FoundDate]) -> Iterator[FoundTime]:

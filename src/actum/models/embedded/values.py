@@ -50,7 +50,8 @@ def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
         return
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
-    if value > 0 and _NEGATIVE.search(slot.description) and _EARLIER.match(text, span.end):
+    back = _EARLIER.match(text, span.end) or _BACK.search(text, 0, span.start)
+    if value > 0 and back and _NEGATIVE.search(slot.description):
         yield -value, "earlier"
         return
     converted = _converted(slot, span)
@@ -58,16 +59,30 @@ def _numbers(slot: Slot, span: Span, text: str) -> Iterator[tuple[Json, str]]:
         yield (int(converted) if float(converted).is_integer() else converted), "converted"
         return
     if slot.type == "number":
-        yield value, "plain"
-        if _PERCENT.match(text, span.end) or text[: span.start].rstrip().endswith("百分之") or span.text.endswith("成"):
+        percent = _is_percent(span, text)
+        if not percent or not _AS_A_SHARE.search(slot.description):
+            yield value, "plain"
+        if percent and not _IN_PERCENT.search(slot.description):
             yield round(value / 100, 12), "fraction"
     elif float(value).is_integer():
         yield int(value), "plain"
 
 
+def _is_percent(span: Span, text: str) -> bool:
+    before = text[: span.start].rstrip()
+    return bool(_PERCENT.match(text, span.end)) or before.endswith("百分之") or span.text.endswith("成")
+
+
+_IN_PERCENT = re.compile(
+    r"\bin (?:percent|%)|\bas a percentage|\bfor \d+(?:\.\d+)?%|百分数|百分点|[(（]%[)）]", re.IGNORECASE
+)
+_AS_A_SHARE = re.compile(r"\bas a (?:decimal|fraction)|\bin decimal|\b0\.\d+ (?:for|means) \d", re.IGNORECASE)
+"""What says that a number is wanted as so many of a hundred, and what says that it is wanted as a part of one."""
+
 _NEGATIVE = re.compile(r"\bnegative\b|负数|为负", re.IGNORECASE)
 _EARLIER = re.compile(r"\s*(?:天|周|个?星期|个?月|年)[之以]?前|\s*\w+\s+(?:ago|before|earlier|prior)\b", re.IGNORECASE)
-"""What makes a number negative for a slot that says it may be: 20天前, `3 days before`."""
+_BACK = re.compile(r"(?:往前|向前|往回|回溯|倒)[倒推数退算]{0,3}$")
+"""What makes a number negative for a slot that says it may be: 20天前, `3 days before`, 往前推20天."""
 
 
 def _converted(slot: Slot, span: Span) -> float | None:

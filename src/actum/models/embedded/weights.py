@@ -15,6 +15,9 @@ from typing import Any, TypeVar
 K = TypeVar("K")
 V = TypeVar("V")
 
+CHINESE = "zh:"
+"""How the names of weights begin that are learned of clauses with a Chinese word."""
+
 FILES = ("ranker.json", "grouper.json", "chooser.json", "guesser.json", "sieve.json")
 SHIPPED: Traversable = files("actum") / "models" / "embedded" / "data"
 _place: list[Traversable] = [SHIPPED]
@@ -48,7 +51,9 @@ def weights(name: str) -> dict[str, float]:
 
 @cache
 def weights_in(name: str, tongue: str) -> dict[str, float]:
-    """The weights whose names begin with a tongue, without it; all where nothing was learned of that one alone."""
+    """The weights whose names begin with a tongue, without it; those of none where nothing was learned of that one."""
     known = weights(name)
     own = {feature.removeprefix(tongue): value for feature, value in known.items() if feature.startswith(tongue)}
-    return own if tongue and own else known
+    if tongue and own:
+        return own
+    return {feature: value for feature, value in known.items() if not feature.startswith(CHINESE)}
