@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import random
 import shutil
@@ -23,8 +24,7 @@ from actum.core.interfaces import Request
 from actum.core.message import Transcript, UserMessage
 from actum.learn import Promotion
 from actum.models.embedded import Embedded
-from actum.models.embedded.candidates import CHINESE
-from actum.models.embedded.weights import FILES, SHIPPED, use
+from actum.models.embedded.weights import CHINESE, FILES, SHIPPED, use
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools
 from .amounts import TODAY
@@ -39,8 +39,8 @@ GROUPED = 1_500
 LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
 OTHERS, CHINESE_OTHERS = 0.22, 1.0
 """The shares of the English and Chinese questions about unusual tools that the ranker learns from."""
-CHOOSER_OTHERS = 0.1
-"""And the share of them that the chooser learns from."""
+CHOOSER_OTHERS, CHOOSER_CHINESE_OTHERS = 0.1, 0.25
+"""And the shares of them that the chooser learns from."""
 WRITTEN = 600
 """From so many single calls of Seal-Tools is learned which tool a clause names."""
 CHATTED = 300
@@ -55,6 +55,7 @@ def learn() -> None:
     for name in FILES:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
+    gc.disable()  # a tenth of the time goes into looking for cycles, and nothing here makes any
     written, known = list(seal_tools.single_calls()), kept(KEPT)
     choices = fit.choices_of([*make(SEED, 1, 1, others=OTHERS, chinese=CHINESE_OTHERS), *written])
     half, whole = fit.learned(choices, half=True), fit.learned(choices)
@@ -74,9 +75,9 @@ def learn() -> None:
 
 
 def _learn_to_choose(known: Sequence[Asked], written: Sequence[Asked]) -> None:
-    usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS))
+    usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS, chinese=CHOOSER_CHINESE_OTHERS))
     some = [each for each in usual if is_chinese(each.question)]
-    some += [each for each in usual if not is_chinese(each.question)][::4]
+    some += [each for each in usual if not is_chinese(each.question)][::3]
     some += random.Random(SEED).sample(written, WRITTEN)
     _choose("chooser.json", [*some, *known], ())
     every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
@@ -109,8 +110,15 @@ def _group(asked: Sequence[Asked]) -> None:
 
 
 def _choose(name: str, asked: Sequence[Asked], idle: Sequence[str]) -> None:
-    names, posed = fit_chooser.posed(asked, idle)
-    _write(name, fit_chooser.learned(names, posed), 1, {"choices": len(posed)})
+    """Learn a net for each of the tongues, by itself as with the ranker."""
+    weights: dict[str, float] = {}
+    choices = 0
+    for tongue in ("", CHINESE):
+        own = [each for each in asked if is_chinese(each.question) == bool(tongue)]
+        names, posed = fit_chooser.posed(own, [said for said in idle if is_chinese(said) == bool(tongue)])
+        weights |= {f"{tongue}{sign}": value for sign, value in fit_chooser.learned(names, posed).items()}
+        choices += len(posed)
+    _write(name, weights, 1, {"choices": choices})
 
 
 def _write(name: str, weights: Mapping[str, float], scale: int, data: Mapping[str, int]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from actum.core.schema import compile_schema
-from actum.models.embedded.candidates import CHINESE
 from actum.models.embedded.nets import of
+from actum.models.embedded.weights import CHINESE
 from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools
 from bench.training.chatter import chatted
 from bench.training.corpus import HERE, Maker, is_chinese, sketches

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from .arguments import Filled, fill
+from .candidates import View
 from .clauses import Clause, sentences
 from .commands import commands_in
 from .content import is_definition
@@ -18,8 +19,10 @@ from .slots import Slot
 from .spans import Span
 from .words import bare, spaced, terms
 
-FITS_MIN = 0.2
-"""From this on a tool is taken to be meant; a logarithm."""
+FITS_MIN, FITS_MIN_HAN = 0.2, -0.8
+"""From this on a tool is taken to be meant; a logarithm. From less in Chinese, where fewer words are known, unless the
+tool changes something.
+"""
 
 FITS_MORE = 0.2
 """So much less for each further tool on offer: who offers many has one for most questions."""
@@ -30,8 +33,8 @@ ASKS_MIN = 0.2
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
-GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.5, 0.0, 1.0
-"""From this on a tool is guessed that no word names, and from less in Chinese, where fewer words are known; so much
+GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.4, -0.3, 1.0
+"""From this on a tool is guessed that no word names, and from less in Chinese, unless it changes something; so much
 more is wanted of one that lacks something.
 """
 
@@ -86,12 +89,14 @@ class Chooser:
             return None
         ranked = sorted(self.ranked(question), key=lambda each: -each.score - on_the_whole(question, each.indexed))
         found = [(each, fill(each.indexed, question)) for each in ranked[:CANDIDATES]]
-        known = net("guesser.json")
+        known = net("guesser.json", View.of(question).tongue)
         judged = [(known.worth(signs(each, filled, question)), filled) for each, filled in found]
         worth, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
-        least = GUESS_MIN_HAN if is_han(question.words) else GUESS_MIN
-        least += ASKS_MORE if best is not None and best.missing else 0.0
-        return best if worth >= least else None
+        if best is None:
+            return None
+        looks = not changes_things(best.indexed.tool)
+        least = GUESS_MIN_HAN if looks and is_han(question.words) else GUESS_MIN
+        return best if worth >= least + ASKS_MORE * bool(best.missing) else None
 
     def names_something(self, piece: Clause) -> bool:
         """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
@@ -119,8 +124,9 @@ class Chooser:
         ranked = self.ranked(clause)
         near = max(NEAR_BEST * ranked[0].score, 1e-9) if ranked else 0.0
         found = [(each, fill(each.indexed, clause)) for each in ranked[:CANDIDATES] if each.score >= near]
-        judged = [(suitability(signs(each, filled, clause)), filled) for each, filled in found]
-        least = FITS_MIN - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
+        judged = [(suitability(signs(each, filled, clause), clause), filled) for each, filled in found]
+        least = FITS_MIN_HAN if is_han(clause.words) else FITS_MIN
+        least -= FITS_MORE * min(len(self.shelf.tools) - 1, 4)
         fitting = [
             (worth, filled)
             for worth, filled in judged
@@ -141,9 +147,14 @@ class Chooser:
         return best
 
 
-def suitability(found: Mapping[str, float]) -> float:
-    """How much speaks for a tool, as a logarithm: more than 0 is for it, less for none at all."""
-    return net("chooser.json").worth(found)
+def suitability(found: Mapping[str, float], clause: Clause) -> float:
+    """How much speaks for a tool, as a logarithm: more than 0 is for it, less for none at all.
+
+    Args:
+        found: the signs.
+        clause: what they are of: Chinese has its own weights.
+    """
+    return net("chooser.json", View.of(clause).tongue).worth(found)
 
 
 def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:

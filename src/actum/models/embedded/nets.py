@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .weights import kept_with_weights, weights
+from .weights import kept_with_weights, weights_in
 
 
 class Net(NamedTuple):
@@ -45,15 +45,15 @@ class Net(NamedTuple):
         return total + sum([unit * weight for unit, weight in zip(units, self.out, strict=True) if unit > 0.0])
 
 
-def net(file: str) -> Net:
-    """The net of a file of weights."""
-    known = _nets.get(file)
+def net(file: str, tongue: str = "") -> Net:
+    """The net of a file of weights, that of a tongue where it has one of its own."""
+    known = _nets.get((file, tongue))
     if known is None:
-        known = _nets[file] = of(weights(file))
+        known = _nets[file, tongue] = of(weights_in(file, tongue))
     return known
 
 
-_nets: dict[str, Net] = kept_with_weights({})
+_nets: dict[tuple[str, str], Net] = kept_with_weights({})
 
 
 def of(flat: Mapping[str, float]) -> Net:
