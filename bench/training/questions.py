@@ -14,7 +14,7 @@ from actum.core.tool import Tool
 from actum.toolsets.everyday import everyday_tools
 
 from . import seal_tools
-from .corpus import HERE, Asked, Maker, Sketch, sketches
+from .corpus import HERE, Asked, Maker, Sketch, is_chinese, sketches
 from .labels import spelled as spelled_in_chinese
 from .labels import with_more
 from .stories import story
@@ -29,18 +29,27 @@ HELD_OUT_SEEDS = (20_261_120, 20_261_121)
 def held_out() -> list[Asked]:
     """Questions that nothing was learned from: those of the tests, generated ones of other seeds, stories of others.
 
-    All but the first are about tools that training never sees.
+    All but the first are about tools that training never sees. A tenth of the generated ones are put once more, to
+    tools of others, which none of them asks for: who calls something whatever is said shall not win by it.
     """
     asked = [each for seed in HELD_OUT_SEEDS for each in make(seed, 1, 1, fresh=True)]
     chance = random.Random(HELD_OUT_SEEDS[0])
     idle = [
         Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
     ]
-    return [*_of_tests("questions_held_out"), *asked, *idle, *seal_tools.stories(fresh=True)]
+    misplaced = [Asked(each.question, _others(each, asked, chance), ()) for each in asked[::MISPLACED]]
+    return [*_of_tests("questions_held_out"), *asked, *idle, *misplaced, *seal_tools.stories(fresh=True)]
 
 
-OFFERED = 3
-"""So many tools are on offer where nothing is asked for."""
+OFFERED, MISPLACED = 3, 10
+"""So many tools are on offer where nothing is asked for, and each question of so many is put to tools of others."""
+
+
+def _others(own: Asked, asked: list[Asked], chance: random.Random) -> tuple[Tool, ...]:
+    """Tools that a question is not about, of questions in its language."""
+    chinese = is_chinese(own.question)
+    others = [each for each in asked if each.about != own.about and is_chinese(each.question) == chinese]
+    return tuple({tool.name: tool for each in chance.sample(others, OFFERED) for tool in each.tools[:1]}.values())
 
 
 def kept(times: int = 1) -> list[Asked]:
