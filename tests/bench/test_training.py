@@ -35,6 +35,19 @@ def test_no_question_that_is_held_out_is_learned_from() -> None:
     assert not learned_from & {each.question for each in held_out()[:40]}
 
 
+def test_some_questions_are_put_to_tools_that_they_are_not_about() -> None:
+    by_question: dict[str, list[str]] = {}
+    asked = held_out()
+    for each in asked:
+        if each.about:
+            by_question.setdefault(each.question, []).extend(tool.name for tool in each.tools)
+    misplaced = [each for each in asked if each.question in by_question and not each.about]
+    assert len(misplaced) > 500
+    assert not any(each.calls for each in misplaced)
+    about_another = [{tool.name for tool in each.tools}.isdisjoint(by_question[each.question]) for each in misplaced]
+    assert sum(about_another) > 0.98 * len(misplaced)  # tools of two authors may have the same name
+
+
 def test_a_choice_is_learned_and_learned_the_same_again() -> None:
     choices = choices_of(list(itertools.islice(make(1, 1, 0), 250, 410)))
     how = Settings(rounds=4, rare=1)
