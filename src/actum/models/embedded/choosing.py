@@ -19,7 +19,7 @@ from .slots import Slot
 from .spans import Span
 from .words import bare, spaced, terms
 
-FITS_MIN, FITS_MIN_HAN = 0.2, -0.8
+FITS_MIN, FITS_MIN_HAN = 0.0, -0.8
 """From this on a tool is taken to be meant; a logarithm. From less in Chinese, where fewer words are known, unless the
 tool changes something.
 """
