@@ -25,6 +25,12 @@ CALCULATE = tool("calculate", "Calculates an arithmetic expression.", expression
 RULER = tool("history.ruler_in_year", "Who ruled a country in a year.", country="string", year="integer")
 
 
+async def test_a_last_sentence_that_only_asks_for_all_of_it_gives_nothing() -> None:
+    question = "John needs to know who was the ruler of France in 1660. Can you assist John with these tasks?"
+    reply = await model().reply(Request(messages=Transcript([UserMessage.of(question)]), tools=(RULER,)))
+    assert [call.arguments for call in reply.calls] == [{"country": "France", "year": 1660}]
+
+
 def test_versus_ends_no_sentence() -> None:
     assert len(sentences(read("Look up Loving v. Virginia. Then call me.", TODAY))) == 2
 

@@ -238,6 +238,22 @@ def _others_named(filled: Filled, clause: Clause, shelf: Shelf) -> list[Indexed]
     return [each.indexed for each in named if any(each.indexed.weights.get(key, 0.0) >= 0.75 for key in sure)]
 
 
+def _unclosed(question: Clause) -> Clause:
+    """The question without a last sentence that only asks for all that was said: `Can you assist John with these?`"""
+    *before, last = sentences(question) or [question]
+    if not before or _CLOSES.fullmatch(last.words.strip()) is None:
+        return question
+    return question.part(question.start, before[-1].end)
+
+
+_CLOSES = re.compile(
+    r"(?:and )?(?:can|could|would|will) you (?:please )?(?:help|assist|do|solve|handle|answer|find|calculate|provide)\b"
+    r"(?: (?:me|us|him|her|them|[A-Z]\w+))?(?: (?:out|with|by|to|of))*(?: me)?(?: (?:all|any|some))?(?: of)?"
+    r" (?:this|these|that|those|it all|them)\b"
+    r"(?: (?:tasks?|things?|questions?|problems?|calculations?|conversions?|requests?))?"
+    r"(?: (?:for|with) (?:me|us|him|her))?(?:,? please)?\W*",
+    re.IGNORECASE,
+)
 _ANNOUNCES = re.compile(r"\W*(?:can|could|would) you (?:please )?(?:help|assist)\b", re.IGNORECASE)
 _ANNOUNCES_HAN = re.compile(
     r"\s*(?:我?想?问你?|我?有|麻烦你?|帮我?办?|一共)?[两三四几]件事情?(?:麻烦你|要办)?[，,：:。]\s*"
@@ -249,6 +265,7 @@ def _unannounced(question: Clause) -> Clause:
     announced = _ANNOUNCES_HAN.match(question.text, question.start)
     if announced is not None:
         return question.part(announced.end(), question.end)
+    question = _unclosed(question)
     opening = sentences(question)[:1]
     if not opening or _ANNOUNCES.match(opening[0].words) is None:
         return question
