@@ -128,3 +128,13 @@ def test_what_is_turned_into_what_is_one_call() -> None:
     money: dict[str, Json] = {"type": "string", "description": "Currency code, such as USD."}
     exchange = tool("exchange", "Exchanges money.", amount=WHOLE, from_currency=money, to_currency=money)
     assert calls("欧元兑英镑，金额860", exchange) == [{"amount": 860, "from_currency": "EUR", "to_currency": "GBP"}]
+
+
+@pytest.mark.parametrize("said", ["24号入住26号退房，杭州", "在杭州订酒店，11月24号入住，26号退房"])
+def test_two_days_are_one_stay_of_so_many_nights(said: str) -> None:
+    day: dict[str, Json] = {"type": "string", "description": "入住日期 YYYY-MM-DD"}
+    city: dict[str, Json] = {"type": "string", "description": "城市"}
+    hotel = tool(
+        "book_hotel", "预订酒店。", city=city, check_in=day, nights={"type": "integer", "description": "住几晚"}
+    )
+    assert calls(said, hotel) == [{"city": "杭州", "check_in": "2026-11-24", "nights": 2}]

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
-from .choices import MEANT, chosen_values, listed_values, says_yes_or_no, truth
+from .choices import MEANT, SAID, chosen_values, listed_values, says_yes_or_no, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
@@ -308,7 +308,7 @@ def _choices(
             if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)
     for source, target in two_ways(indexed):
-        found |= _from_one_to_another(source, target, indexed, clause, found)
+        found |= _from_one_to_another(source, target, indexed, clause)
     return {path: argument for path, argument in found.items() if path not in taken}
 
 
@@ -330,20 +330,17 @@ def is_counted(span: Span, clause: Clause) -> bool:
     )
 
 
-def _from_one_to_another(source: Slot, target: Slot, indexed: Indexed, clause: Clause, found: Taken) -> Taken:
+def _from_one_to_another(source: Slot, target: Slot, indexed: Indexed, clause: Clause) -> Taken:
     """Of two values that are said the one that a number counts, else the first, is what is given."""
     values: dict[Json, Argument] = {}
     for value, span, sure in sorted(chosen_values(source, indexed.named, clause), key=lambda each: each[1].start):
-        if sure >= SAID_AT_LEAST and isinstance(value, str):
+        if sure >= SAID and isinstance(value, str):
             values.setdefault(value, Argument(source, value, span, sure))
     given = next((each for each in values.values() if is_counted(each.span, clause)), next(iter(values.values()), None))
     wanted = next((each for each in values.values() if each is not given), None)
     if given is None or wanted is None:
         return {}
     return {source.path: given, target.path: wanted._replace(slot=target)}
-
-
-SAID_AT_LEAST = 0.8
 
 
 def _implied(
@@ -457,7 +454,7 @@ def _lasting(last: Slot, given: Argument, clause: Clause) -> Argument | None:
 
 def _between_times(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
     """How long something lasts that goes on from one time to another, where no slot took the other: 两点到三点半."""
-    lasting = [slot for slot in indexed.slots if slot.path not in taken and _is_duration(slot)]
+    lasting = [slot for slot in indexed.slots if slot.path not in taken and _counts(slot, _DURATION)]
     times = [span for span in clause.spans if span.kind == "time"]
     for first, last in pairwise(times):
         until = clause.text[first.end : last.start]
@@ -473,28 +470,30 @@ def _between_times(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
 
 
 def _between_days(indexed: Indexed, clause: Clause, taken: Taken) -> Taken:
-    """How many nights lie between two days, where no slot took the second: 20号入住22号退房."""
-    nights = [slot for slot in indexed.slots if slot.path not in taken and _is_nights(slot)]
+    """How many nights lie between two days, where a tool takes but the first of them: 20号入住22号退房."""
+    nights = [slot for slot in indexed.slots if slot.path not in taken and _counts(slot, _NIGHTS)]
+    starts = [slot for slot in indexed.slots if slot.kind == "date" and slot.path in taken]
     days = [span for span in clause.spans if span.kind == "date"]
-    free = [span for span in days if not any(each.span.overlaps(span) for each in taken.values())]
-    if len(nights) != 1 or len(days) != 2 or len(free) != 1:
+    if len(nights) != 1 or len(starts) != 1 or len(days) != 2:
         return {}
     first, last = (date.fromisoformat(str(span.value)) for span in days)
+    if first >= last:
+        return {}
+    value = value_for(starts[0], days[0])
     span = Span("number", days[1].start, days[1].end, days[1].text, (last - first).days)
-    return {nights[0].path: Argument(nights[0], span.value, span, 0.7)} if first < last else {}
-
-
-def _is_nights(slot: Slot) -> bool:
-    told = f"{spaced(slot.name)} {slot.description}".lower()
-    return slot.type in ("integer", "number") and not slot.many and _NIGHTS.search(told) is not None
+    return {
+        starts[0].path: Argument(starts[0], value, days[0], taken[starts[0].path].confidence),
+        nights[0].path: Argument(nights[0], span.value, span, 0.7),
+    }
 
 
 _NIGHTS = re.compile(r"\bnights\b|几晚|[晚夜]数")
 
 
-def _is_duration(slot: Slot) -> bool:
+def _counts(slot: Slot, things: re.Pattern[str]) -> bool:
+    """It takes a number of these, by its name or description."""
     told = f"{spaced(slot.name)} {slot.description}".lower()
-    return slot.type in ("integer", "number") and not slot.many and _DURATION.search(told) is not None
+    return slot.type in ("integer", "number") and not slot.many and things.search(told) is not None
 
 
 def _minutes(clock: str) -> int:

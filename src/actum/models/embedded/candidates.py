@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ...core.json import Json
 from .clauses import Clause
 from .commands import commands_in
+from .dates import MONTHS
 from .examples import examples
 from .lexicon import HAN, is_han, wordset
 from .meanings import cut
@@ -225,13 +226,12 @@ def _single(slot: Slot, clause: Clause, view: View) -> Iterator[Candidate]:
 def _months(clause: Clause, view: View) -> Iterator[Candidate]:
     """The months of a year by name, for what wants their number."""
     for match in _MONTH.finditer(clause.text, clause.start, clause.end):
-        number = _MONTHS.index(match[0][:3]) + 1
+        number = MONTHS.index(match[0][:3].lower()) + 1
         place = _place(view, span := Span("month name", *match.span(), match[0], number))
         if place is not None:
             yield Candidate(span, number, *place, (span.kind,), "part")
 
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December"
     r"|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b"

@@ -16,6 +16,8 @@ from .spans import Span
 from .words import GLOSS_WEIGHT, LETTER, Term, bare, spaced, terms
 
 LITERAL, MEANT, NAMED, ALIKE = 0.95, 0.9, 0.85, 0.75
+SAID = 0.8
+"""From this confidence on a value of an enumeration is said and not only like what is said."""
 
 Choice = tuple[Json, Span, float]
 

@@ -27,7 +27,7 @@ class FoundDate(NamedTuple):
     iso: str
 
 
-_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _MONTH = (
     r"(january|february|march|april|may|june|july|august|september|october|november|december"
@@ -96,7 +96,7 @@ def find_dates(text: str, today: date) -> list[FoundDate]:
             if day is not None:
                 found.append(FoundDate(match.start(), match.end(), day.isoformat()))
                 taken.append(match.span())
-    return _of_one_year(text, sorted([*_of_one_week(text, found), *_until(text, found)]))
+    return _of_one_year(text, sorted([*_of_one_month(text, _of_one_week(text, found)), *_until(text, found)]))
 
 
 def find_months(text: str, today: date) -> list[FoundDate]:
@@ -107,7 +107,7 @@ def find_months(text: str, today: date) -> list[FoundDate]:
         if match["which"]:
             first = _of_month(today, match["which"], 1)
         elif match["name"]:
-            first = date(int(match["of"]), _MONTHS.index(match["name"][:3].lower()) + 1, 1)
+            first = date(int(match["of"]), MONTHS.index(match["name"][:3].lower()) + 1, 1)
         else:
             first = _first_of(_year(today, match["year"] or "") or today.year, _int(match["number"]))
         if first is None:
@@ -141,6 +141,22 @@ def _of_one_week(text: str, found: Sequence[FoundDate]) -> list[FoundDate]:
     return days
 
 
+def _of_one_month(text: str, days: Sequence[FoundDate]) -> list[FoundDate]:
+    """The days, each that is told by its number alone in the month of the one before it: 3月24号入住，26号退房."""
+    told: list[FoundDate] = []
+    for day in sorted(days):
+        alone = _DAY_ALONE.fullmatch(text[day.start : day.end])
+        iso = day.iso
+        if told and alone and _MONTH_NUMBER.search(text, told[-1].start, told[-1].end):
+            first, number = date.fromisoformat(told[-1].iso), _int(alone[1])
+            if first.day < number <= _last_of(first.replace(day=1)).day:
+                iso = first.replace(day=number).isoformat()
+        told.append(day._replace(iso=iso))
+    return told
+
+
+_DAY_ALONE = re.compile(r"(\d{1,2}|[一二三四五六七八九十]{1,3})号")
+_MONTH_NUMBER = re.compile("[\\d一二三四五六七八九十]月")
 _JOINED = re.compile("[、，,到至和与-]|以及")
 _WEEKDAY = re.compile(f"(?:周|星期|礼拜)[{_HAN_DAY}]")
 _UNTIL = re.compile(r"\s*(?:到|至|[-—–~～]+)\s*(\d{1,2}|[一二三四五六七八九十]{1,3})[日号]")
@@ -207,7 +223,7 @@ _STATED = re.compile(
 
 
 def _month_day(today: date, month: str, day: str, year: str | None) -> date:
-    number = _MONTHS.index(month[:3].lower()) + 1
+    number = MONTHS.index(month[:3].lower()) + 1
     return _full(today, number, int(day), int(year) if year else None)
 
 
@@ -301,7 +317,7 @@ _MONTHS_SAID = re.compile(
     rf"|(?P<year>(?:\d{{4}}|[去今明后])年的?)?(?<![\d一二三四五六七八九十个])"
     rf"{_HAN_MONTH.replace('(', '(?P<number>', 1)}月份?"
     rf"(?!份?\s*{_HAN_DAY_NUMBER}|[初底末])"
-    rf"|\b(?P<name>{'|'.join(_MONTHS)})[a-z]*\.?\s+(?P<of>\d{{4}})\b",
+    rf"|\b(?P<name>{'|'.join(MONTHS)})[a-z]*\.?\s+(?P<of>\d{{4}})\b",
     re.IGNORECASE,
 )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .arguments import UNTIL, Argument, Filled, implied, is_counted, is_same, two_ways
 from .candidates import View
-from .choices import LITERAL, chosen_values
+from .choices import LITERAL, SAID, chosen_values
 from .clauses import Clause
 from .slots import Slot
 from .spans import Span
@@ -74,7 +74,9 @@ def mentions_of(filled: Filled, clause: Clause) -> list[Mention]:
             spans = {each.argument.span for each in given}
             free = [each for each in free if each.slot is not source or each in given]
             free = [each for each in free if each.slot is not target or each.argument.span not in spans]
-    lasts = _ends_of_ranges(clause)
+    lasts = _ends_of_ranges(clause) | {
+        each.span.start for each in filled.arguments if each.slot.type in ("integer", "number")
+    }
     only = {kind for kind in _RANGED if sum(slot.kind == kind for slot in filled.indexed.slots) == 1}
     free = [each for each in free if each.slot.kind not in only or each.argument.span.start not in lasts]
     return sorted(free, key=lambda each: (each.first, each.last))
@@ -113,10 +115,6 @@ def _of_slot(slot: Slot, filled: Filled, clause: Clause) -> Iterator[Mention]:
             )
     if slot.type in ("integer", "number") and not slot.many:
         yield from (_placed(each, IMPLIED, "implied", clause) for each in implied(slot, clause))
-
-
-SAID = 0.8
-"""From this confidence on a value of an enumeration is said and not only like what is said."""
 
 
 def _placed(argument: Argument, gain: float, kind: str, clause: Clause) -> Mention:

@@ -58,7 +58,7 @@ def _of_the_kind(found: list[Candidate], slot: Slot, clause: Clause) -> list[Can
     """Without what no text of the slot's kind is."""
     view = View.of(clause)
     if slot.kind not in _SPOKEN and is_han(clause.words):
-        found = [each for each in found if not _begins_as_no_value(each, view)]
+        found = [each for each in found if not _is_no_value(each, view)]
     if slot.kind == "id":
         coded = {"code", "number", "quoted"}
         found = [each for each in found if coded.intersection(each.kinds) or not _has_a_moment(each, view)]
@@ -115,9 +115,9 @@ _AT_THE_END = re.compile(
 """What ends no name: 茅台现在, 拿铁一杯."""
 
 
-def _begins_as_no_value(candidate: Candidate, view: View) -> bool:
+def _is_no_value(candidate: Candidate, view: View) -> bool:
     """Its first word leads to a value, counts it, points at one said before, or is half a word of a file's name:
-    把大门, 一份紫菜汤, 这个文件, 稿.docx.
+    把大门, 一份紫菜汤, 这个文件, 稿.docx; or it ends in what ends no name: 茅台现在.
     """
     if candidate.first >= len(view.tokens) or not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds):
         return False
