@@ -303,6 +303,7 @@ async def test_where_the_claim_was_lost_the_second_process_is_stopped_before_its
     here = Agent(slow, [till.pay], journal=shared.open())
     first = asyncio.create_task(here.run("Pay", run_id="r"))
     await slow.asked.wait()
+    await here.journal.sync("r")  # a model is asked before the beginning is written, another process sees the file only
     with pytest.raises(Busy):
         await Agent(quick, [till.pay], journal=shared.open()).resume("r")
     lose_claims(shared)
