@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,3 +72,33 @@ def test_a_piece_stands_where_it_is_said_to(text: str) -> None:
     for span in read(text, TODAY).spans:
         assert 0 <= span.start <= span.end <= len(text)
         assert span.text == text[span.start : span.end]
+
+
+LONG = [
+    "1",
+    "x 3 ",
+    "2x ",
+    "a 1 ",
+    "3a/",
+    "2  a",
+    "A 1/2 ",
+    "hundred ",
+    "一",
+    "9e99",
+    "1,",
+    "x^2 + ",
+    "9x^2 = 9",
+    "http://",
+    "(1+",
+]
+
+
+@pytest.mark.parametrize("again", LONG)
+def test_the_longest_message_of_one_thing_again_and_again_is_read(again: str) -> None:
+    """None of these came to an end, or they ended in an error: there were as many ways to read them as subsets."""
+    for message in ((again * 2_000)[:2_000], (again * 2_000)[:1_990] + " = Z!"):
+        for span in read(message, TODAY).spans:
+            if span.kind == "number":
+                assert isinstance(span.value, int | float)
+                assert math.isfinite(span.value)
+                assert abs(span.value) < 1e18 or isinstance(span.value, float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -83,9 +84,18 @@ def find_numbers(text: str) -> list[Found]:
     found.sort(key=lambda number: (number.start, -number.end))
     kept: list[Found] = []
     for number in found:
-        if not kept or number.start >= kept[-1].end:
+        if is_quantity(number.value) and (not kept or number.start >= kept[-1].end):
             kept.append(number)
     return kept
+
+
+def is_quantity(value: Number) -> bool:
+    """Nobody counts that far: it is an identifier, or `hundred hundred hundred ...`."""
+    return abs(value) < 10**DIGITS_MAX if isinstance(value, int) else math.isfinite(value)
+
+
+DIGITS_MAX = 18
+"""A whole number has so many digits at most."""
 
 
 def tidy(value: Number) -> Number:
@@ -107,7 +117,7 @@ def _arabic(text: str) -> list[Found]:
             ]
             continue
         digits = match[0].replace(",", "").replace("−", "-")
-        if len(digits) > 18:
+        if len(digits) > DIGITS_MAX:
             continue  # an identifier, not a quantity
         value = _plain(digits)
         end = match.end()

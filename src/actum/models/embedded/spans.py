@@ -18,6 +18,7 @@ from ...core.json import Json
 from .alternatives import any_of
 from .dates import FoundDate, find_dates, find_months
 from .expressions import find_expressions
+from .figures import find_figures
 from .lexicon import HAN, fold, is_han, lexicon, wordset
 from .numerals import Found, find_numbers
 from .places import find_places
@@ -92,13 +93,16 @@ _CODE = re.compile(
     rf"|{_DIALLED}"
 )
 _TERM = (
-    r"(?:(?:\d+(?:\.\d+)?\s?\*?\s?)?(?:(?:sin|cos|tan|log|ln|exp|sqrt)\s?\([^()]*\)|\([^()]*[+*/^-][^()]*\)|[A-Za-z](?![A-Za-z'’]))"
-    r"|\d+(?:\.\d+)?)(?:\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?"
+    r"(?>(?:\d+(?:\.\d+)?\s?\*?\s?)?(?:(?:sin|cos|tan|log|ln|exp|sqrt)\s?\([^()]*\)|\([^()]*[+*/^-][^()]*\)|[A-Za-z](?![A-Za-z'’]))"
+    r"|\d+(?:\.\d+)?)(?>\s?(?:\^|\*\*)\s?\(?-?\w+\)?)?+"
 )
-_FORMULA = re.compile(rf"(?<!{LETTER})(?<![.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*(?!{LETTER})")
-_EQUATION = re.compile(
-    rf"(?<!{LETTER})(?<![.^])-?{_TERM}(?:\s*[-+*/]?\s*{_TERM})*(?:\s*=\s*-?{_TERM}(?:\s*[-+*/]?\s*{_TERM})*)+(?!{LETTER})"
-)
+_ROW = rf"{_TERM}(?:\s*(?:[-+*/]\s*)?{_TERM})*+"
+"""Terms one after the other. What was taken is never given back (`(?>`, `*+`): else there are as many ways to read
+`2x 2x 2x ...` as it has subsets, and one message takes an hour.
+"""
+
+_FORMULA = re.compile(rf"(?<!{LETTER})(?<![\d.^])-?{_TERM}(?:\s*[-+*/]\s*{_TERM})*+(?!{LETTER})")
+_EQUATION = re.compile(rf"(?<!{LETTER})(?<![\d.^])-?{_ROW}(?:\s*=\s*-?{_ROW})++(?!{LETTER})")
 _MEASURED = re.compile(r"\d+[A-Za-z]{1,3}|\d+(?:-[a-z]{2,})+|\d+[eE]\d+|\d+[xX]\d+|(?:sin|cos|tan|log|ln)\d+")
 """`70kg`, `298K`, `4-day`, `2e30`, `5x10`, `cos60`: a number with its neighbours, more likely than a code."""
 
@@ -125,14 +129,19 @@ def find_spans(text: str, fixed: Sequence[Span], tokens: Sequence[Token], terms:
     masked = [
         (span.start, span.end) for span in fixed if span.kind not in ("quoted", "month") and not _numbered(text, span)
     ]
+    figures = find_figures(text)
+    replaced = [*masked, *(each.whole for each in figures)]
     numbers = [
         number
         for number in find_numbers(text)
-        if not _inside(number.start, number.end, masked) and not (number.words and _part_of_word(number, tokens))
+        if not _inside(number.start, number.end, replaced) and not (number.words and _part_of_word(number, tokens))
     ]
     formulas = list(_formulas(text))
     spans = [*fixed, *_named(text), *formulas, *_unknowns(text, formulas)]
     spans += _measures(text, numbers)
+    spans += [
+        Span("number", each.start, each.end, text[each.start : each.end], each.value, each.detail) for each in figures
+    ]
     for found in find_expressions(text, numbers, masked):
         spans.append(
             Span(
@@ -313,7 +322,7 @@ def _name_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]
     )
     return (
         re.compile(any_of(word for word in others if len(word) > 1), re.IGNORECASE),
-        re.compile(rf"\s*(?:{counted})", re.IGNORECASE),
+        re.compile(rf"(?:\s*|-)(?:{counted})", re.IGNORECASE),
         re.compile(any_of(alone), re.IGNORECASE),
     )
 
@@ -382,7 +391,7 @@ def _unit_after(text: str, end: int, counted: re.Pattern[str]) -> Span | None:
     match = counted.match(text, end)
     if match is None:
         return None
-    said = match[0].strip()
+    said = match[0].strip(" \t\n-")
     start = match.end() - len(said)
     if start == end and len(said) == 1 and said in "DGHSMTsd":
         return None  # 3D, 5G, the 80s
@@ -419,6 +428,8 @@ def _proper_names(text: str, tokens: Sequence[Token], masked: Sequence[tuple[int
                 yield from _name_of(text, run, tokens)
                 run = []
             continue
+        if run and token.text == "." and run[-1].end == token.start and run[-1].text.lower() in wordset("titles"):
+            continue  # `Mr. John Doe`
         particle = run and token.text.lower() in wordset("name particles") and joined and index + 1 < len(tokens)
         if particle and tokens[index + 1].text[:1].isupper() and tokens[index + 1].kind == "word":
             run.append(token)
@@ -437,7 +448,10 @@ def _name_of(text: str, run: list[Token], tokens: Sequence[Token]) -> Iterator[S
     while words and words[-1].text.lower() in wordset("name particles"):
         words = words[:-1]
     if words and words[0].text != "I":
-        said = re.sub(r"['’]s$", "", with_its_dot(text, words[0].start, words[-1].end))
+        said = with_its_dot(text, words[0].start, words[-1].end)
+        after = next((token for token in tokens if token.start >= words[-1].end), None)
+        if after is not None and not after.functional:
+            said = re.sub(r"['’]s$", "", said)  # of `Ada's birthday`; `a pizza from Luigi's` owns nothing
         yield Span("name", words[0].start, words[0].start + len(said), said, said)
 
 
