@@ -26,7 +26,7 @@ from actum.learn import Promotion
 from actum.models.embedded import Embedded
 from actum.models.embedded.weights import CHINESE, FILES, SHIPPED, use
 
-from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools
+from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools, written
 from .amounts import TODAY
 from .chatter import chatted
 from .corpus import Asked, is_chinese
@@ -34,16 +34,16 @@ from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED = 1_500
-"""From so many questions for several calls, and as many for one, is learned which values belong together."""
+GROUPED = 2_400
+"""From so many questions for several calls, and half as many for one, is learned which values belong together."""
 LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
-OTHERS, CHINESE_OTHERS = 0.22, 1.0
+OTHERS, CHINESE_OTHERS = 0.2, 0.7
 """The shares of the English and Chinese questions about unusual tools that the ranker learns from."""
-CHOOSER_OTHERS, CHOOSER_CHINESE_OTHERS = 0.1, 0.25
+CHOOSER_OTHERS, CHOOSER_CHINESE_OTHERS = 0.07, 0.18
 """And the shares of them that the chooser learns from."""
 WRITTEN = 600
 """From so many single calls of Seal-Tools is learned which tool a clause names."""
-CHATTED = 300
+CHATTED = 200
 """From so many of them, with a sentence beside that asks for nothing, is learned what nobody asked for."""
 GUESSES, KEPT = 600, 3
 """From so many questions is learned what to guess, and from those that the tests know so many times."""
@@ -56,29 +56,30 @@ def learn() -> None:
         shutil.copy(str(SHIPPED / name), CANDIDATE)
     began = time.process_time()
     gc.disable()  # a tenth of the time goes into looking for cycles, and nothing here makes any
-    written, known = list(seal_tools.single_calls()), kept(KEPT)
-    choices = fit.choices_of([*make(SEED, 1, 1, others=OTHERS, chinese=CHINESE_OTHERS), *written])
+    single, known = list(seal_tools.single_calls()), kept(KEPT)
+    told = written.for_one_tool()
+    choices = fit.choices_of([*make(SEED, 1, 1, others=OTHERS, chinese=CHINESE_OTHERS), *single, *told])
     half, whole = fit.learned(choices, half=True), fit.learned(choices)
     _rank(half, choices)
     strange = [each for each in make(CHOOSER_SEED, 1, 2) if each.about and not fit.is_known_to_half(each.about)]
-    several = fit_grouping.sample(strange, GROUPED, GROUPED)
-    unknown = [each for each in written if not fit.is_known_to_half(each.about)]
-    _group([*several, *unknown[::2], *known])
+    several = fit_grouping.sample(strange, GROUPED, GROUPED // 2)
+    unknown = [each for each in single if not fit.is_known_to_half(each.about)]
+    _group([*several, *unknown, *known])
     _rank(whole, choices)
-    _learn_to_choose(known, written)
+    _learn_to_choose(known, single)
     _rank(half, choices)
     stories = [each for each in seal_tools.stories() if not fit.is_known_to_half(each.about)]
     talked = chatted(random.Random(SEED).sample(unknown, CHATTED), SEED)
-    _sift([*stories[::2], *seal_tools.repeated(unknown), *talked, *known])
+    _sift([*stories[::3], *written.stories()[::2], *seal_tools.repeated(unknown), *talked, *known])
     _rank(whole, choices)
     print(f"learned in {time.process_time() - began:.0f} s of CPU: {CANDIDATE}")
 
 
-def _learn_to_choose(known: Sequence[Asked], written: Sequence[Asked]) -> None:
+def _learn_to_choose(known: Sequence[Asked], single: Sequence[Asked]) -> None:
     usual = list(make(CHOOSER_SEED, 1, 0, others=CHOOSER_OTHERS, chinese=CHOOSER_CHINESE_OTHERS))
     some = [each for each in usual if is_chinese(each.question)]
     some += [each for each in usual if not is_chinese(each.question)][::3]
-    some += random.Random(SEED).sample(written, WRITTEN)
+    some += random.Random(SEED).sample(single, WRITTEN)
     _choose("chooser.json", [*some, *known], ())
     every = [each for each in make(CHOOSER_SEED, 1, 0) if each.about]
     _choose("guesser.json", [*random.Random(SEED).sample(every, GUESSES), *known], nothing())

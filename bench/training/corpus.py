@@ -315,7 +315,12 @@ class Maker:
     def _schema(self, parameter: Parameter) -> JsonObject:
         schema: JsonObject
         if parameter.type in ("ints", "strs"):
-            item = "string" if parameter.type == "strs" else self.chance.choice(("integer", "number"))
+            whole = _IN_PARTS.isdisjoint(parameter.pools)
+            item = (
+                "string"
+                if parameter.type == "strs"
+                else self.chance.choice(("integer" if whole else "number", "number"))
+            )
             schema = {"type": "array", "items": {"type": item}}
         else:
             type_ = _TYPES[parameter.type]
@@ -394,6 +399,8 @@ class Maker:
                 said = self.chance.choice((f"${said}", f"${said}", f"{said} dollars"))
             return said, int(number) if parameter.type == "int" and isinstance(number, float) else number
         said, meant = self.chance.choice(self.pools[pool])
+        if parameter.type in ("int", "num"):
+            return said, json.loads(meant)
         if said == meant and pool not in _NEVER_QUOTED and self.chance.random() < 0.12:
             said = self.chance.choice(("'{}'", '"{}"', "“{}”", "'{}'")).format(said)
         elif pool in _LOWERED and self.chance.random() < 0.1:
@@ -465,6 +472,9 @@ _THINGS = [
 ]
 _OPENINGS = ("Can you ", "Please ", "Hi, ", "I want to know: ", "Could you please ", "Hey, ", "I'd like you to ")
 _CLOSINGS = (" please?", ", please.", "? Thanks!", " for me.", " right now?", "!")
+
+_IN_PARTS = {"float", "pct", "prob", "rating", "neg"}
+"""Pools of numbers that may have decimals."""
 
 _NEVER_QUOTED = {"text", "message", "phrase", "arithmetic", "sqltext", "arithmetic_zh"}
 _LOWERED = {"city", "country", "person", "company", "team", "artist", "movie", "language", "cuisine"}

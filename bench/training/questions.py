@@ -13,7 +13,7 @@ from actum.core.json import JsonObject
 from actum.core.tool import Tool
 from actum.toolsets.everyday import everyday_tools
 
-from . import seal_tools
+from . import seal_tools, written
 from .corpus import HERE, Asked, Maker, Sketch, is_chinese, sketches
 from .labels import spelled as spelled_in_chinese
 from .labels import with_more
@@ -38,7 +38,8 @@ def held_out() -> list[Asked]:
         Asked(said, tuple(chance.choice(asked).tools[0] for _ in range(OFFERED)), ()) for said in nothing(fresh=True)
     ]
     misplaced = [Asked(each.question, _others(each, asked, chance), ()) for each in asked[::MISPLACED]]
-    return [*_of_tests("questions_held_out"), *asked, *idle, *misplaced, *seal_tools.stories(fresh=True)]
+    told = [*seal_tools.stories(fresh=True), *written.stories(fresh=True)]
+    return [*_of_tests("questions_held_out"), *asked, *idle, *misplaced, *told]
 
 
 OFFERED, MISPLACED = 3, 10
