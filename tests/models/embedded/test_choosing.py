@@ -40,12 +40,19 @@ def test_a_tool_is_found_by_what_it_means(said: str, meant: str) -> None:
 
 
 def test_a_question_that_names_no_tool_goes_to_the_one_that_is_near() -> None:
-    chooser = Chooser(Shelf([PHYSICIAN, VEHICLE, CROPS]))
+    chooser = Chooser(Shelf([PHYSICIAN, VEHICLE, CROPS]), named=True)
     question = read("rice farming in Japan", TODAY)
     assert chooser.choose(question) is None
     guessed = chooser.guess(question)
     assert guessed is not None
     assert guessed.indexed.tool.name == "crop_yield"
+
+
+def test_a_tool_that_no_word_names_is_chosen_where_all_else_speaks_for_it() -> None:
+    chosen = Chooser(Shelf([PHYSICIAN, VEHICLE, CROPS])).choose(read("rice farming in Japan", TODAY))
+    assert chosen is not None
+    assert chosen.indexed.tool.name == "crop_yield"
+    assert chosen.complete
 
 
 @pytest.mark.parametrize("said", ["What a lovely evening", "Sing me a song", "Who wrote Hamlet?", "我想睡觉"])

@@ -61,7 +61,7 @@ def test_values_that_are_shown_tell_the_kind(name: str, description: str, kind: 
     [
         ("When (e.g., morning, evening)", "Check the patient in the morning", "morning"),
         ("The unit (e.g., ng/dL, pmol/L)", "Tell the value in ng/dL please", "ng/dL"),
-        ("Who answers (e.g., adults, boy)", "Ask the boys", "boys"),
+        ("Who answers (e.g., adults, boy)", "Ask the boys", "boy"),
         ("The state (e.g., 'open', 'closed')", "List the 'open' ones", "open"),
     ],
 )

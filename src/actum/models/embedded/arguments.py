@@ -23,13 +23,14 @@ from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
 from .lexicon import is_han, table, wordset
+from .orders import row_of
 from .ranker import Ranking, rank
 from .selection import Indexed, changes_things
 from .slots import Slot
 from .spans import Span
 from .values import country_of, located, value_for
 from .weights import kept_with_weights
-from .words import bare, spaced, terms
+from .words import bare, keys_of, spaced
 
 REQUIRED_MIN = 0.3
 OPTIONAL_MIN, OPTIONAL_NUMBER_MIN = 0.55, 0.7
@@ -62,6 +63,11 @@ class Filled(NamedTuple):
     missing: tuple[Slot, ...]
     spare: tuple[Span, ...]
     rankings: dict[tuple[str, ...], Ranking]
+
+    @property
+    def complete(self) -> bool:
+        """It has values, and all that it must have: a call by itself."""
+        return not self.missing and any(each.slot.required for each in self.arguments)
 
     @property
     def strengths(self) -> dict[tuple[str, ...], float]:
@@ -101,7 +107,9 @@ FILLED_MAX = 256
 
 def _fill(indexed: Indexed, clause: Clause, avoid: Sequence[Span]) -> Filled:
     spans = [span for span in clause.spans if not any(span.overlaps(other) for other in avoid)]
-    taken = _choices(indexed, clause, {})
+    ordered = _ordered(indexed, clause)
+    avoid = [*avoid, *(each.span for each in ordered.values())]
+    taken = _choices(indexed, clause, {}) | ordered
     rankings = {
         slot.path: rank(slot, indexed, clause, avoid)
         for slot in indexed.slots
@@ -213,7 +221,7 @@ def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
     """The slots whose names are said side by side, in that order: `a base and height of 6 and 10`."""
     places: list[tuple[int, int, tuple[str, ...]]] = []
     for slot in indexed.slots:
-        keys = frozenset(term.key for term in terms(spaced(slot.name), hints=False))
+        keys = keys_of(spaced(slot.name))
         said = [term for term in clause.terms if term.key in keys and term.weight == 1.0] if len(keys) == 1 else []
         places += [(said[0].start, said[0].end, slot.path)] if said else []
     places.sort()
@@ -310,6 +318,18 @@ def _choices(
     for source, target in two_ways(indexed):
         found |= _from_one_to_another(source, target, indexed, clause)
     return {path: argument for path, argument in found.items() if path not in taken}
+
+
+def _ordered(indexed: Indexed, clause: Clause) -> Taken:
+    """Both lists of a row of orders: `two coffees and a bagel`."""
+    row = row_of(indexed, clause)
+    if row is None:
+        return {}
+    values: tuple[tuple[Slot, list[Json]], ...] = (
+        (row.things, [each.thing for each in row.orders]),
+        (row.counts, [each.many for each in row.orders]),
+    )
+    return {slot.path: Argument(slot, value, row.span, SAID) for slot, value in values}
 
 
 def two_ways(indexed: Indexed) -> Iterator[tuple[Slot, Slot]]:

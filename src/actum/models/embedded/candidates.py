@@ -258,11 +258,12 @@ def _with_shown(found: Sequence[Candidate], slot: Slot, clause: Clause, view: Vi
     for each in found:
         same = [span for span in shown if _is_all_of(each, span)]
         known.update(same)
-        yield each._replace(kinds=(*each.kinds, "shown")) if same else each
+        value = same[0].value if same and each.value == same[0].text else each.value
+        yield each._replace(value=value, kinds=(*each.kinds, "shown")) if same else each
     for span in shown:
         place = _place(view, span) if span not in known else None
         if place is not None:
-            yield Candidate(span, span.text, *place, ("shown",))
+            yield Candidate(span, span.value, *place, ("shown",))
 
 
 def _is_all_of(candidate: Candidate, span: Span) -> bool:
@@ -274,10 +275,10 @@ def _is_all_of(candidate: Candidate, span: Span) -> bool:
 
 @lru_cache(maxsize=2048)
 def shown_in(clause: Clause, description: str) -> tuple[Span, ...]:
-    """The values that a description shows, where the clause says them."""
+    """The values that a description shows, where the clause says them: of `wars`, `war`."""
     text = clause.words.lower()
     return tuple(
-        Span("shown", match.start(), match.end(), match[0], match[0])
+        Span("shown", match.start(), match.end(), match[0], match[0][: len(said)])
         for said in sorted(examples(description))
         if said in text
         for match in _worded(said).finditer(clause.text, clause.start, clause.end)
@@ -415,7 +416,7 @@ _LEADING_TIMES = frozenset({"this", "next", "last", "past", "each", "every"})
 _TIMES = frozenset({"hour", "day", "week", "month", "quarter", "year", "season", "morning", "afternoon", "evening"})
 """`this month` is a value, and neither `this` nor `month` alone."""
 
-_SPEECH = frozenset({"that", "saying", "says", ":", "：", "说"})
+_SPEECH = frozenset({"that", "saying", "says", "content", "text", "message", "note", "titled", ":", "：", "说"})
 """What stands before the words of somebody: they may begin with any word."""
 
 _NEVER_FIRST = frozenset(
@@ -554,7 +555,20 @@ def _listings(clause: Clause) -> tuple[Listing, ...]:
 def _number_listings(clause: Clause) -> tuple[Listing, ...]:
     view = View.of(clause)
     numbers = {place for place, spans in view.typed.items() if any(span.kind == "number" for span in spans)}
-    return (*_find_listings(view, numbers), *_ranges(view, numbers))
+    return (*_find_listings(view, numbers), *_ranges(view, numbers), *_sides(view, numbers))
+
+
+def _sides(view: View, numbers: set[tuple[int, int]]) -> Iterator[Listing]:
+    """`16x16` or `3 by 4`: what something measures on its sides."""
+    places = sorted(numbers)
+    for at, left in enumerate(places):
+        row = [left]
+        for right in places[at + 1 :]:
+            if view.lower[row[-1][1] : right[0]] not in (("x",), ("×",), ("*",), ("by",)):
+                break
+            row.append(right)
+        if len(row) > 1:
+            yield left[0], row[-1][1], tuple(row)
 
 
 def _ranges(view: View, numbers: set[tuple[int, int]]) -> Iterator[Listing]:

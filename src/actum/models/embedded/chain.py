@@ -16,7 +16,7 @@ from .clauses import Clause
 from .lexicon import fold, lexicon, wordset
 from .selection import Indexed, generic
 from .slots import Slot, kind_of_name
-from .words import bare, spaced, terms
+from .words import bare, keys_of, spaced
 
 _SEQUENCE = re.compile(r"(?:\b(?:then|and then|afterwards|next)|再|然后|接着)\s*[,，]?\s*$", re.IGNORECASE)
 _COUNTED = frozenset({"number", "unit", "url", "id", "date", "time", "email", "currency"})
@@ -41,7 +41,19 @@ def refers_back(clause: Clause, slot: Slot) -> bool:
     """
     words = _said(clause)
     in_order = _SEQUENCE.search(clause.text[: clause.start]) or words & {"再", "然后", "接着", "then"}
-    return points_back(clause) or (bool(in_order) and slot.kind in _COUNTED)
+    pointers = words & wordset("pronouns")
+    if pointers and pointers <= _DEMONSTRATIVES and not _OF_RESULT.search(clause.words):
+        pointers = set()
+    return bool(pointers) or (bool(in_order) and slot.kind in _COUNTED)
+
+
+_DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
+_OF_RESULT = re.compile(
+    r"\b(?:this|that|these|those)(?: (?:result|value|amount|number|sum|total|figure|answer|output|one|in|into|to|by|for"
+    r"|as|on|from|with|is|was|and|be|i|we|you|then|later|back)\b|\s*(?:[,.;?!]|$))",
+    re.IGNORECASE,
+)
+"""`This` by itself or with a word for a result; `this trip` is a thing that was spoken of."""
 
 
 def points_back(clause: Clause) -> bool:
@@ -69,7 +81,7 @@ def feeds(tool: Indexed, slot: Slot, arguments: Sequence[Argument], *, by_name: 
         arguments: what the tool would be asked, for one that answers many questions: `field` = `capital`.
         by_name: only a tool that is named by the slot will do.
     """
-    own = frozenset(term.key for term in terms(spaced(slot.name), hints=False) if generic(term.key) > 0.5)
+    own = frozenset(key for key in keys_of(spaced(slot.name)) if generic(key) > 0.5)
     name = {key for key in tool.summary if tool.weights.get(key, 0.0) == 1.0 and generic(key) > 0.5}
     if by_name:
         return slot.kind == "id" and bool(own & name)
@@ -91,10 +103,10 @@ def taken_from(result: Json, slot: Slot) -> Json | None:
     if not isinstance(result, dict):
         return None
     fields = list(_fields(result))
-    own = frozenset(term.key for term in terms(spaced(slot.name), hints=False))
+    own = keys_of(spaced(slot.name))
     ways = (
         lambda name, value: name.lower() == slot.name.lower(),
-        lambda name, value: bool(own & {term.key for term in terms(spaced(name), hints=False)}) and _suits(value, slot),
+        lambda name, value: bool(own & keys_of(spaced(name))) and _suits(value, slot),
         lambda name, value: kind_of_name(spaced(name)) in _SAME.get(slot.kind, {slot.kind}) and _suits(value, slot),
         lambda name, value: name.lower() in _ANSWERS and _suits(value, slot),
         lambda name, value: slot.kind in ("number", "date", "time", "url", "email") and _suits(value, slot),

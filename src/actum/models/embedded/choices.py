@@ -13,7 +13,7 @@ from .meanings import cut
 from .selection import generic, start_of
 from .slots import Slot
 from .spans import Span
-from .words import GLOSS_WEIGHT, LETTER, Term, bare, spaced, terms
+from .words import GLOSS_WEIGHT, LETTER, Term, bare, keys_of, spaced, told_terms
 
 LITERAL, MEANT, NAMED, ALIKE = 0.95, 0.9, 0.85, 0.75
 SAID = 0.8
@@ -111,7 +111,7 @@ def says_yes_or_no(slot: Slot) -> bool:
 @lru_cache(maxsize=8192)
 def _telling_keys(text: str, own: frozenset[str]) -> frozenset[str]:
     """The terms of a name or description that say what it is about, and not that there is something to switch."""
-    keys = frozenset(term.key for term in terms(text, hints=False)) - own - wordset("of switches")
+    keys = keys_of(text) - own - wordset("of switches")
     return frozenset(key for key in keys if generic(key) > 0.4)
 
 
@@ -203,7 +203,7 @@ _LISTED = {
 
 def _choice(slot: Slot, value: Json, own: frozenset[str], clause: Clause, told: Sequence[str] = ()) -> Choice | None:
     text = spaced(str(value)).strip().lower()
-    keys = frozenset(term.key for term in terms(text, hints=False))
+    keys = keys_of(text)
     literal = _literal(text, clause)
     if literal is not None and (is_han(text) or not (keys and keys <= own)):
         return value, _span(literal, clause, value), LITERAL
@@ -231,7 +231,7 @@ def _choice(slot: Slot, value: Json, own: frozenset[str], clause: Clause, told: 
 def _said(text: str, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:
     """Where a clause has a term of each word of a text; of a word with several meanings one is enough."""
     words: dict[tuple[int, int], set[str]] = {}
-    for term in terms(text, hints=False):
+    for term in told_terms(text):
         words.setdefault((term.start, term.end), set()).add(term.key)
     if not words or set().union(*words.values()) <= own:
         return None
@@ -285,7 +285,7 @@ _LOCALE = re.compile(r"[a-z]{2}(?:[-_][A-Za-z]{2,4})?")
 def _by_gloss(value: Json, clause: Clause, told: Sequence[str]) -> Choice | None:
     """The value, where the clause has what the description says that it stands for."""
     for gloss in told:
-        meant = frozenset(term.key for term in terms(gloss, hints=False))
+        meant = keys_of(gloss)
         place = _literal(gloss, clause) or (_place(meant, clause) if meant else None)
         if place is not None:
             return value, _span(place, clause, value), MEANT * place[2]
@@ -300,9 +300,15 @@ def _literal(text: str, clause: Clause) -> tuple[int, int, float] | None:
         return None  # most values are not said: no pattern is made for them
     for match in _written(text).finditer(clause.words):
         start, end = clause.start + match.start(), clause.start + match.end()
-        if not any(span.kind == "file" and span.start < start < end <= span.end for span in clause.spans):
+        in_file = any(span.kind == "file" and span.start < start < end <= span.end for span in clause.spans)
+        if not in_file and not _counts_off(clause.text, start, end):
             return start, end, 1.0
     return None
+
+
+def _counts_off(text: str, start: int, end: int) -> bool:
+    """It only says which task a sentence begins: `First, find ...`."""
+    return text[end : end + 1] == "," and text[:start].rstrip()[-1:] in ("", *".?!:;") and text[start:end].istitle()
 
 
 @lru_cache(maxsize=8192)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from .arguments import Filled, fill
 from .candidates import View
-from .clauses import Clause, sentences
+from .clauses import Clause, asks_alone, sentences
 from .commands import commands_in
 from .content import is_definition
 from .lexicon import is_han, wordset
@@ -17,9 +17,9 @@ from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence,
 from .sharing import is_loose, mentioned
 from .slots import Slot
 from .spans import Span
-from .words import bare, spaced, terms
+from .words import Term, bare, keys_of, spaced
 
-FITS_MIN, FITS_MIN_HAN = 0.0, -0.8
+FITS_MIN, FITS_MIN_HAN = 0.8, -0.8
 """From this on a tool is taken to be meant; a logarithm. From less in Chinese, where fewer words are known, unless the
 tool changes something.
 """
@@ -27,8 +27,19 @@ tool changes something.
 FITS_MORE = 0.2
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
+PART_LESS = 1.6
+"""So much less in English for a part of a question: who asks for several things says each of them in few words."""
+
 ASKS_MIN = 0.2
 """From this on the user is asked for what it lacks; below, the tool was hardly meant."""
+
+UNNAMED_MIN, NEAREST = 2.2, 2
+"""From this on a tool is meant that the clause has no word of, by what it is near to and has for it; so many of the
+nearest are looked at.
+"""
+
+LACKS = 0.5
+"""What each slot that nothing fills takes away, where a tool is chosen to be asked about."""
 
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
@@ -50,10 +61,12 @@ class Chooser:
 
     Args:
         shelf: the tools.
+        named: only those that a clause has a word of: a fragment that goes on with what was said before is no new task.
     """
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: Shelf, *, named: bool = False) -> None:
         self.shelf = shelf
+        self._only_named = named
         self._commanded = any(slot.kind == "command" for tool in shelf.tools for slot in tool.required)
         self._searchers = [tool for tool in shelf.tools if tool.searches]
         self._chosen: dict[tuple[int, int], Filled | None] = {}
@@ -64,7 +77,7 @@ class Chooser:
         place = (clause.start, clause.end)
         if place not in self._ranked:
             commands = commands_in(clause) if self._commanded else ()
-            self._ranked[place] = self.shelf.rank(clause.terms, (*clause.spans, *commands), clause.words)
+            self._ranked[place] = self.shelf.rank(_unquoted(clause), (*clause.spans, *commands), clause.words)
         return self._ranked[place]
 
     def choose(self, clause: Clause) -> Filled | None:
@@ -102,9 +115,24 @@ class Chooser:
         """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
         named = {each.indexed.tool.digest for each in self.ranked(piece) if each.score >= NAMES_MIN}
         if not named and not self._searchers:
-            return False
+            return self._is_near(piece)
         chosen = self.choose(piece)
         return chosen is not None and (chosen.indexed.searches or chosen.indexed.tool.digest in named)
+
+    def _is_near(self, piece: Clause) -> bool:
+        """Whether a piece that asks something comes near to a tool, though it has none of its words."""
+        if self.choose(piece) is not None or not asks_alone(piece):
+            return False
+        guessed = self.guess(piece)
+        if guessed is None or not guessed.complete:
+            return False
+        self._chosen[piece.start, piece.end] = guessed
+        return True
+
+    def is_whole(self, piece: Clause) -> bool:
+        """Whether it has all that the tool which it asks for must have."""
+        chosen = self.choose(piece)
+        return chosen is not None and chosen.complete
 
     def dictates(self, question: Clause) -> bool:
         """What stands before a colon names a tool that takes free text: the rest is its text, whatever it says."""
@@ -122,22 +150,26 @@ class Chooser:
 
     def _choose(self, clause: Clause) -> Filled | None:
         ranked = self.ranked(clause)
-        near = max(NEAR_BEST * ranked[0].score, 1e-9) if ranked else 0.0
-        found = [(each, fill(each.indexed, clause)) for each in ranked[:CANDIDATES] if each.score >= near]
+        highest = ranked[0].score if ranked else 0.0
+        if highest == 0.0:
+            ranked = sorted(ranked, key=lambda each: -on_the_whole(clause, each.indexed))[:NEAREST]
+        found = [
+            (each, fill(each.indexed, clause)) for each in ranked[:CANDIDATES] if each.score >= NEAR_BEST * highest
+        ]
         judged = [(suitability(signs(each, filled, clause), clause), filled) for each, filled in found]
-        least = FITS_MIN_HAN if is_han(clause.words) else FITS_MIN
-        least -= FITS_MORE * min(len(self.shelf.tools) - 1, 4)
         fitting = [
-            (worth, filled)
-            for worth, filled in judged
-            if worth >= (ASKS_MIN if filled.missing else FITS_MIN if changes_things(filled.indexed.tool) else least)
+            (worth, filled) for worth, filled in judged if worth >= self._bar(filled, clause, named=highest > 0.0)
         ]
         best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
         if best is None or (best.missing and not best.arguments):
             # To ask is no call: for that it is enough that the words name a tool.
-            named = [filled for each, filled in found if each.score >= NAMES_MIN and _is_named(each.indexed, clause)]
-            lacking = [filled for filled in named if filled.missing or not filled.indexed.required]
-            best = min(lacking, key=lambda filled: len(filled.missing), default=best)
+            lacking = [
+                (worth - LACKS * len(filled.missing), filled)
+                for (each, filled), (worth, _) in zip(found, judged, strict=True)
+                if each.score >= NAMES_MIN and _is_named(each.indexed, clause)
+                if filled.missing or not filled.indexed.required
+            ]
+            best = max(lacking, key=lambda pair: pair[0], default=(0.0, best))[1]
         if best is not None and not best.missing:
             return best
         searcher = next(iter(self._searchers), None)
@@ -145,6 +177,37 @@ class Chooser:
             searched = fill(searcher, clause)
             return best if searched.missing else searched
         return best
+
+    def _bar(self, filled: Filled, clause: Clause, *, named: bool) -> float:
+        """From where on a tool is taken to be meant, with what it was filled with.
+
+        Args:
+            filled: the tool.
+            clause: what may ask for it.
+            named: whether any tool has a word of the clause.
+        """
+        changes = changes_things(filled.indexed.tool)
+        if not named:
+            return math.inf if self._only_named or filled.missing or changes else UNNAMED_MIN
+        if filled.missing:
+            return ASKS_MIN
+        least = FITS_MIN_HAN if is_han(clause.words) else FITS_MIN - PART_LESS * _is_part(clause)
+        return FITS_MIN if changes else least - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
+
+
+def _is_part(clause: Clause) -> bool:
+    """It is a good deal less than the whole question."""
+    return clause.end - clause.start < PART_MAX * len(clause.text)
+
+
+PART_MAX = 0.75
+
+
+def _unquoted(clause: Clause) -> Sequence[Term]:
+    """What a clause may be found by, without what stands in quotes there, as far as that is more than a name."""
+    quotes = [span for span in clause.spans if span.kind == "quoted" and " " in span.text.strip()]
+    left = [term for term in clause.terms if not any(q.start <= term.start < q.end for q in quotes)]
+    return left if quotes and left else clause.terms
 
 
 def suitability(found: Mapping[str, float], clause: Clause) -> float:
@@ -239,13 +302,8 @@ _TOLD_BY_SIGN = frozenset(
 
 def _names(slot: Slot, clause: Clause) -> bool:
     """The clause has a word of the slot's name."""
-    own = _keys(slot.name)
+    own = keys_of(spaced(slot.name))
     return any(term.key in own and term.weight == 1.0 for term in clause.terms)
-
-
-@lru_cache(maxsize=2_000)
-def _keys(name: str) -> frozenset[str]:
-    return frozenset(term.key for term in terms(spaced(name), hints=False))
 
 
 def _left_over(tool: Indexed, taken: Sequence[Span], clause: Clause) -> tuple[float, float]:

@@ -119,19 +119,23 @@ def _unwrapped(text: str) -> str:
     return f"{whole[1]} {whole[2] or whole[3]} {whole[4]}" if whole and " " in text.strip() else text
 
 
-def split(question: Clause, asks: Callable[[Clause], bool]) -> list[Clause]:
+def split(question: Clause, asks: Callable[[Clause], bool], is_whole: Callable[[Clause], bool]) -> list[Clause]:
     """The clauses of a question.
 
     Args:
         question: all of it.
         asks: tells whether a piece by itself names something to do.
+        is_whole: tells whether it has all that is needed for that as well.
     """
     found = pieces(question)
-    main = [not _subordinate(piece) for piece in found]
+    main = [not _subordinate(piece) or _is_of_another(piece, is_whole) for piece in found]
     heads = [free and asks(piece) for free, piece in zip(main, found, strict=True)]
     if not any(heads):
         return [question]
-    heads = [head or (free and _asks_alone(piece)) for head, free, piece in zip(heads, main, found, strict=True)]
+    heads = [
+        head or (free and asks_alone(piece)) or (asks_again(piece) and any(heads[:at]))
+        for at, (head, free, piece) in enumerate(zip(heads, main, found, strict=True))
+    ]
     further = [at for at, head in enumerate(heads) if head][1:]
     starts = [found[0].start, *(found[_begin(at, found, heads)].start for at in further)]
     ends = [*(_end_before(question, start) for start in starts[1:]), question.end]
@@ -160,7 +164,27 @@ def _subordinate(piece: Clause) -> bool:
     ) or piece.words.endswith("的时候")
 
 
-def _asks_alone(piece: Clause) -> bool:
+def asks_again(piece: Clause) -> bool:
+    """It asks for what was asked for before it, of something else: `the same for Oslo`, `do the same with 5 and 6`."""
+    return _AGAIN.match(piece.words) is not None
+
+
+_AGAIN = re.compile(
+    r"\W*(?:(?:and|then|also|please|now|do|show|give|tell|find|me|us|can|could|you|I|need|want|would|like|get) )*"
+    r"the same(?! (?:time|day|date|place|city)\b)(?: \w+)? (?:for|with|in|of|as|on|at|but|to)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_of_another(piece: Clause, is_whole: Callable[[Clause], bool]) -> bool:
+    return _OF_ANOTHER.match(piece.words) is not None and is_whole(piece)
+
+
+_OF_ANOTHER = re.compile(r"\s*(?:of|for|in|on|at) (?:an?|the)\b")
+"""What may go on with a thing that is for another tool: `the area of a square, and of a circle with ...`."""
+
+
+def asks_alone(piece: Clause) -> bool:
     """It is a question of its own, if perhaps one that no tool answers: `and who painted it`."""
     words = [bare(token.text) for token in piece.tokens if token.kind != "sign"]
     joined = _begins_sentence(piece) or _ANDED.search(piece.text, 0, piece.start) is not None

@@ -95,7 +95,8 @@ def steps_for(turns: Sequence[Turn], shelf: Shelf, today: date) -> list[Step]:
     turn, earlier = turns[-1], turns[:-1]
     question = read(turn.text, today, _attached(turn))
     lead = _LEADS.match(question.text) if earlier else None
-    own = plan(question.part(lead.end(), question.end) if lead else question, shelf)
+    goes_on = bool(earlier) and (_follows_up(question) or _is_fragment(question))
+    own = plan(question.part(lead.end(), question.end) if lead else question, shelf, named=goes_on)
     if not earlier:
         return own or guess(question, shelf)
     pending = _pending(earlier, shelf, today)
@@ -107,7 +108,7 @@ def steps_for(turns: Sequence[Turn], shelf: Shelf, today: date) -> list[Step]:
     if own:
         reaches = _follows_up(question) or any(refers_back(step.clause, slot) for step in own for slot in step.missing)
         return [_completed(step, last, shelf) for step in own] if reaches else own
-    if _follows_up(question) or _is_fragment(question):
+    if goes_on:
         return _varied(last, question, shelf)
     return guess(question, shelf)
 

@@ -14,6 +14,8 @@ from typing import NamedTuple
 from .candidates import Candidate, View
 from .features import Aim
 from .lexicon import HAN, is_han, lexicon, table, wordset
+from .spans import PARTS
+from .values import quantity_of
 from .words import spaced
 
 QUOTED, BRACKETED, ANNOUNCED, ANOTHERS = 2.5, 6.0, 3.0, -3.0
@@ -48,6 +50,8 @@ def _of_unit(aim: Aim, view: View, candidate: Candidate) -> float:
 def _of_words(aim: Aim, view: View, candidate: Candidate) -> float:
     """How much more speaks for a name, a text or whatever else has no form of its own."""
     worth = ANNOUNCED * _is_before_its_label(aim, view, candidate)
+    if not _OWNERS.isdisjoint(view.lower[candidate.first : candidate.first + 1]) and aim.slot.kind not in _SAYINGS:
+        worth -= COUNTED_IN
     worth += _of_text(aim, view, candidate)
     worth += _of_name(aim, view, candidate) if aim.slot.kind in _NAMES else 0.0
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
@@ -127,7 +131,7 @@ def _of_text(aim: Aim, view: View, candidate: Candidate) -> float:
     if aim.slot.kind == "text" and _is_speech(view, candidate):
         worth += ANNOUNCED
     if aim.slot.kind == "text" and aim.others & _LANGUAGE and _ends_in_a_language(view, candidate):
-        worth -= ANNOUNCED
+        worth -= BRACKETED
     return worth
 
 
@@ -192,6 +196,9 @@ _LAST_FOUR = re.compile(r"\blast (?:four|4)\b|尾号|后四位")
 _PHONE = re.compile(
     r"\b(?:tele)?phone\b|\bmobile\b|\bcontact (?:info|number|details)|电话|手机|联系方式", re.IGNORECASE
 )
+_OWNERS, _SAYINGS = frozenset({"my", "our"}), frozenset({"text", "title", "query"})
+"""Whose a thing is, and the kinds of slots that take it as it was said."""
+
 _DIALLED = re.compile(r"\+?\d[\d -]{5,17}\d")
 _TWO_ENDS = re.compile(r"interval|\brange\b|\b(?:limit|bound|boundarie)s\b|区间|范围")
 """What takes the two ends of a range."""
@@ -222,6 +229,8 @@ BY_ITS_NAME, MORE_THAN_A_NAME = -2.5, -2.5
 def _is_written_out(aim: Aim, view: View, candidate: Candidate) -> bool:
     """It is a whole address with its street and number, or the full name of a company."""
     said = candidate.span.text
+    if aim.slot.kind == "place" and candidate.span.detail == PARTS and _HOUSE_NUMBER.match(said):
+        return True
     whole = _ADDRESS.fullmatch(said) if aim.slot.kind == "place" else _COMPANY.fullmatch(said)
     at = candidate.first
     if not whole or at == 0 or view.functional[at - 1] or view.tokens[at - 1].kind == "sign":
@@ -229,6 +238,7 @@ def _is_written_out(aim: Aim, view: View, candidate: Candidate) -> bool:
     return len(view.lower[at - 1]) > 1 and view.lower[at - 1] in aim.called
 
 
+_HOUSE_NUMBER = re.compile(r"\d+[A-Za-z]? \D")
 _ADDRESS = re.compile(
     rf"(?![{HAN}]{{0,6}}[是送寄住])[{HAN}]{{2,20}}(?:路|街|大道|巷|弄)\d+号(?:[{HAN}]?\d*[A-Z]?[{HAN}\d]{{0,4}}[座楼室层院])?"
 )
@@ -301,16 +311,52 @@ def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
     if candidate.first and _LABEL.search(view.tokens[candidate.first - 1].text):
         return -COUNTED
     wanted, bound = _wanted_by(aim.slot.name, aim.slot.description)
+    worth = _measured(aim, candidate) - COUNTED * _is_year_for_another(aim, view, candidate)
     if bound and (end := _end_of_range(view, candidate)):
         return BRACKETED if bound == end else -BRACKETED
     if bound and (end := _said_to_be_the(view, candidate)):
-        return COUNTED if bound == end else -COUNTED
+        return worth + (COUNTED if bound == end else -COUNTED)
     if not wanted:
-        return 0.0
+        return worth
     following = "".join(_said_on(view, candidate.last))
     rows = [row for row in _measures() if row.counted.match(following)]
-    return 0.0 if not rows else COUNTED if wanted.intersection(rows) else -COUNTED
+    return worth if not rows else COUNTED if wanted.intersection(rows) else -COUNTED
 
+
+def _is_year_for_another(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """It is said as a year, `in 2018`, and the slot takes no year."""
+    said = candidate.span.text
+    if not _YEAR.fullmatch(said) or not candidate.first or view.lower[candidate.first - 1] not in _IN_YEARS:
+        return False
+    name = spaced(aim.slot.name).lower()
+    return _OF_MONEY.search(name) is not None or _OF_TIME.search(f"{name} {aim.slot.description}".lower()) is None
+
+
+_YEAR = re.compile(r"(?:19|20)\d\d")
+_IN_YEARS = frozenset({"in", "since", "until", "year", "during"})
+_OF_MONEY = re.compile(r"\b(?:revenue|income|profit|sales|price|cost|amount|budget|salary|value|population)$")
+_OF_TIME = re.compile(r"\b(?:year|yr|date|season|when|since|from|until|to|start|end|period|time|decade|vintage)\b|年")
+
+
+def _measured(aim: Aim, candidate: Candidate) -> float:
+    """How much more speaks for a number by the unit that stands with it, where the slot asks for one."""
+    quantity, _, unit = candidate.span.detail.partition(":")
+    if quantity == "term":
+        return BRACKETED if unit == _term_of(aim) else -BRACKETED
+    wanted = quantity_of(aim.unit)
+    if not unit or wanted is None or not quantity:
+        return 0.0
+    return COUNTED_IN if quantity == wanted else -COUNTED
+
+
+def _term_of(aim: Aim) -> str:
+    """Which term of a polynomial a slot takes the coefficient of, where all that must be said are such."""
+    count, place = aim.alike
+    named = len(aim.slot.name) == 1 or _COEFFICIENT.search(f"{aim.slot.name} {aim.slot.description}".lower())
+    return f"{count - 1 - place}/{count - 1}" if named and place >= 0 else ""
+
+
+_COEFFICIENT = re.compile(r"coef|constant|系数|常数")
 
 _BOUND = re.compile(r"(?P<low>\bmin|_min|lowest|lower|最低|最小)|\bmax|_max|highest|upper|最高|最大")
 
@@ -318,9 +364,14 @@ _BOUND = re.compile(r"(?P<low>\bmin|_min|lowest|lower|最低|最小)|\bmax|_max|
 def _end_of_range(view: View, candidate: Candidate) -> int:
     """-1 for the lower end of a range of two numbers, 1 for its upper end, 0 for any other number."""
     first, last = candidate.first, candidate.last
-    if view.lower[last : last + 1] and view.lower[last] in _REACHING and _is_number(view, last + 1):
-        return -1
+    if view.lower[last : last + 1] and view.lower[last] in _REACHING:
+        return -int(_is_number(view, last + 1 + _is_money(view, last + 1)))
+    first -= _is_money(view, first - 1)
     return int(first > 1 and view.lower[first - 1] in _REACHING and _is_number(view, first - 2))
+
+
+def _is_money(view: View, at: int) -> bool:
+    return 0 <= at < len(view.lower) and view.lower[at] in "$€£¥￥"
 
 
 def _said_to_be_the(view: View, candidate: Candidate) -> int:
@@ -391,11 +442,20 @@ def _announced(aim: Aim, view: View, first: int) -> float:
     for at in range(first - 1, max(-1, first - 1 - REACH), -1):
         if view.lower[at] in _QUOTES or view.lower[at] in ".?!;":
             break
-        if view.keys[at] & aim.own:
+        if view.keys[at] & aim.own or _names_all(aim, view, at):
             return ANNOUNCED
         if view.keys[at] & aim.others and not view.keys[at] & aim.shared:
             return ANOTHERS
     return 0.0
+
+
+def _names_all(aim: Aim, view: View, at: int) -> bool:
+    """All words of the slot's name end here, and none of another's stands before them: `title` beside `meta title`."""
+    first = at + 1 - len(aim.shared)
+    if not aim.shared or first < 0 or not view.keys[at] & aim.shared:
+        return False
+    said = frozenset[str]().union(*view.keys[first : at + 1])
+    return aim.shared <= said and not (first and view.keys[first - 1] & aim.others)
 
 
 def _introduced(aim: Aim, view: View, candidate: Candidate) -> float:

@@ -22,7 +22,7 @@ from .meanings import Point, middle, nearness, point_of, sort_of
 from .selection import Indexed, generic
 from .slots import Slot
 from .values import unit_of
-from .words import spaced, terms, tokenize
+from .words import keys_of, spaced, tokenize
 
 _HERE = files("actum") / "models" / "embedded" / "data"
 _STOPS = frozenset(".?!;。？！；\n")
@@ -104,9 +104,9 @@ def aim_of(slot: Slot, indexed: Indexed) -> Aim:
 
 
 def _aim(slot: Slot, indexed: Indexed) -> Aim:
-    own = _keys(spaced(slot.name))
-    others = frozenset(key for each in indexed.slots if each.path != slot.path for key in _keys(spaced(each.name)))
-    told = frozenset(key for key in _keys(slot.description) if generic(key) > 0.3)
+    own = keys_of(spaced(slot.name))
+    others = frozenset(key for each in indexed.slots if each.path != slot.path for key in keys_of(spaced(each.name)))
+    told = frozenset(key for key in keys_of(slot.description) if generic(key) > 0.3)
     last = [word for word in spaced(slot.name).lower().split() if not word.isdigit()][-1:] or [slot.name.lower()]
     alike = [each for each in indexed.slots if each.type == slot.type and each.many == slot.many and not each.enum]
     must = [each for each in alike if each.required]
@@ -163,7 +163,7 @@ def meaning_of(text: str) -> Point | None:
 
 def _chosen(indexed: Indexed) -> frozenset[str]:
     """The terms of the values of the tool's enumerations."""
-    return frozenset(key for each in indexed.slots for value in each.enum for key in _keys(spaced(str(value))))
+    return frozenset(key for each in indexed.slots for value in each.enum for key in keys_of(spaced(str(value))))
 
 
 _HAN = re.compile(f"[{HAN}]")
@@ -171,11 +171,6 @@ _NOT_HAN = re.compile(f"[^{HAN}]+")
 CALLED_MAX = 20
 _COMMON = frozenset("的之一是和与或要查询名称例如为可选在中上下个")
 SIGNS_MAX = 12
-
-
-@lru_cache(maxsize=8192)
-def _keys(text: str) -> frozenset[str]:
-    return frozenset(term.key for term in terms(text, hints=False))
 
 
 def begins(aim: Aim, view: View, at: int) -> Iterator[str]:

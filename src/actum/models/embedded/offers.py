@@ -27,7 +27,8 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
         found = [each for each in found if any(kind in fits or kind == "shown" for kind in each.kinds)]
         if slot.kind == "expression":
             formed = [each for each in found if _FORMED.intersection(each.kinds)]
-            found = formed or found
+            found = [each for each in formed if len(each.span.text) > 1] or formed or found
+            found = [each for each in found if not _BARE_NUMBER.fullmatch(each.span.text)]
         return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
@@ -67,6 +68,7 @@ def _of_the_kind(found: list[Candidate], slot: Slot, clause: Clause) -> list[Can
         found = [each for each in found if not (counted.intersection(each.kinds) or _is_denied(each, view))]
         found = [each for each in found if len(each.span.text) > 1 or each.kinds or not is_han(each.span.text)]
         found = [each for each in found if not _POINTING.fullmatch(each.span.text)]
+        found = [each for each in found if each.kinds or not _POINTS_BACK.fullmatch(each.span.text.lower())]
         if slot.kind == "person":
             found = [each for each in found if each.kinds or not _INTRODUCED.fullmatch(each.span.text)]
     if is_han(clause.words):
@@ -80,6 +82,9 @@ def _of_the_kind(found: list[Candidate], slot: Slot, clause: Clause) -> list[Can
 
 _FORMED = frozenset({"expression", "formula", "equation", "quoted"})
 """Kinds of what is calculated: beside one of these a number alone is not."""
+
+_BARE_NUMBER = re.compile("[-+]?[\\d,.]+%?|[零〇一二两三四五六七八九十百千万亿]+")
+"""What is no sum: there is nothing to calculate in `打0折 1299`."""
 
 _SECRET = re.compile(r"\b(?:api|app|access|auth|secret) ?(?:key|token|secret)\b|\bappid\b")
 """Names of what lets a program in: no word that somebody says by the way is one."""
@@ -139,6 +144,12 @@ _INTRODUCED = re.compile(rf"[{HAN}]{{1,4}}[是为叫][{HAN}].*")
 
 _POINTING = re.compile("(?:[我你他她它]们?|咱们?|人家)?[那这](?:儿|里|边|个地方)?(?:现在)?|当地|本地")
 """What only points at a place: 他们那儿."""
+
+_POINTS_BACK = re.compile(
+    r"(?:(?:the|these|those|this|that|both|same|two|three|all|each|every|other|of|them) )*"
+    r"(?:cit(?:y|ies)|towns?|places?|locations?|countr(?:y|ies)|regions?|there|two|both|each|same|other)"
+)
+"""What names a thing that was named before: `the two cities`."""
 
 _EITHER_WAY = re.compile(rf"([{HAN}])不\1")
 

@@ -13,7 +13,7 @@ from ...core.json import Json
 from .arguments import Argument, Filled, fill
 from .chain import feeds, points_back, refers_back
 from .choosing import Chooser
-from .clauses import Clause, sentences, split, tasks
+from .clauses import Clause, asks_again, sentences, split, tasks
 from .selection import Indexed, Shelf
 from .sharing import explained, is_loose, pointed_at, spread, with_loans, with_names, with_the_same, with_topics
 from .sieve import sifted
@@ -24,14 +24,20 @@ CHAIN_MIN = 0.5
 """From this score on, a second tool is taken to be meant by the words that the first one leaves over."""
 
 
-def plan(question: Clause, shelf: Shelf) -> list[Step]:
-    """The steps that a question asks for; empty when no tool fits."""
-    return sifted(unsifted(question, shelf))
+def plan(question: Clause, shelf: Shelf, *, named: bool = False) -> list[Step]:
+    """The steps that a question asks for; empty when no tool fits.
+
+    Args:
+        question: the question.
+        shelf: the tools on offer.
+        named: only for tools that it has a word of.
+    """
+    return sifted(unsifted(question, shelf, named=named))
 
 
-def unsifted(question: Clause, shelf: Shelf) -> list[Step]:
+def unsifted(question: Clause, shelf: Shelf, *, named: bool = False) -> list[Step]:
     """The steps that a question may ask for: some of them perhaps only announce others, or sum them up."""
-    chooser = Chooser(shelf)
+    chooser = Chooser(shelf, named=named)
     question = _unannounced(question)
     whole = len(shelf.tools) == 1 or chooser.dictates(question)
     steps = _steps_of_all([question] if whole else _clauses(question, chooser), chooser)
@@ -63,7 +69,7 @@ def _clauses(question: Clause, chooser: Chooser) -> list[Clause]:
     """The question cut into what asks for one thing each."""
     clauses: list[Clause] = []
     for section in _sections(question, chooser):
-        first, *more = _rejoined(split(section, chooser.names_something), question, chooser)
+        first, *more = _rejoined(split(section, chooser.names_something, chooser.is_whole), question, chooser)
         if clauses and _is_begun(clauses[-1], first, chooser):
             first = question.part(clauses.pop().start, first.end)
         clauses += [first, *more]
@@ -77,7 +83,7 @@ def _sections(question: Clause, chooser: Chooser) -> list[Clause]:
         end = sections[-1].start if sections else question.end
         section = question.part(part.start, end)
         found = chooser.choose(section) if part.start > question.start else None
-        if found is not None and _is_complete(found):
+        if found is not None and found.complete:
             sections.append(section)
     return [question.part(question.start, sections[-1].start if sections else question.end), *reversed(sections)]
 
@@ -98,7 +104,11 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
     """The parts are for the same tool, or the second for none and the whole for that of the first. Whether it is one
     call or several, `sharing` tells.
     """
+    if asks_again(right):
+        return False
     first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
+    if first is None and second is not None and together is not None and second.indexed is together.indexed:
+        return len(together.missing) < len(second.missing)  # the values are told first, then what to do with them
     if first is None or together is None or first.indexed is not together.indexed:
         return False
     if second is None or (second.missing and _is_told_as_well(first, second, together, right, chooser)):
@@ -129,23 +139,19 @@ def _is_begun(left: Clause, right: Clause, chooser: Chooser) -> bool:
 
 def _says_more(apart: Sequence[tuple[Filled, Clause]], joined: tuple[Filled, Clause]) -> bool:
     """Calls of their own take more of the values that are said."""
-    if not all(_is_complete(filled) for filled, _ in apart):
+    if not all(filled.complete for filled, _ in apart):
         return False
     calls = [call for filled, clause in apart for call in spread(filled, clause)]
     return explained(calls, joined[1]) > explained(list(spread(*joined)), joined[1])
 
 
-def _is_complete(filled: Filled) -> bool:
-    """It has values, and all that it must have: a call by itself."""
-    return not filled.missing and any(each.slot.required for each in filled.arguments)
-
-
 def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Iterator[Step]:
     """The steps of one clause: one, several alike, or one that finds out what another needs."""
-    filled = chooser.choose(clause)
+    again = bool(before) and asks_again(clause)
+    filled = fill(before[-1].indexed, clause) if again else chooser.choose(clause)
     if filled is None:
         return
-    chain = _chain(filled, clause, chooser.shelf)
+    chain = None if again else _chain(filled, clause, chooser.shelf)
     if chain is not None:
         first, second, slot = chain
         yield Step(len(before), first.indexed, first.arguments, first.missing, (), clause)
@@ -156,7 +162,7 @@ def _steps_of(clause: Clause, chooser: Chooser, before: Sequence[Step]) -> Itera
     missing = filled.missing
     needs: tuple[Need, ...] = ()
     lent: tuple[Argument, ...] = ()
-    if missing and before:
+    if missing and before and not again:
         found = {slot.path for slot in missing if feeds(before[-1].indexed, slot, before[-1].arguments)}
         pointed = (pointed_at(slot, before) for slot in missing if points_back(clause) and slot.path not in found)
         lent = tuple(each for each in pointed if each is not None)
@@ -306,11 +312,43 @@ def _is_mere_manner(step: Step, steps: Sequence[Step]) -> bool:
     )
 
 
+def _is_half_of(step: Step, other: Step) -> bool:
+    """Another call of its tool, in the same clause, has all that it has and more, said with the same words; or another
+    one asks for it with the same values, where it only tells something: `It has an initial speed of 5 m/s.`
+    """
+    if other is step or other.indexed is not step.indexed:
+        return False
+    if other.clause is step.clause:
+        more = {(each.slot.path, each.span) for each in other.arguments}
+        had = {(each.slot.path, each.span) for each in step.arguments}
+        return had < more
+    values = {each.slot.path: each.value for each in other.arguments}
+    same = all(values.get(each.slot.path) == each.value for each in step.arguments)
+    return same and _tells(step.clause) and not _tells(other.clause)
+
+
+def _tells(clause: Clause) -> bool:
+    """It asks for nothing: no question, no wish, no command."""
+    return _TELLS.match(clause.words) is not None and _ASKS.search(clause.words) is None
+
+
+_TELLS = re.compile(
+    r"\W*(?:at|in|on|the|an?|it|he|she|they|we|i|there|my|our|his|her|[A-Z][a-z]+ (?:has|is|wants))\b", re.IGNORECASE
+)
+_ASKS = re.compile(
+    r"\?|\b(?:please|can|could|would|will|calculate|compute|determine|find|tell|show|give|need|want|like|know|what|how|which|who"
+    r"|where|when)\b",
+    re.IGNORECASE,
+)
+
+
 def _without_doubles(steps: Sequence[Step]) -> list[Step]:
     """Each call once; what needs the second one of two needs the first instead."""
     kept: list[Step] = []
     instead: dict[int, int] = {}
     for step in steps:
+        if any(_is_half_of(step, other) for other in steps):
+            continue
         needs = tuple(Need(need.slot, instead.get(need.step, need.step)) for need in step.needs)
         known = next((other for other in kept if step.same_call(other)), None)
         if known is not None:

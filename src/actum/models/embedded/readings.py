@@ -19,7 +19,7 @@ from .lexicon import wordset
 from .mentions import CHOSEN, Mention
 from .slots import Slot
 from .spans import Span
-from .words import spaced, terms
+from .words import keys_of, spaced
 
 Signs = Mapping[str, float]
 Said = Mapping[tuple[str, ...], Sequence[Mention]]
@@ -90,7 +90,7 @@ def _lacks_other_end(slot: Slot, before: Sequence[Mention], slots: Sequence[Slot
 
 def _names_slot(mention: Mention, clause: Clause) -> bool:
     """A word behind a number is one of the slot's name: `two adults`."""
-    own = frozenset(term.key for term in terms(spaced(mention.slot.name), hints=False)) - {"#number"}
+    own = keys_of(spaced(mention.slot.name)) - {"#number"}
     view = View.of(clause)
     return any(own & keys for keys in view.keys[mention.last : mention.last + 3])
 

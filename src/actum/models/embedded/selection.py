@@ -21,7 +21,7 @@ from ...core.tool import Tool
 from .lexicon import concepts_of, table
 from .slots import Slot, slots_of
 from .spans import Span
-from .words import Term, spaced, terms
+from .words import Term, keys_of, spaced, told_terms
 
 FIELDS = {
     "name": 1.0,
@@ -257,7 +257,7 @@ def _index(tool: Tool) -> Indexed:
     weights: dict[str, float] = {}
 
     def add(text: str, field: str) -> None:
-        for term in terms(text, hints=False):
+        for term in told_terms(text):
             for key, worth in ((term.key, term.weight), (start_of(term.key), ROOT_WORTH * term.weight)):
                 weights[key] = max(weights.get(key, 0.0), FIELDS[field] * worth)
 
@@ -289,13 +289,13 @@ def _results(schema: JsonObject) -> dict[str, frozenset[str]]:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return {}
-    return {name: frozenset(term.key for term in terms(spaced(name), hints=False)) for name in properties}
+    return {name: keys_of(spaced(name)) for name in properties}
 
 
 def _searches(tool: Tool, slots: tuple[Slot, ...], weights: dict[str, float]) -> bool:
     """A tool that takes one free question and is called a search, of nothing in particular."""
     required = [slot for slot in slots if slot.required]
-    name = {term.key for term in terms(spaced(tool.name), hints=False)}
+    name = keys_of(spaced(tool.name))
     general = {
         "#search",
         "#web",

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .arguments import Argument, Filled, fill
-from .clauses import Clause
+from .clauses import Clause, asks_again
 from .grouping import Call, evened, readings
 from .lexicon import is_han, wordset
 from .readings import VALUES
@@ -122,16 +122,19 @@ def with_the_same(steps: list[Step]) -> list[Step]:
     told: list[Step] = []
     for step in steps:
         other = next((each for each in reversed(told) if each.indexed is step.indexed), None)
-        alike = other is not None and other.clause is not step.clause and _SAME.search(step.clause.words)
+        again = asks_again(step.clause) or _SAME.search(step.clause.words) is not None
+        alike = other is not None and other.clause is not step.clause and again
         told.append(_completed(step, other) if other is not None and alike else step)
     return told
 
 
 def _completed(step: Step, other: Step) -> Step:
-    own = {each.slot.path for each in step.arguments}
-    more = tuple(each for each in other.arguments if each.slot.path not in own)
+    sure = {each.slot.path for each in other.arguments if not is_loose(each.span)}
+    own = [each for each in step.arguments if each.slot.path not in sure or not is_loose(each.span)]
+    had = {each.slot.path for each in own}
+    more = [each for each in other.arguments if each.slot.path not in had]
     lacking = tuple(slot for slot in step.missing if all(each.slot.path != slot.path for each in more))
-    return step._replace(arguments=(*step.arguments, *more), missing=lacking)
+    return step._replace(arguments=(*own, *more), missing=lacking)
 
 
 _SAME = re.compile(
@@ -153,9 +156,9 @@ def with_loans(steps: list[Step]) -> list[Step]:
     """Give a step what it lacks and others of the same question have; for each of several values a step."""
     given: list[Step] = []
     for at, step in enumerate(steps):
-        several = [step]
+        several = [_with_both(step, steps[:at])]
         near = sorted((other for other in steps if other is not step), key=lambda other: abs(steps.index(other) - at))
-        for slot in step.missing:
+        for slot in several[0].missing:
             lender = next((other for other in near if any(_lends(each, slot) for each in other.arguments)), None)
             if lender is not None:
                 alike = [other for other in steps if other.clause is lender.clause]
@@ -166,6 +169,22 @@ def with_loans(steps: list[Step]) -> list[Step]:
         given += several[:1]
         given += [one._replace(number=len(steps) + len(given) + extra) for extra, one in enumerate(several[1:])]
     return given
+
+
+def _with_both(step: Step, before: Sequence[Step]) -> Step:
+    """What two slots of a kind lack is what was named last of that kind: `how far apart are the two cities`."""
+    lacking = [slot for slot in step.missing if slot.kind in _ALIKE]
+    if len(lacking) != 2 or lacking[0].kind != lacking[1].kind:
+        return step
+    known = [each for other in before for each in other.arguments if _lends(each, lacking[0])]
+    last = sorted(
+        {each.value: each for each in known if isinstance(each.value, str)}.values(), key=lambda e: e.span.start
+    )
+    if len(last) < 2:
+        return step
+    for slot, each in zip(lacking, last[-2:], strict=True):
+        step = _with(step, Argument(slot, each.value, each.span, each.confidence * 0.7))
+    return step
 
 
 def pointed_at(slot: Slot, before: Sequence[Step]) -> Argument | None:

@@ -14,7 +14,7 @@ from .selection import generic
 from .sharing import is_loose
 from .step import Step
 from .weights import weights
-from .words import bare, terms
+from .words import bare, keys_of
 
 ASKED_MIN = 0.5
 """From this on a step is taken to be asked for; a logarithm."""
@@ -34,15 +34,27 @@ def sifted(steps: Sequence[Step]) -> list[Step]:
 
 def _is_open(at: int, steps: Sequence[Step]) -> bool:
     """Whether it is to be judged at all: no search is, nor what has all that its tool must have by words that can only
-    be values, nor where all that is like it is said in the same clause: how many calls that is, `grouping` has judged.
+    be values, nor a tool's bare name, nor where all that is like it is said in the same clause: how many calls that is,
+    `grouping` has judged.
     """
     step = steps[at]
     required = [each for each in step.arguments if each.slot.required]
     loose = any(is_loose(each.span) and each.slot.kind not in ("enum", "boolean") for each in required)
-    if step.indexed.searches or (required and not step.missing and not loose):
+    if step.indexed.searches or (required and not step.missing and not loose) or _is_bare(step):
         return False
     alike = [other for other in steps if other is not step and other.indexed is step.indexed]
     return not alike or any(other.clause != step.clause for other in alike)
+
+
+def _is_bare(step: Step) -> bool:
+    """Nothing is said but the name of the tool: 天气, between other things to do."""
+    content = [token for token in step.clause.tokens if not token.functional]
+    named = {term.start for term in step.clause.terms if term.key in step.indexed.named}
+    return not step.arguments and 0 < len(content) <= BARE_MAX and all(token.start in named for token in content)
+
+
+BARE_MAX = 2
+"""A name has so many words at most."""
 
 
 def signs(at: int, steps: Sequence[Step]) -> Mapping[str, float]:
@@ -120,7 +132,7 @@ def _given(step: Step) -> dict[str, float]:
 
 def _is_dull(text: str, step: Step) -> bool:
     """Its words say little, or are those of the tool."""
-    keys = [term.key for term in terms(text, hints=False)]
+    keys = keys_of(text)
     return all(generic(key) < 0.5 or key in step.indexed.weights for key in keys)
 
 

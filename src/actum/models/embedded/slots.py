@@ -17,7 +17,7 @@ from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from .examples import examples
 from .lexicon import is_han
-from .words import spaced, terms, tokenize
+from .words import keys_of, spaced, tokenize
 
 _HERE = files("actum") / "models" / "embedded" / "data"
 _FORMATS = {"email": "email", "uri": "url", "url": "url", "date": "date", "date-time": "datetime", "time": "time"}
@@ -121,7 +121,7 @@ def _slot(tool: Tool, schema: JsonObject, path: tuple[str, ...], required: bool)
     kind = found if isinstance(found, str) else "string"
     if isinstance(found, list):
         kind = next((str(each) for each in found if each != "null"), "string")
-    said = frozenset(term.key for term in terms(f"{name} {description}", hints=False))
+    said = keys_of(f"{name} {description}")
     return Slot(path, _kind(item, kind, name, description), kind, item, required, _roles(name, description), said, many)
 
 
@@ -167,12 +167,25 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
         return described  # an `address`
     if named == "place" and not described and _FILED.search(description):
         return "file"  # a `source`
+    if name.lower() in ("function", "func") and _OF_X.search(description):
+        return "expression"
     found = (described if name.lower() in _VAGUE else "") or named or described
     if found in _SEEN and (values := examples(description)) and not any(_SEEN[found].search(each) for each in values):
         return "string"
+    if found == "id" and (coded := _CODE_OF.search(description)):
+        return coded[1].lower()
     shown = "id" if _SHOWN_CODE.search(description) else "string"
     return found or shown
 
+
+_OF_X = re.compile(
+    r"\b(?:x|f\(x\)|mathematical|derivatives?|differentiate\w*|integra\w+|polynomial|curve|root)\b|求导|积分",
+    re.IGNORECASE,
+)
+"""What is told of a function of mathematics, and not of somebody's function."""
+
+_CODE_OF = re.compile(r"\bcode\b.*\b(currency|language)\b", re.IGNORECASE)
+"""A code that stands for what is said by its name."""
 
 _SEEN = {
     "time": re.compile(r"\d\s*:\s*\d|\d\s*[ap]\.?m\b|\bhh?\b|^\d+$|[点时]|\bnoon\b|midnight"),

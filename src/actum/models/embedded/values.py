@@ -110,10 +110,16 @@ def unit_of(told: str) -> str | None:
 
 
 _TOLD_UNIT = re.compile(
-    r"\b(?:minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|(?<!nautical )miles|feet|kg"
+    r"\b(?:light[ -]years|minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|(?<!nautical )miles"
+    r"|feet|inches|yards|kg|lbs|ounces|milligrams|mg|tonnes|watts|joules|gallons|hectares|acres|m/s|km/h|mph"
     r"|kilograms|grams|pounds|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
     r"|天数|[周月年]数|秒|(?<=[（(位为以按])[天周月年](?![度均初末份内化])"
 )
+
+
+def quantity_of(unit: str) -> str | None:
+    """What a unit is one of: length, mass, ...; None of none."""
+    return _units().get(unit, (None,))[0]
 
 
 @cache

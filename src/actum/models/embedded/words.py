@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -113,6 +113,18 @@ def terms(text: str, tokens: list[Token] | None = None, *, hints: bool = True) -
             found += _pairs(token)
             found += _glossed(token) if hints else ()
     return [*found, *_parted_terms(text)] if hints else found
+
+
+@lru_cache(maxsize=512)
+def told_terms(text: str) -> tuple[Term, ...]:
+    """What a tool's name or description may be found by: the same ones come again and again."""
+    return tuple(terms(text, hints=False))
+
+
+@lru_cache(maxsize=8192)
+def keys_of(text: str) -> frozenset[str]:
+    """The keys of these."""
+    return frozenset(term.key for term in told_terms(text))
 
 
 class Parted(NamedTuple):
