@@ -47,6 +47,15 @@ async def test_things_and_how_many_of_each_go_into_two_lists(
     assert call.arguments == {"restaurant": restaurant, "items": items, "quantities": quantities}
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["order 0 pizzas from Luigi's", "order -2 pizzas from Luigi's", "order two burgers and fries from Luigi's"],
+)
+async def test_a_row_that_is_no_order_or_has_a_thing_without_a_number_is_not_placed(question: str) -> None:
+    reply = await model().reply(Request(messages=Transcript([UserMessage.of(question)]), tools=(ORDER,)))
+    assert not reply.calls
+
+
 async def test_things_without_a_number_are_no_row() -> None:
     request = Request(messages=Transcript([UserMessage.of("order pizza and salad from Luigi's")]), tools=(ORDER,))
     reply = await model().reply(request)

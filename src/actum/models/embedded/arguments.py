@@ -23,7 +23,7 @@ from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import guessed
 from .lexicon import is_han, table, wordset
-from .orders import row_of
+from .orders import Row, row_of
 from .ranker import Ranking, rank
 from .selection import Indexed, changes_things
 from .slots import Slot
@@ -107,13 +107,15 @@ FILLED_MAX = 256
 
 def _fill(indexed: Indexed, clause: Clause, avoid: Sequence[Span]) -> Filled:
     spans = [span for span in clause.spans if not any(span.overlaps(other) for other in avoid)]
-    ordered = _ordered(indexed, clause)
+    row = row_of(indexed, clause)
+    unclear = {row.things.path, row.counts.path} if row is not None and not row.orders else set()
+    ordered = _ordered(row) if row is not None and row.orders else {}
     avoid = [*avoid, *(each.span for each in ordered.values())]
     taken = _choices(indexed, clause, {}) | ordered
     rankings = {
         slot.path: rank(slot, indexed, clause, avoid)
         for slot in indexed.slots
-        if slot.path not in taken and slot.kind not in ("enum", "boolean")
+        if slot.path not in taken and slot.path not in unclear and slot.kind not in ("enum", "boolean")
     }
     taken |= _assigned(indexed, rankings, clause, [each.span for each in taken.values() if each.confidence >= MEANT])
     taken |= _implied(indexed, clause, taken)
@@ -320,11 +322,8 @@ def _choices(
     return {path: argument for path, argument in found.items() if path not in taken}
 
 
-def _ordered(indexed: Indexed, clause: Clause) -> Taken:
+def _ordered(row: Row) -> Taken:
     """Both lists of a row of orders: `two coffees and a bagel`."""
-    row = row_of(indexed, clause)
-    if row is None:
-        return {}
     values: tuple[tuple[Slot, list[Json]], ...] = (
         (row.things, [each.thing for each in row.orders]),
         (row.counts, [each.many for each in row.orders]),

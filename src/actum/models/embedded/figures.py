@@ -37,6 +37,7 @@ _TERM = re.compile(
     r"(?:(?P<letter>[a-z])(?![A-Za-z])(?:(?:\^|\*\*)(?P<power>\d)|(?P<raised>[²³⁴]))?)?"
 )
 _FIRST = re.compile(r"(?<![\w.^*/(])(?=[-−]?\s?(?:\d+(?:\.\d+)?)?\s?\*?[a-z](?:\^|\*\*|[²³⁴]))")
+_OPERATORS = tuple("+-−*/^=(")
 _RAISED = {"²": 2, "³": 3, "⁴": 4}
 _RIGHT = re.compile(r"\s*=\s*(?P<number>-?\d+(?:\.\d+)?)(?![\w^*])")
 
@@ -45,8 +46,8 @@ def _coefficients(text: str) -> Iterator[Figure]:
     """Those of the polynomials of one unknown, of a degree of 2 or more."""
     end = 0
     for match in _FIRST.finditer(text):
-        if match.start() < end:
-            continue
+        if match.start() < end or text[: match.start()].rstrip()[-1:] in _OPERATORS:
+            continue  # the rest of one with two unknowns is no polynomial of its own
         terms = list(_terms(text, match.start()))
         right = _RIGHT.match(text, terms[-1].end()) if terms else None
         if len(terms) < 2 and right is None:

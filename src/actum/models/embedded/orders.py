@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from ...core.json import Json
 from .clauses import Clause
 from .lexicon import HAN
 from .numerals import MEASURES
@@ -28,12 +27,14 @@ class Order(NamedTuple):
 
     start: int
     end: int
-    many: Json
+    many: int
     thing: str
 
 
 class Row(NamedTuple):
-    """The two slots that a row of orders fills, and the row."""
+    """The two slots that a row of orders fills, and the row; an empty one where a thing in it has no number, or less
+    than one: what was asked for is neither left out nor guessed at.
+    """
 
     things: Slot
     counts: Slot
@@ -52,7 +53,17 @@ def row_of(indexed: Indexed, clause: Clause) -> Row | None:
     if slots is None:
         return None
     rows = list(_rows(list(_orders(clause)), clause))
-    return Row(*slots, rows[0]) if len(rows) == 1 else None
+    if len(rows) != 1:
+        return None
+    (row,) = rows
+    unclear = min(each.many for each in row) < 1 or _GOES_ON.match(clause.text, row[-1].end, clause.end)
+    return Row(*slots, () if unclear else row)
+
+
+_GOES_ON = re.compile(
+    rf"['\"”’》」]?\s*(?:,\s*)?(?:\b(?:and|plus)\s+|[、和及跟与])(?!please\b|then\b|also\b)[^\W\d]|['\"”’》」]?、[{HAN}]",
+    re.IGNORECASE,
+)
 
 
 def _slots(indexed: Indexed) -> tuple[Slot, Slot] | None:
@@ -71,11 +82,10 @@ _COUNTS = re.compile(r"\bquantit|\bqty\b|\bamounts?\b|\bcounts?\b|\bhow many\b|\
 
 def _orders(clause: Clause) -> Iterator[Order]:
     for span in clause.spans:
-        if span.kind == "number" and isinstance(span.value, int) and (found := _order(clause.text, span)) is not None:
-            yield found
+        if span.kind == "number" and isinstance(span.value, int):
+            yield from _order(clause.text, span, span.value)
     for match in _ONE.finditer(clause.text, clause.start, clause.end):
-        if (found := _order(clause.text, Span("number", *match.span(1), match[1], 1))) is not None:
-            yield found
+        yield from _order(clause.text, Span("number", *match.span(1), match[1], 1), 1)
 
 
 _ONE = re.compile(
@@ -84,11 +94,10 @@ _ONE = re.compile(
 """One of something, beside others or after what asks for it."""
 
 
-def _order(text: str, number: Span) -> Order | None:
+def _order(text: str, number: Span, many: int) -> Iterator[Order]:
     match = _THING_ZH.match(text, number.end) or _THING.match(text, number.end)
-    if match is None:
-        return None
-    return Order(number.start, match.end(1), number.value, match[1].strip("'\"“”‘’《》「」"))
+    if match is not None:
+        yield Order(number.start, match.end(1), many, match[1].strip("'\"“”‘’《》「」"))
 
 
 _THING = re.compile(
