@@ -7,7 +7,7 @@ import itertools
 from actum.core.schema import compile_schema
 from actum.models.embedded.nets import of
 from actum.models.embedded.weights import CHINESE
-from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools
+from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools, written
 from bench.training.chatter import chatted
 from bench.training.corpus import HERE, Maker, is_chinese, sketches
 from bench.training.fit import Settings, choices_of, is_known_to_half, learned
@@ -85,6 +85,19 @@ def test_stories_of_others_call_their_own_tools_as_the_schemas_want() -> None:
         for name, arguments in asked.calls:
             problems = compile_schema(tools[name].parameters, where=name).problems(arguments)
             assert not [each for each in problems if each.rule != "required"], asked
+
+
+def test_stories_written_by_hand_call_their_tools_as_the_schemas_want() -> None:
+    learned_from, judging = written.stories(), written.stories(fresh=True)
+    assert (len(learned_from), len(judging)) == (300, 150)
+    known, fresh = ({tool.digest for each in some for tool in each.tools} for some in (learned_from, judging))
+    assert not known & fresh
+    for asked in (*learned_from, *judging):
+        tools = {tool.name: tool for tool in asked.tools}
+        for name, arguments in asked.calls:
+            assert not compile_schema(tools[name].parameters, where=name).problems(arguments), asked
+    for asked in written.for_one_tool():
+        assert {name for name, _ in asked.calls} == {tool.name for tool in asked.tools}
 
 
 def test_no_story_that_judges_is_learned_from() -> None:
