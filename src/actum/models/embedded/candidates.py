@@ -288,7 +288,7 @@ def shown_in(clause: Clause, description: str) -> tuple[Span, ...]:
 @lru_cache(maxsize=8192)
 def _worded(said: str) -> re.Pattern[str]:
     plural = "s?" if said[-1:].isascii() and said[-1:].isalpha() and len(said) > 2 else ""
-    return re.compile(rf"(?<![a-zA-Z0-9]){re.escape(said)}{plural}(?![a-zA-Z0-9])", re.IGNORECASE)
+    return re.compile(rf"(?<![a-zA-Z0-9])(?i:{re.escape(said)}{plural})(?![a-zA-Z0-9])")
 
 
 def _place(view: View, span: Span) -> tuple[int, int] | None:

@@ -161,11 +161,13 @@ def _glosses(description: str, values: tuple[str, ...]) -> dict[str, tuple[str, 
     any_of_them = "|".join(sorted(map(re.escape, told), key=len, reverse=True))
     edge = rf"(?<![\w.])(?P<value>{any_of_them})(?![\w.])['\"”’]?(?!\s*(?:to|-|–|—|~|至|到)\s*\d)"
     found: dict[str, tuple[str, ...]] = {}
-    for pattern in (
+    patterns = [
         rf"{edge}\s*{_SAYS}\s*['\"“‘]?(?P<said>[^，,;；。.、)）|/'\"”’]+)",
         rf"(?P<said>[^\s，,;；。.、（）()|/：:]+)\s*(?:[（(]|[:：=＝])\s*['\"“‘]?{edge}",
-        rf"{edge}\s+(?P<said>[{HAN}]+)",
-    ):
+    ]
+    if is_han(description):
+        patterns.append(rf"{edge}\s+(?P<said>[{HAN}]+)")
+    for pattern in patterns:
         for match in re.finditer(pattern, description):
             said = re.split(r"\s+(?:and|or)\s+['\"“‘]?\d", match["said"])[0].strip().lower()
             if 0 < len(said) <= GLOSS_MAX:
@@ -324,8 +326,8 @@ def _written(text: str) -> re.Pattern[str]:
     """A pattern that finds a value, `singleplayer` in `single-player` and the other way round."""
     if is_han(text):
         return re.compile(re.escape(text), re.IGNORECASE)
-    letters = [re.escape(letter) for letter in _squeezed(text)]
-    return re.compile(rf"(?<!{LETTER}){'[ -]?'.join(letters)}(?!{LETTER})", re.IGNORECASE)
+    letters = "[ -]?".join(map(re.escape, _squeezed(text)))
+    return re.compile(rf"(?<!{LETTER})(?i:{letters})(?!{LETTER})")
 
 
 def _by_root(text: str, own: frozenset[str], clause: Clause) -> tuple[int, int, float] | None:

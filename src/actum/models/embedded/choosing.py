@@ -52,7 +52,7 @@ more is wanted of one that lacks something.
 GUESS_WORDS_MAX = 100
 """What is longer and names no tool is no question."""
 
-CANDIDATES, NEAR_BEST = 4, 0.4
+CANDIDATES, NEAR_BEST = 3, 0.5
 """So many tools at most are looked at closely, and none whose words come to less than this share of the best one's."""
 
 

@@ -43,6 +43,9 @@ class Clause(NamedTuple):
     spans: tuple[Span, ...]
     today: date
 
+    def __hash__(self) -> int:
+        return hash((self.text, self.start, self.end))  # all else follows from these; it is asked for all the time
+
     @property
     def words(self) -> str:
         """The part as it was said."""

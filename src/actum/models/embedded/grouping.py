@@ -17,7 +17,8 @@ from .candidates import View
 from .clauses import Clause
 from .lexicon import wordset
 from .mentions import Mention, mentions_of
-from .readings import Said, Signs, joined, joining, said_of, whole, worth
+from .readings import Said, Signs, by_itself, joined, joining, said_of, whole, worth
+from .slots import Slot
 from .weights import kept_with_weights, weights
 
 BEAM, READINGS_MAX = 16, 8
@@ -82,7 +83,7 @@ def evened(reading: Reading, filled: Filled, clause: Clause) -> Reading | None:
     kept = tuple(each for each in reading.mentions if each.slot.path not in quoted or "quoted" in each.kinds)
     if len(reading.calls) == 1 or len(kept) == len(reading.mentions):
         return reading
-    return next(_several(_Row(0.0, kept, {}), kept, filled, clause), None)
+    return next(_several(_Row(0.0, kept), kept, filled, clause), None)
 
 
 def _may_be_several(found: Sequence[Mention]) -> bool:
@@ -96,34 +97,55 @@ def _may_be_several(found: Sequence[Mention]) -> bool:
 
 
 class _Row(NamedTuple):
-    """A reading as far as it has come."""
+    """A reading as far as it has come, with what speaks for each of its mentions."""
 
-    worth: float
-    mentions: tuple[Mention, ...]
-    signs: dict[str, float]
+    worth: float = 0.0
+    mentions: tuple[Mention, ...] = ()
+    added: tuple[Signs, ...] = ()
 
-    def and_then(self, mention: Mention, filled: Filled, clause: Clause, known: Signs) -> _Row:
-        added = dict(joining(mention, self.mentions, filled.indexed.slots, clause))
-        added["again in another's list"] = float(_is_again_in_a_list(mention, self.mentions, filled))
-        signs = self.signs | added
-        for name in added.keys() & self.signs.keys():
-            signs[name] += self.signs[name]
-        return _Row(self.worth + worth(known, added), (*self.mentions, mention), signs)
+    @property
+    def signs(self) -> dict[str, float]:
+        """What speaks for all of them."""
+        total: dict[str, float] = {}
+        for added in self.added:
+            for name, value in added.items():
+                total[name] = total.get(name, 0.0) + value
+        return total
+
+    def and_then(self, next_: _Next, slots: Sequence[Slot], view: View, known: Signs) -> _Row:
+        added = {**next_.signs, **dict(joining(next_.mention, self.mentions, slots, view))}
+        if next_.in_a_list and any(each.slot is next_.mention.slot for each in self.mentions):
+            added["again in another's list"] = 1.0
+        return _Row(self.worth + worth(known, added), (*self.mentions, next_.mention), (*self.added, added))
 
 
-def _is_again_in_a_list(mention: Mention, before: Sequence[Mention], filled: Filled) -> bool:
-    """A further value for a slot is a part of what another slot takes as a list: the 西米 of 加椰果和西米."""
-    span = mention.argument.span
-    lists = [each for each in filled.arguments if isinstance(each.value, list) and len(each.value) > 1]
-    inside = any(each.span.start <= span.start and span.end <= each.span.end for each in lists)
-    return inside and not mention.slot.many and any(each.slot is mention.slot for each in before)
+class _Next(NamedTuple):
+    """A mention that a row may go on with.
+
+    Attributes:
+        mention: the mention.
+        signs: what speaks for it in any row.
+        in_a_list: it is a part of what another slot takes as a list: the 西米 of 加椰果和西米.
+    """
+
+    mention: Mention
+    signs: Signs
+    in_a_list: bool
+
+    @staticmethod
+    def of(mention: Mention, filled: Filled, clause: Clause) -> _Next:
+        span = mention.argument.span
+        lists = [each.span for each in filled.arguments if isinstance(each.value, list) and len(each.value) > 1]
+        inside = any(each.start <= span.start and span.end <= each.end for each in lists)
+        return _Next(mention, dict(by_itself(mention, clause)), inside and not mention.slot.many)
 
 
 def _rows(found: Sequence[Mention], filled: Filled, clause: Clause, known: Signs) -> list[_Row]:
-    beam = [_Row(0.0, (), {})]
+    beam, view = [_Row()], View.of(clause)
     for mention in found:
+        next_ = _Next.of(mention, filled, clause)
         free = [row for row in beam if not row.mentions or row.mentions[-1].last <= mention.first]
-        longer = [row.and_then(mention, filled, clause, known) for row in free]
+        longer = [row.and_then(next_, filled.indexed.slots, view, known) for row in free]
         beam = sorted([*beam, *longer], key=lambda row: -row.worth)[:BEAM]
     return beam
 
@@ -131,10 +153,10 @@ def _rows(found: Sequence[Mention], filled: Filled, clause: Clause, known: Signs
 def _as_one(found: Sequence[Mention], filled: Filled, clause: Clause) -> Reading:
     """The arguments as they were filled in: one call."""
     taken = {(each.slot.path, each.span) for each in filled.arguments}
-    row = _Row(0.0, (), {})
+    row = _Row()
     for mention in found:
         if (mention.slot.path, mention.argument.span) in taken:
-            row = row.and_then(mention, filled, clause, {})
+            row = row.and_then(_Next.of(mention, filled, clause), filled.indexed.slots, View.of(clause), {})
     signs = row.signs | dict(whole(row.mentions, found, filled.indexed.slots, clause))
     return Reading(row.mentions, signs, (filled.arguments,))
 

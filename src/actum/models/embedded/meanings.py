@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
-from operator import mul
 from typing import NamedTuple
 
 from .lexicon import is_han, stem
@@ -21,6 +20,7 @@ SIZE, STEP_MAX = 48, 7
 """Numbers of a point, and how far each of them goes to either side."""
 
 Point = Sequence[float]
+"""Of length 1."""
 
 
 class Meanings(NamedTuple):
@@ -58,12 +58,17 @@ def point_of(word: str) -> Point | None:
 def middle(points: Iterable[Point | None]) -> Point | None:
     """The direction of several points together; None when there are none."""
     known = [each for each in points if each is not None]
+    if len(known) == 1:
+        return known[0]
     return _whole([sum(column) for column in zip(*known, strict=True)]) if known else None
 
 
 def nearness(one: Point | None, other: Point | None) -> float:
     """How alike two are: 1 the same, 0 nothing in common, or nothing known."""
-    return 0.0 if one is None or other is None else sum(map(mul, one, other))
+    if one is None or other is None:
+        return 0.0
+    apart = math.dist(one, other)
+    return 1.0 - apart * apart / 2.0  # the cosine, as all points are of length 1
 
 
 @lru_cache(maxsize=16384)
@@ -92,7 +97,7 @@ def _of_stem(key: str) -> Point | None:
 
 def _whole(numbers: Sequence[float]) -> Point | None:
     length = math.hypot(*numbers)
-    return tuple(each / length for each in numbers) if length else None
+    return tuple([each / length for each in numbers]) if length else None
 
 
 def is_word(text: str) -> bool:

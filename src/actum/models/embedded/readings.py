@@ -39,18 +39,8 @@ def worth(known: Signs, signs: Signs) -> float:
     return sum([known[name] * value for name, value in signs.items() if name in known])
 
 
-def joining(
-    mention: Mention, before: Sequence[Mention], slots: Sequence[Slot], clause: Clause
-) -> Iterator[tuple[str, float]]:
-    """What speaks for one more mention behind others.
-
-    Args:
-        mention: the mention.
-        before: those that the reading has so far.
-        slots: all slots of the tool.
-        clause: the clause.
-    """
-    earlier = [each for each in before if each.slot is mention.slot]
+def by_itself(mention: Mention, clause: Clause) -> Iterator[tuple[str, float]]:
+    """What speaks for a mention, whatever stands before it."""
     if mention.argument.span in counted(clause):
         yield ("counts its own" if _names_slot(mention, clause) else "counts things"), 1.0
     if "number" in mention.kinds and mention.argument.span.text.isalpha():
@@ -58,13 +48,27 @@ def joining(
         yield ("in words among figures" if figures else "in words"), 1.0
     places = {place for at in range(mention.first, mention.last) for place in View.of(clause).inside[at]}
     yield "out of another", float(any(start < mention.first or end > mention.last for start, end in places))
+
+
+def joining(
+    mention: Mention, before: Sequence[Mention], slots: Sequence[Slot], view: View
+) -> Iterator[tuple[str, float]]:
+    """What speaks for one more mention behind others.
+
+    Args:
+        mention: the mention.
+        before: those that the reading has so far.
+        slots: all slots of the tool.
+        view: the clause.
+    """
+    earlier = [each for each in before if each.slot is mention.slot]
     same_call = [each for each in before if not earlier or each.first > earlier[-1].first]
     yield "out of order", float(sum(_precedes(mention.slot, each.slot, slots) for each in same_call))
     if not earlier:
         yield "gain", mention.gain
         yield f"first {'required' if mention.slot.required else 'optional'}", 1.0
         return
-    view, last, sort = View.of(clause), earlier[-1], _sort(mention.slot)
+    last, sort = earlier[-1], _sort(mention.slot)
     yield "gain again", mention.gain
     yield "again, its other end not said", float(_lacks_other_end(mention.slot, before, slots))
     yield "gains less", max(0.0, max(each.gain for each in earlier) - mention.gain)
