@@ -34,12 +34,12 @@ from .questions import held_out, kept, make, nothing
 
 CANDIDATE = Path(__file__).parents[2] / ".cache" / "embedded"
 SEED, CHOOSER_SEED = 1, 7
-GROUPED = 2_400
+GROUPED = 2_600
 """From so many questions for several calls, and half as many for one, is learned which values belong together."""
 LEAST, LEAST_CHINESE, SCALE = 0.1, 0.15, 100
-OTHERS, CHINESE_OTHERS = 0.2, 0.7
+OTHERS, CHINESE_OTHERS = 0.16, 0.85
 """The shares of the English and Chinese questions about unusual tools that the ranker learns from."""
-CHOOSER_OTHERS, CHOOSER_CHINESE_OTHERS = 0.07, 0.18
+CHOOSER_OTHERS, CHOOSER_CHINESE_OTHERS = 0.06, 0.2
 """And the shares of them that the chooser learns from."""
 WRITTEN = 600
 """From so many single calls of Seal-Tools is learned which tool a clause names."""

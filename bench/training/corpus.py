@@ -412,9 +412,12 @@ class Maker:
         pairs: list[Made]
         if texts:
             pairs = [*self.chance.sample(self.pools[pool], min(count, len(self.pools[pool])))]
-        else:
+        elif pool in NUMBERS:
             made = [NUMBERS[pool](self.chance) for _ in range(count)]
             pairs = [(words.replace(",", ""), value) for words, value in made]
+        else:
+            own = [(words, json.loads(value)) for words, value in self.pools[pool] if words == value]
+            pairs = self.chance.sample(own, min(count, len(own)))
         said = [pair[0] for pair in pairs]
         values: list[Json] = [pair[1] for pair in pairs]
         if form == "b":

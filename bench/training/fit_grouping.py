@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from actum.core.json import JsonObject
-from actum.models.embedded.arguments import as_object, fill
-from actum.models.embedded.clauses import read
+from actum.models.embedded.arguments import Filled, as_object, fill
+from actum.models.embedded.clauses import Clause, read
 from actum.models.embedded.grouping import Call, readings
 from actum.models.embedded.selection import index
 
@@ -71,22 +71,26 @@ def learned(
         shares: of which part of the questions they are learned each time: a quarter first, then all.
     """
     known = dict(FIRST)
+    filled = [(each, *_filled(each)) for each in asked if len({name for name, _ in each.calls}) == 1]
     for share in shares:
         show(known)
-        known = _fitted([each for one in asked[::share] for each in _judged(one)])
+        known = _fitted([each for one in filled[::share] for each in _judged(*one)])
     return known
 
 
-def _judged(asked: Asked) -> list[Judged]:
+def _filled(asked: Asked) -> tuple[Filled, Clause]:
+    """The tool of a question with what could go into its slots, which no weights of the grouper change."""
+    clause = read(asked.question, TODAY)
+    tool = next(each for each in asked.tools if each.name == asked.calls[0][0])
+    return fill(index(tool), clause), clause
+
+
+def _judged(asked: Asked, filled: Filled, clause: Clause) -> list[Judged]:
     """The readings of a question, as often as it counts; none where none is right, or there is none to choose from."""
-    names = {name for name, _ in asked.calls}
-    tool = next(each for each in asked.tools if each.name in names)
-    if len(names) != 1:
-        return []
-    indexed, clause = index(tool), read(asked.question, TODAY)
-    picked = {slot.path[0] for slot in indexed.slots if slot.kind == "boolean" or (slot.kind == "enum" and slot.many)}
+    slots = filled.indexed.slots
+    picked = {slot.path[0] for slot in slots if slot.kind == "boolean" or (slot.kind == "enum" and slot.many)}
     wanted = [{name: value for name, value in each.items() if name not in picked} for _, each in asked.calls]
-    found = readings(fill(indexed, clause), clause)
+    found = readings(filled, clause)
     marks = [len(each.calls) == 1 if len(wanted) == 1 else _share(each.calls, wanted, picked) for each in found]
     best = max(marks, default=0)
     right = [mark == best for mark in marks]

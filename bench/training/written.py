@@ -1,7 +1,7 @@
 """Stories that several authors wrote for this, by hand, over tools of their own: `stories/*.jsonl`.
 
 A row is a tool, or a question with the calls that are right and the names of further tools that are on offer. Those of
-one file judge new weights; nothing is learned of them.
+some files judge new weights; nothing is learned of them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from actum.core.tool import Tool
 from .corpus import Asked
 
 FOLDER = Path(__file__).parent / "stories"
-FRESH = "en_study"
-"""The stories that judge: word problems and look-ups, of which the others have few."""
+FRESH = ("en_study", "en_requests", "en_sums", "en_outings")
+"""The stories that judge: word problems and look-ups, of which the others have few, and plain requests for several
+things at once. Of the requests every other one was read while the rules were made.
+"""
 
 
 @cache
@@ -28,7 +30,7 @@ def stories(*, fresh: bool = False) -> tuple[Asked, ...]:
     """
     found: list[Asked] = []
     for file in sorted(FOLDER.glob("*.jsonl")):
-        if (file.stem == FRESH) != fresh:
+        if (file.stem in FRESH) != fresh:
             continue
         rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
         tools = {row["name"]: Tool(**row) for row in rows if "name" in row}

@@ -89,7 +89,7 @@ def test_stories_of_others_call_their_own_tools_as_the_schemas_want() -> None:
 
 def test_stories_written_by_hand_call_their_tools_as_the_schemas_want() -> None:
     learned_from, judging = written.stories(), written.stories(fresh=True)
-    assert (len(learned_from), len(judging)) == (300, 150)
+    assert (len(learned_from), len(judging)) == (300, 500)
     known, fresh = ({tool.digest for each in some for tool in each.tools} for some in (learned_from, judging))
     assert not known & fresh
     for asked in (*learned_from, *judging):
