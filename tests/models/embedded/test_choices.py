@@ -62,6 +62,8 @@ def test_a_range_in_brackets_explains_nothing() -> None:
         ("good_for_kids", "Whether it is suitable for children; suitability for kids.", "suitable for children", True),
         ("has_garage", "Whether it has a garage.", "and no garage", False),
         ("has_garage", "Whether it has a garage.", "I'm not concerned about a garage", None),
+        ("avoid_tolls", "Avoid toll roads.", "the route from Oslo to Bergen avoiding tolls", True),
+        ("symbols", "With special characters.", "a password of 20 characters without special characters", False),
     ],
 )
 def test_a_switch_is_read_from_what_it_is_about(name: str, description: str, said: str, value: bool | None) -> None:

@@ -100,6 +100,7 @@ def test_a_question_may_state_the_present_day() -> None:
         ("十月份的工资条，上个月，去年12月", ["2026-10", "2026-10", "2025-12"]),
         ("2026年3月, March 2027", ["2026-03", "2027-03"]),
         ("12月5号，三个月，13月，12月底，本月15号", []),
+        ("concerts in 2027-07, the season 2011-12, pages 2020-2021, on 2027-07-01", ["2027-07"]),
     ],
 )
 def test_months_are_found_where_no_day_is_said(text: str, months: list[str]) -> None:

@@ -121,3 +121,49 @@ def test_a_text_after_a_colon_is_taken_whole() -> None:
     assert found({"text": TEXT}, "翻成日语：我对花生过敏，请不要放", "Translates a text.") == {
         "text": "我对花生过敏，请不要放"
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "arguments"),
+    [
+        ("the odds of a 20 with 4 ten-sided dice", {"dice": 4, "faces": 10, "target": 20}),
+        ("the chance of 12 with 3 dice of 8 faces each", {"dice": 3, "faces": 8, "target": 12}),
+    ],
+)
+def test_a_number_counts_what_stands_behind_it(said: str, arguments: JsonObject) -> None:
+    dice: dict[str, Json] = {
+        "dice": {"type": "integer", "description": "How many dice."},
+        "faces": {"type": "integer", "description": "Faces on each die."},
+        "target": {"type": "integer", "description": "The sum wanted."},
+    }
+    assert found(dice, said, "Odds of a sum with several dice.") == arguments
+
+
+def test_the_slots_own_word_behind_a_number_is_what_it_counts() -> None:
+    tickets: dict[str, Json] = {
+        "adults": {"type": "integer", "description": "Adult tickets"},
+        "children": {"type": "integer", "description": "Child tickets"},
+    }
+    assert found(tickets, "buy 2 adult and 3 child tickets") == {"adults": 2, "children": 3}
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("details on the Battle of Gaugamela", "Battle of Gaugamela"),
+        ("what did the Treaty of Utrecht say", "Treaty of Utrecht"),
+    ],
+)
+def test_a_name_is_not_cut_behind_its_of(said: str, name: str) -> None:
+    assert found({"name": {"type": "string", "description": "Name."}}, said) == {"name": name}
+
+
+def test_whose_citizen_somebody_is_is_no_place_to_go() -> None:
+    countries: dict[str, Json] = {
+        "nationality": {"type": "string", "description": "Country of the passport."},
+        "destination": {"type": "string", "description": "Country to visit."},
+    }
+    assert found(countries, "Do Indian citizens need a visa for Thailand?", "Whether a visa is needed.") == {
+        "nationality": "Indian",
+        "destination": "Thailand",
+    }

@@ -9,6 +9,7 @@ from actum.core.tool import Tool
 from actum.models.embedded.arguments import as_object, fill
 from actum.models.embedded.clauses import read
 from actum.models.embedded.selection import index
+from actum.models.embedded.values import unit_of
 from tests.models.embedded.harness import TODAY
 
 pytestmark = pytest.mark.row("L5")
@@ -34,6 +35,10 @@ pytestmark = pytest.mark.row("L5")
         ("the weather in Boston, MA", "city", "Name of the city.", "Boston"),
         ("the weather in Boston", "location", "The location (e.g., New York, Paris, London).", "Boston"),
         ("the weather in Boston", "location", "The location (e.g., city, state, country).", "Boston"),
+        ("open on Sunday", "day", "Day of the week.", "Sunday"),
+        ("星期天开门吗", "day", "星期几", "星期天"),
+        ("concerts in 2027-07", "month", "Month, YYYY-MM.", "2027-07"),
+        ("films from the 1980s", "decade", "Decade such as 1990s", "1980s"),
     ],
 )
 def test_the_description_tells_the_form(question: str, name: str, description: str, value: str) -> None:
@@ -70,3 +75,40 @@ def test_days_that_are_counted_back_are_negative_where_that_may_be() -> None:
         description="Adds.",
     )
     assert as_object(fill(index(tool), read("从4月18号往前推45天是哪天", TODAY)).arguments) == {"days": -45}
+
+
+@pytest.mark.parametrize(
+    ("told", "unit"),
+    [
+        ("velocity ms Speed of the body", "m/s"),
+        ("Speed in metres per second", "m/s"),
+        ("in meters/second", "m/s"),
+        ("in miles per hour", "mph"),
+        ("Acceleration in meters per second squared", "m/s²"),
+        ("gravity in m/s^2", "m/s²"),
+        ("Distance in miles", "mi"),
+        ("Density in kilograms per cubic meter", None),
+        ("delay ms", None),
+        ("Dose in mg/kg", None),
+        ("剂量（毫克/公斤）", None),
+    ],
+)
+def test_a_unit_of_two_is_one(told: str, unit: str | None) -> None:
+    assert unit_of(told) == unit
+
+
+@pytest.mark.parametrize(
+    ("description", "value"),
+    [
+        ("Annual rate as a decimal, e.g. 0.05 for 5%.", 0.035),
+        ("Annual rate, 5 for 5%.", 3.5),
+        ("Annual rate as a decimal.", 0.035),
+        ("Annual rate in percent.", 3.5),
+    ],
+)
+def test_the_description_tells_whether_a_share_is_of_one_or_of_a_hundred(description: str, value: float) -> None:
+    rate: dict[str, Json] = {"rate": {"type": "number", "description": description}}
+    offered = Tool(
+        name="growth", parameters={"type": "object", "properties": rate, "required": ["rate"]}, description="Growth."
+    )
+    assert as_object(fill(index(offered), read("growth at 3.5% a year", TODAY)).arguments) == {"rate": value}

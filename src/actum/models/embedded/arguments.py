@@ -18,10 +18,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...core.json import Json, JsonObject
-from .choices import MEANT, SAID, chosen_values, listed_values, says_yes_or_no, truth
+from .choices import MEANT, SAID, chosen_values, counts_off, listed_values, says_yes_or_no, truth
 from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
-from .guesses import guessed
+from .guesses import Guess, guessed
 from .lexicon import is_han, table, wordset
 from .orders import Row, row_of
 from .ranker import Ranking, rank
@@ -33,7 +33,7 @@ from .weights import kept_with_weights
 from .words import bare, keys_of, spaced
 
 REQUIRED_MIN = 0.3
-OPTIONAL_MIN, OPTIONAL_NUMBER_MIN = 0.55, 0.7
+OPTIONAL_MIN, OPTIONAL_NUMBER_MIN, OPTIONAL_NUMBER_MIN_HAN = 0.55, 0.5, 0.7
 GUESS_MIN = 0.5
 """What nobody named is asked for, unless it is likelier than all else together; for a tool that changes things always.
 """
@@ -170,13 +170,13 @@ def _assigned(
         chosen: where values of enumerations are said plainly.
     """
     ways: list[tuple[float, tuple[Argument, ...]]] = [(0.0, ())]
-    listed = _listed_names(indexed, clause)
+    listed, han = _listed_names(indexed, clause), is_han(clause.words)
     for slot in indexed.slots:
         if slot.path not in rankings:
             continue
         options = [
             (gain - (_taken_already(argument, chosen) if argument else 0.0), argument)
-            for gain, argument in _options(slot, rankings[slot.path], listed=slot.path in listed)
+            for gain, argument in _options(slot, rankings[slot.path], listed=slot.path in listed, han=han)
         ]
         longer: list[tuple[float, tuple[Argument, ...]]] = []
         for worth, way in ways:
@@ -236,7 +236,7 @@ def _listed_names(indexed: Indexed, clause: Clause) -> list[tuple[str, ...]]:
 
 _AND = re.compile(r"\s*(?:,|and|&|, and|和|与|、)\s*(?:the\s+|its\s+)?")
 
-IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 8.0, 5.0
+IN_A_SERIES, OUT_OF_ORDER, AS_LISTED, CUT = 4.0, 0.3, 12.0, 5.0
 
 
 @cache
@@ -245,13 +245,14 @@ def series(name: str) -> str:
     return re.sub(r"(?<=[a-z_])[ab12]$|\d+|first|second|one|two", "", name.lower())
 
 
-def _options(slot: Slot, ranking: Ranking, *, listed: bool) -> list[tuple[float, Argument | None]]:
+def _options(slot: Slot, ranking: Ranking, *, listed: bool, han: bool) -> list[tuple[float, Argument | None]]:
     """What a slot may take, each with the logarithm of how likely it is; the last one is nothing. One whose name is
     listed beside another's has a value, however unlikely each is.
     """
     said = 1.0 - ranking.none
     options: list[tuple[float, Argument | None]] = []
-    optional = OPTIONAL_NUMBER_MIN if slot.type in ("integer", "number") else OPTIONAL_MIN
+    number = OPTIONAL_NUMBER_MIN_HAN if han else OPTIONAL_NUMBER_MIN
+    optional = number if slot.type in ("integer", "number") else OPTIONAL_MIN
     if listed or said >= (REQUIRED_MIN if slot.required else optional):
         for each in ranking.ranked[:OPTIONS]:
             argument = Argument(slot, each.candidate.value, each.candidate.span, said)
@@ -308,18 +309,21 @@ def _choices(
             if said is not None:
                 value = next((each for each in slot.enum if str(each).lower() == str(said[0]).lower()), said[0])
                 found[slot.path] = Argument(slot, value, said[1], 0.8)
-        if (
-            slot.path not in found
-            and slot.kind in ("enum", "boolean")
-            and not slot.many
-            and not changes_things(indexed.tool)
-        ):
-            guess = guessed(slot, clause)
+        if slot.path not in found and not changes_things(indexed.tool):
+            guess = _guess(slot, clause)
             if guess is not None and guess.likely >= max(least, GUESS_MIN):
                 found[slot.path] = Argument(slot, *guess)
     for source, target in two_ways(indexed):
         found |= _from_one_to_another(source, target, indexed, clause)
     return {path: argument for path, argument in found.items() if path not in taken}
+
+
+def _guess(slot: Slot, clause: Clause) -> Guess | None:
+    """What a choice or a switch is likely to be though nobody named it, and not by the `First,` of a task."""
+    if slot.kind not in ("enum", "boolean") or slot.many:
+        return None
+    guess = guessed(slot, clause)
+    return None if guess is None or counts_off(clause.text, guess.span.start, guess.span.end) else guess
 
 
 def _ordered(row: Row) -> Taken:
@@ -370,7 +374,9 @@ def _implied(
     found |= _between_days(indexed, clause, taken)
     for slot in indexed.slots:
         if slot.type in ("integer", "number") and not slot.many and slot.path not in taken | found:
-            first = next(implied(slot, clause), None)
+            others = [each.span for each in (taken | found).values() if each.span.kind == "implied"]
+            meant = (each for each in implied(slot, clause) if not any(each.span.overlaps(span) for span in others))
+            first = min(meant, key=lambda each: each.span.start, default=None)
             if first is not None:
                 found[slot.path] = first
     return found
@@ -383,7 +389,14 @@ def implied(slot: Slot, clause: Clause) -> Iterator[Argument]:
         if meant.search(named):
             for match in said.finditer(clause.words):
                 start = clause.start + match.start()
+                into = _INTO.search(clause.text, clause.start, start) is not None
+                if ("source" in slot.roles and into) or ("target" in slot.roles and not into):
+                    continue
                 yield Argument(slot, value, Span("implied", start, start + len(match[0]), match[0], value), 0.7)
+
+
+_INTO = re.compile(r"(?:\b(?:to|into|as)(?:\s+an?)?|[成为到])\s*$", re.IGNORECASE)
+"""What stands before what something is turned into: `to binary`."""
 
 
 @cache

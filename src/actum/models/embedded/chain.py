@@ -84,7 +84,8 @@ def feeds(tool: Indexed, slot: Slot, arguments: Sequence[Argument], *, by_name: 
     own = frozenset(key for key in keys_of(spaced(slot.name)) if generic(key) > 0.5)
     name = {key for key in tool.summary if tool.weights.get(key, 0.0) == 1.0 and generic(key) > 0.5}
     if by_name:
-        return slot.kind == "id" and bool(own & name)
+        asks_for_it = any(each.name == slot.name for each in tool.required)
+        return slot.kind == "id" and bool(own & name) and not asks_for_it
     finds = {kind_of_name(spaced(field)) for field in tool.results}
     finds |= {kind_of_name(str(each.value)) for each in arguments if each.slot.kind == "enum"}
     finds |= {kind_of_name(spaced(tool.tool.name))}

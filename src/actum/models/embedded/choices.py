@@ -30,6 +30,7 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
         own: terms of the tool's name: a value that is nothing but one of them was not chosen by being said.
         clause: the clause.
     """
+    own = _not_all_named(slot, own)
     listed = () if slot.enum else listed_values(slot.description, slot.type)
     told = _telling(slot.description, tuple(map(str, slot.enum or listed)))
     found = [choice for value in slot.enum if (choice := _choice(slot, value, own, clause, told.get(str(value), ())))]
@@ -37,6 +38,12 @@ def chosen_values(slot: Slot, own: frozenset[str], clause: Clause) -> list[Choic
     found = [choice for choice in found if choice[2] >= LITERAL or not _is_one_of_several(choice, found)]
     found.sort(key=lambda choice: (-choice[2], choice[1].start, choice[1].start - choice[1].end))
     return _not_replaced(found, clause)
+
+
+def _not_all_named(slot: Slot, own: frozenset[str]) -> frozenset[str]:
+    """The terms of the tool's name without those of its values, where it names several of them: `gcd_lcm`."""
+    named = [keys for value in slot.enum if (keys := keys_of(spaced(str(value)).lower())) and keys <= own]
+    return own - frozenset[str]().union(*named) if len(named) > 1 else own
 
 
 def _is_one_of_several(choice: Choice, found: Sequence[Choice]) -> bool:
@@ -131,7 +138,20 @@ def _together(keys: frozenset[str], clause: Clause, least: int) -> tuple[int, in
     }
     if len({start_of(each.key) for each in said.values()}) < least:
         return None
-    return min(start for start, _ in said), max(end for _, end in said), 1.0
+    return (*_nearest_together([(place, start_of(each.key)) for place, each in sorted(said.items())]), 1.0)
+
+
+def _nearest_together(said: Sequence[tuple[tuple[int, int], str]]) -> tuple[int, int]:
+    """Where all that is said stands nearest together: `20 characters without special characters`."""
+    wanted = {root for _, root in said}
+    found = [
+        (said[last][0][1] - said[first][0][0], first, last)
+        for first in range(len(said))
+        for last in range(first, len(said))
+        if {root for _, root in said[first : last + 1]} == wanted
+    ]
+    _, first, last = min(found)
+    return said[first][0][0], said[last][0][1]
 
 
 def _is_sure(term: Term, clause: Clause) -> bool:
@@ -303,12 +323,12 @@ def _literal(text: str, clause: Clause) -> tuple[int, int, float] | None:
     for match in _written(text).finditer(clause.words):
         start, end = clause.start + match.start(), clause.start + match.end()
         in_file = any(span.kind == "file" and span.start < start < end <= span.end for span in clause.spans)
-        if not in_file and not _counts_off(clause.text, start, end):
+        if not in_file and not counts_off(clause.text, start, end):
             return start, end, 1.0
     return None
 
 
-def _counts_off(text: str, start: int, end: int) -> bool:
+def counts_off(text: str, start: int, end: int) -> bool:
     """It only says which task a sentence begins: `First, find ...`."""
     return text[end : end + 1] == "," and text[:start].rstrip()[-1:] in ("", *".?!:;") and text[start:end].istitle()
 

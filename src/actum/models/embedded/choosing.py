@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from .arguments import Filled, fill
@@ -19,15 +20,15 @@ from .slots import Slot
 from .spans import Span
 from .words import Term, bare, keys_of, spaced
 
-FITS_MIN, FITS_MIN_HAN = 0.8, -0.8
-"""From this on a tool is taken to be meant; a logarithm. From less in Chinese, where fewer words are known, unless the
-tool changes something.
+FITS_MIN, FITS_MIN_HAN, CHANGES_MIN = 1.5, -0.8, 0.8
+"""From this on a tool is taken to be meant; a logarithm. From less in Chinese, where fewer words are known, and another
+one for a tool that changes something.
 """
 
 FITS_MORE = 0.2
 """So much less for each further tool on offer: who offers many has one for most questions."""
 
-PART_LESS = 1.6
+PART_LESS = 3.0
 """So much less in English for a part of a question: who asks for several things says each of them in few words."""
 
 ASKS_MIN = 0.2
@@ -39,14 +40,22 @@ nearest are looked at.
 """
 
 LACKS = 0.5
-"""What each slot that nothing fills takes away, where a tool is chosen to be asked about."""
+"""What each slot that nothing fills takes away: of two tools that may be meant, rather the one that has all."""
+
+TAKES = 0.1
+"""What each argument adds there: rather the one that has use for more of what is said."""
 
 NAMES_MIN = 0.42
 """From this score of words on a piece of a question names a tool."""
 
-GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 1.4, -0.3, 1.0
+GUESS_MIN, GUESS_MIN_HAN, ASKS_MORE = 2.0, -0.3, 1.0
 """From this on a tool is guessed that no word names, and from less in Chinese, unless it changes something; so much
 more is wanted of one that lacks something.
+"""
+
+PART_MIN, PART_MORE = -0.8, 0.4
+"""From this on a part of a question, beside others that name their tools, is taken to ask for one that nothing names,
+and so much more is wanted for each further tool that nothing names.
 """
 
 GUESS_WORDS_MAX = 100
@@ -71,6 +80,7 @@ class Chooser:
         self._searchers = [tool for tool in shelf.tools if tool.searches]
         self._chosen: dict[tuple[int, int], Filled | None] = {}
         self._ranked: dict[tuple[int, int], list[Ranked]] = {}
+        self._nearest: dict[int, Indexed] = {}
 
     def ranked(self, clause: Clause) -> list[Ranked]:
         """The tools by how well the words of a clause fit them, the best first."""
@@ -84,7 +94,9 @@ class Chooser:
         """The tool that a clause asks for, with its arguments; None when none fits."""
         place = (clause.start, clause.end)
         if place not in self._chosen:
-            self._chosen[place] = self._choose(clause) or self._by_sentence(clause)
+            chosen = self._choose(clause) or self._by_sentence(clause)
+            near = self._nearest.get(clause.start)
+            self._chosen[place] = chosen if chosen is not None or near is None else fill(near, clause)
         return self._chosen[place]
 
     def _by_sentence(self, clause: Clause) -> Filled | None:
@@ -100,11 +112,7 @@ class Chooser:
         """The tool that a whole question comes nearest to, where its words name none; None when none is near enough."""
         if len(question.tokens) > GUESS_WORDS_MAX:
             return None
-        ranked = sorted(self.ranked(question), key=lambda each: -each.score - on_the_whole(question, each.indexed))
-        found = [(each, fill(each.indexed, question)) for each in ranked[:CANDIDATES]]
-        known = net("guesser.json", View.of(question).tongue)
-        judged = [(known.worth(signs(each, filled, question)), filled) for each, filled in found]
-        worth, best = max(judged, key=lambda pair: pair[0], default=(0.0, None))
+        worth, best = _nearest_of(self.ranked(question), question)
         if best is None:
             return None
         looks = not changes_things(best.indexed.tool)
@@ -113,16 +121,37 @@ class Chooser:
 
     def names_something(self, piece: Clause) -> bool:
         """Whether a piece by itself says what to do: a tool is meant, and its words are among those of the piece."""
+        if _is_a_name(piece):
+            return False
         named = {each.indexed.tool.digest for each in self.ranked(piece) if each.score >= NAMES_MIN}
         if not named and not self._searchers:
             return self._is_near(piece)
         chosen = self.choose(piece)
         return chosen is not None and (chosen.indexed.searches or chosen.indexed.tool.digest in named)
 
+    def is_nearest(self, piece: Clause, question: Clause) -> bool:
+        """Whether a piece that names nothing asks for a tool that all of the question does not name either: `where does
+        "The Kiss" hang`, among other things to do.
+        """
+        if not _may_ask(piece) or self._only_named:
+            return False
+        named = {each.indexed.tool.digest for each in self.ranked(question) if each.score >= NAMES_MIN}
+        rest = [each for each in self.ranked(piece) if each.indexed.tool.digest not in named]
+        worth, best = _nearest_of(rest, piece)
+        if best is None or not best.complete:
+            return False
+        least = GUESS_MIN if changes_things(best.indexed.tool) else PART_MIN + PART_MORE * (len(rest) - 1)
+        if worth < min(least, GUESS_MIN):
+            return False
+        self._nearest[piece.start] = best.indexed
+        self._chosen[piece.start, piece.end] = best
+        return True
+
     def _is_near(self, piece: Clause) -> bool:
         """Whether a piece that asks something comes near to a tool, though it has none of its words."""
-        if self.choose(piece) is not None or not asks_alone(piece):
-            return False
+        chosen = self.choose(piece)
+        if chosen is not None or not asks_alone(piece):
+            return chosen is not None and chosen.complete and asks_alone(piece)
         guessed = self.guess(piece)
         if guessed is None or not guessed.complete:
             return False
@@ -158,7 +187,9 @@ class Chooser:
         ]
         judged = [(suitability(signs(each, filled, clause), clause), filled) for each, filled in found]
         fitting = [
-            (worth, filled) for worth, filled in judged if worth >= self._bar(filled, clause, named=highest > 0.0)
+            (worth - LACKS * len(filled.missing) + TAKES * len(filled.arguments), filled)
+            for worth, filled in judged
+            if worth >= self._bar(filled, clause, named=highest > 0.0)
         ]
         best = max(fitting, key=lambda pair: pair[0], default=(0.0, None))[1]
         if best is None or (best.missing and not best.arguments):
@@ -192,7 +223,46 @@ class Chooser:
         if filled.missing:
             return ASKS_MIN
         least = FITS_MIN_HAN if is_han(clause.words) else FITS_MIN - PART_LESS * _is_part(clause)
-        return FITS_MIN if changes else least - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
+        return CHANGES_MIN if changes else least - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
+
+
+def _nearest_of(ranked: Sequence[Ranked], clause: Clause) -> tuple[float, Filled | None]:
+    """The tool that a clause comes nearest to by its meaning and by what it has for it, with how much speaks for it."""
+    near = sorted(ranked, key=lambda each: -each.score - on_the_whole(clause, each.indexed))[:CANDIDATES]
+    known = net("guesser.json", View.of(clause).tongue)
+    filled = [(each, fill(each.indexed, clause)) for each in near]
+    judged = [(known.worth(signs(each, found, clause)), found) for each, found in filled]
+    return max(judged, key=lambda pair: pair[0], default=(0.0, None))
+
+
+def _may_ask(piece: Clause) -> bool:
+    """It has some words, no Chinese one, and does not begin as what only tells more of a thing."""
+    words = [token for token in piece.tokens if token.kind != "sign"]
+    opening = bare(words[0].text) if words else ""
+    if len(words) <= SAID_IN or words[0].kind == "number" or is_han(piece.words):
+        return False
+    if opening in _PERSONS:
+        return _WISHES.search(piece.words) is not None
+    return opening not in wordset("prepositions") | wordset("adding")
+
+
+_PERSONS = frozenset(
+    [
+        *("i", "we", "you", "he", "she", "it", "they", "my", "our", "your", "his", "her", "its", "their"),
+        *("this", "these", "that", "there"),
+    ]
+)
+_WISHES = re.compile(r"\b(?:want|need|like|love|know|wonder|curious|tell|show|give|find|get)\b", re.IGNORECASE)
+
+SAID_IN = 2
+"""What asks for something has more words than this."""
+
+
+def _is_a_name(piece: Clause) -> bool:
+    """It is nothing but a name of several words: the `Best Buy` of `at Amazon, REI and Best Buy`."""
+    said = piece.words.strip()
+    names = (span for span in piece.spans if span.kind == "name" and " " in span.text)
+    return piece.start > 0 and any(span.text == said for span in names)
 
 
 def _is_part(clause: Clause) -> bool:

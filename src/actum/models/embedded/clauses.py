@@ -122,13 +122,19 @@ def _unwrapped(text: str) -> str:
     return f"{whole[1]} {whole[2] or whole[3]} {whole[4]}" if whole and " " in text.strip() else text
 
 
-def split(question: Clause, asks: Callable[[Clause], bool], is_whole: Callable[[Clause], bool]) -> list[Clause]:
+def split(
+    question: Clause,
+    asks: Callable[[Clause], bool],
+    is_whole: Callable[[Clause], bool],
+    is_nearest: Callable[[Clause], bool],
+) -> list[Clause]:
     """The clauses of a question.
 
     Args:
         question: all of it.
         asks: tells whether a piece by itself names something to do.
         is_whole: tells whether it has all that is needed for that as well.
+        is_nearest: tells whether a piece asks for something that nothing in the question names.
     """
     found = pieces(question)
     main = [not _subordinate(piece) or _is_of_another(piece, is_whole) for piece in found]
@@ -136,7 +142,7 @@ def split(question: Clause, asks: Callable[[Clause], bool], is_whole: Callable[[
     if not any(heads):
         return [question]
     heads = [
-        head or (free and asks_alone(piece)) or (asks_again(piece) and any(heads[:at]))
+        head or (free and (is_nearest(piece) or asks_alone(piece))) or (asks_again(piece) and any(heads[:at]))
         for at, (head, free, piece) in enumerate(zip(heads, main, found, strict=True))
     ]
     further = [at for at, head in enumerate(heads) if head][1:]
@@ -156,8 +162,12 @@ def _begin(at: int, found: Sequence[Clause], heads: Sequence[bool]) -> int:
 
 
 def _subordinate(piece: Clause) -> bool:
-    """`When it is 3 pm in London` asks nothing by itself; `When was she born` does."""
+    """`When it is 3 pm in London` asks nothing by itself; `When was she born` does. Nor does `rented at 900 a day`."""
     words = [bare(token.text) for token in piece.tokens[:2]]
+    if words == ["as", "well"]:
+        return False
+    if not _begins_sentence(piece) and _DONE.match(" ".join(words)):
+        return True
     if not _begins_sentence(piece) and (words[0] in wordset("adding") or " ".join(words) in _SETTLING):
         return True
     if words[0].endswith("ing") and piece.text[: piece.start].rstrip().lower().endswith((" after", " before")):
@@ -167,13 +177,19 @@ def _subordinate(piece: Clause) -> bool:
     ) or piece.words.endswith("的时候")
 
 
+_DONE = re.compile(
+    r"(?!need|feed|seed|speed|proceed)(?:[a-z]+ed|bought|sold|built|made) (?:at|in|for|by|on|with|from|to|as)$"
+)
+"""What was done with the thing that was named before."""
+
+
 def asks_again(piece: Clause) -> bool:
     """It asks for what was asked for before it, of something else: `the same for Oslo`, `do the same with 5 and 6`."""
     return _AGAIN.match(piece.words) is not None
 
 
 _AGAIN = re.compile(
-    r"\W*(?:(?:and|then|also|please|now|do|show|give|tell|find|me|us|can|could|you|I|need|want|would|like|get) )*"
+    r"\W*(?:(?:and|plus|then|also|please|now|do|show|give|tell|find|me|us|can|could|you|I|need|want|would|like|get) )*"
     r"the same(?! (?:time|day|date|place|city)\b)(?: \w+)? (?:for|with|in|of|as|on|at|but|to)\b",
     re.IGNORECASE,
 )
@@ -284,7 +300,12 @@ def pieces(question: Clause) -> list[Clause]:
 
 def _side_by_side(question: Clause, left: Span, right: Span) -> bool:
     between = [bare(token.text) for token in question.tokens if left.end <= token.start and token.end <= right.start]
+    if _OWNS.match(question.text, right.end) and not _OWNS.match(question.text, left.end):
+        return False  # `for Oslo, and Rome's weather`
     return all(word in ",、" or word in wordset("between clauses") or word in wordset("articles") for word in between)
+
+
+_OWNS = re.compile("['’]s\\b")
 
 
 def _ends_nothing(text: str, token: Token) -> bool:

@@ -104,7 +104,10 @@ def find_months(text: str, today: date) -> list[FoundDate]:
     found: list[FoundDate] = []
     for match in _MONTHS_SAID.finditer(text):
         first: date | None
-        if match["which"]:
+        if match["iso"]:
+            year, number = int(match["iso"][:4]), int(match["iso"][5:])
+            first = None if number == year % 100 + 1 else date(year, number, 1)  # a season: 2011-12
+        elif match["which"]:
             first = _of_month(today, match["which"], 1)
         elif match["name"]:
             first = date(int(match["of"]), MONTHS.index(match["name"][:3].lower()) + 1, 1)
@@ -317,7 +320,8 @@ _MONTHS_SAID = re.compile(
     rf"|(?P<year>(?:\d{{4}}|[去今明后])年的?)?(?<![\d一二三四五六七八九十个])"
     rf"{_HAN_MONTH.replace('(', '(?P<number>', 1)}月份?"
     rf"(?!份?\s*{_HAN_DAY_NUMBER}|[初底末])"
-    rf"|\b(?P<name>{'|'.join(MONTHS)})[a-z]*\.?\s+(?P<of>\d{{4}})\b",
+    rf"|\b(?P<name>{'|'.join(MONTHS)})[a-z]*\.?\s+(?P<of>\d{{4}})\b"
+    r"|(?<![\d.-])(?P<iso>(?:19|20)\d\d-(?:0[1-9]|1[0-2]))(?![\d-])",
     re.IGNORECASE,
 )
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from .candidates import Candidate, View
 from .features import Aim
 from .lexicon import HAN, is_han, lexicon, table, wordset
+from .slots import wants_weekday
 from .spans import PARTS
 from .values import quantity_of
 from .words import spaced
@@ -47,16 +48,33 @@ def _of_unit(aim: Aim, view: View, candidate: Candidate) -> float:
     return COUNTED_IN if _is_only_unit(view, candidate) else 0.0
 
 
+def _of_currency(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for a currency that stands with an amount, as what it is turned from: the € of `€20 in
+    dollars`.
+    """
+    with_amount = _is_number(view, candidate.last) or _is_number(view, candidate.first - 1)
+    if not with_amount or "currency" not in candidate.kinds:
+        return _of_words(aim, view, candidate)
+    roles = aim.slot.roles
+    return _of_words(aim, view, candidate) + COUNTED * (("source" in roles) - ("target" in roles))
+
+
 def _of_words(aim: Aim, view: View, candidate: Candidate) -> float:
     """How much more speaks for a name, a text or whatever else has no form of its own."""
     worth = ANNOUNCED * _is_before_its_label(aim, view, candidate)
     if not _OWNERS.isdisjoint(view.lower[candidate.first : candidate.first + 1]) and aim.slot.kind not in _SAYINGS:
         worth -= COUNTED_IN
     worth += _of_text(aim, view, candidate)
+    worth -= ANNOUNCED * _is_cut_from_a_name(aim, view, candidate)
+    worth -= COUNTED_IN * _ends_in_what_is_looked_for(aim, view, candidate)
     worth += _of_name(aim, view, candidate) if aim.slot.kind in _NAMES else 0.0
     if candidate.last - candidate.first > 1 and _ends_by_its_name(aim, view, candidate):
         worth += BY_ITS_NAME
     worth += ANNOUNCED * _is_put_after_a_name(aim, view, candidate)
+    if _DECADE.fullmatch(candidate.span.text) and _OF_DECADES.search(f"{aim.slot.name} {aim.slot.description}".lower()):
+        worth += BRACKETED
+    if "date" in candidate.kinds and wants_weekday(aim.slot.description):
+        worth += BRACKETED
     if "email" in candidate.kinds and _MAIL.search(aim.slot.description):
         worth += ANNOUNCED
     if _is_tail(aim, view, candidate):
@@ -89,7 +107,13 @@ def _of_moment(aim: Aim, view: View, candidate: Candidate) -> float:
     return worth + (COUNTED if (wanted["by"] is not None) == latest else -COUNTED)
 
 
-_OF_KINDS = {"expression": _of_expression, "unit": _of_unit, "date": _of_moment, "time": _of_moment}
+_OF_KINDS = {
+    "expression": _of_expression,
+    "unit": _of_unit,
+    "currency": _of_currency,
+    "date": _of_moment,
+    "time": _of_moment,
+}
 
 _BY_OR_AFTER = re.compile(
     r"(?P<by>\bby\b|\bbefore\b|\blatest\b|\bdeadline\b|\bno later than\b|最晚|截止|之前|前到)"
@@ -97,6 +121,34 @@ _BY_OR_AFTER = re.compile(
 )
 _BEFORE, _AFTER = re.compile("[之以]?前"), re.compile("[之以]?后")
 _BY, _SINCE = frozenset({"by", "before", "until"}), frozenset({"after", "since", "from"})
+
+
+_DECADE = re.compile(r"(?:1[5-9]|20)?\d0['’]?s")
+_OF_DECADES = re.compile(r"\bdecades?\b|\beras?\b")
+
+
+def _is_cut_from_a_name(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """It is what the name of a thing ends in, and no place for a slot that takes one: the Gaugamela of `the Battle of
+    Gaugamela`.
+    """
+    head = candidate.first - 2
+    if head < 1 or view.lower[head + 1] != "of" or aim.slot.kind in _PLACES or not candidate.span.text[:1].isupper():
+        return False
+    word = view.tokens[head]
+    return word.kind == "word" and word.text.istitle() and view.tokens[head - 1].text not in _ENDS
+
+
+def _ends_in_what_is_looked_for(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """Its last word is what the tool is for: the `films` of `science fiction films`, beside `genre`."""
+    last = candidate.last - 1
+    if aim.slot.kind != "string" or aim.slot.many or candidate.first >= last or last >= len(view.tokens):
+        return False
+    word = view.tokens[last].text
+    return word.isascii() and word.islower() and not view.keys[last].isdisjoint(aim.tool - aim.shared)
+
+
+_PLACES = frozenset({"city", "country", "place", "timezone", "date", "month"})
+_ENDS = frozenset('.?!:;,\n"“')
 
 
 def _is_before_its_label(aim: Aim, view: View, candidate: Candidate) -> bool:
@@ -311,7 +363,8 @@ def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
     if candidate.first and _LABEL.search(view.tokens[candidate.first - 1].text):
         return -COUNTED
     wanted, bound = _wanted_by(aim.slot.name, aim.slot.description)
-    worth = _measured(aim, candidate) - COUNTED * _is_year_for_another(aim, view, candidate)
+    worth = _measured(aim, candidate)
+    worth -= COUNTED * (_is_year_for_another(aim, view, candidate) or _counts_what_is_told_of(aim, view, candidate))
     if bound and (end := _end_of_range(view, candidate)):
         return BRACKETED if bound == end else -BRACKETED
     if bound and (end := _said_to_be_the(view, candidate)):
@@ -320,7 +373,31 @@ def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
         return worth
     following = "".join(_said_on(view, candidate.last))
     rows = [row for row in _measures() if row.counted.match(following)]
-    return worth if not rows else COUNTED if wanted.intersection(rows) else -COUNTED
+    if wanted.intersection(rows):
+        return COUNTED
+    own = view.keys[candidate.last] & (aim.shared | aim.told) if candidate.last < len(view.keys) else frozenset()
+    return worth if not rows or own else -COUNTED
+
+
+def _counts_what_is_told_of(aim: Aim, view: View, candidate: Candidate) -> bool:
+    """It counts something that the tool knows nothing of, and the slot tells how many results there shall be: the 300
+    of `news about 300 workers`.
+    """
+    if (
+        aim.slot.required
+        or view.tongue
+        or not _RESULTS.search(f"{spaced(aim.slot.name)} {aim.slot.description}".lower())
+    ):
+        return False
+    after = range(candidate.last, min(candidate.last + 3, len(view.tokens)))
+    solid = [at for at in after if not view.functional[at] and view.tokens[at].kind in ("word", "known", "chunk")]
+    own = aim.tool | aim.does | aim.told | aim.shared
+    return bool(solid) and solid[0] == candidate.last and not any(view.keys[at] & own for at in solid)
+
+
+_RESULTS = re.compile(
+    r"^(?:limit|max results|top n|results?)\b|\b(?:results|headlines|articles|entries|records|matches|hits)\b"
+)
 
 
 def _is_year_for_another(aim: Aim, view: View, candidate: Candidate) -> bool:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from .candidates import Candidate, View
 from .examples import examples, form_of, forms_shown, stems
-from .lexicon import HAN, stem
+from .lexicon import HAN, lexicon, stem
 from .meanings import Point, middle, nearness, point_of, sort_of
 from .selection import Indexed, generic
 from .slots import Slot
@@ -158,6 +158,8 @@ def _called(slot: Slot) -> str:
 @lru_cache(maxsize=8192)
 def meaning_of(text: str) -> Point | None:
     """What some words mean together, those left out that say nothing of it."""
+    if text.isascii() and text.replace(" ", "").isalpha():  # nothing but words, as nearly all that is asked about
+        return middle([point_of(word) for word in text.split() if word.lower() not in lexicon().function_words])
     return middle([point_of(token.text) for token in tokenize(text) if not token.functional])
 
 

@@ -29,7 +29,7 @@ def offered(slot: Slot, indexed: Indexed, clause: Clause) -> list[Candidate]:
             formed = [each for each in found if _FORMED.intersection(each.kinds)]
             found = [each for each in formed if len(each.span.text) > 1] or formed or found
             found = [each for each in found if not _BARE_NUMBER.fullmatch(each.span.text)]
-        return [each for each in found if slot.kind != "month" or each.span.kind == "month"]
+        return [each for each in found if slot.kind != "month" or _is_month(each)]
     free = slot.kind in FREE_TEXT and not slot.many
     content = content_of(slot, indexed, clause, ()) if free else None
     if content is not None and slot.kind == "query" and content[0].text.strip("?？").count("？"):
@@ -79,6 +79,12 @@ def _of_the_kind(found: list[Candidate], slot: Slot, clause: Clause) -> list[Can
         found = [each for each in found if any(not is_han(sign) for sign in each.span.text)]
     return found
 
+
+def _is_month(candidate: Candidate) -> bool:
+    return "month" in candidate.kinds and _MONTH.fullmatch(str(candidate.value)) is not None
+
+
+_MONTH = re.compile(r"\d{4}-\d\d")
 
 _FORMED = frozenset({"expression", "formula", "equation", "quoted"})
 """Kinds of what is calculated: beside one of these a number alone is not."""
@@ -211,10 +217,23 @@ def _is_denied(candidate: Candidate, view: View) -> bool:
 
 def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> bool:
     """Nothing but words of the tool, in lower case: they say what to do and not what with."""
-    if not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds) or candidate.span.text[:1].isupper():
+    if not _LOOSE.issuperset(kind.split()[0] for kind in candidate.kinds):
+        return False
+    if candidate.span.text[:1].isupper() and not _opens_a_sentence(candidate, view):
         return False
     places = [at for at in range(candidate.first, candidate.last) if not view.functional[at]]
     return bool(places) and all(view.keys[at] & (commands | _VERBS) for at in places)
+
+
+def _opens_a_sentence(candidate: Candidate, view: View) -> bool:
+    """It begins where a sentence does, and no other word of it has a capital: the `Book` of `Book a room`."""
+    first, last = candidate.first, candidate.last
+    return (first == 0 or view.tokens[first - 1].text in _STOPS) and not any(
+        view.tokens[at].text[:1].isupper() for at in range(first + 1, last)
+    )
+
+
+_STOPS = frozenset('.?!;:。？！；：\n"“')
 
 
 _VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update", "#send", "#calculate", "#convert"})

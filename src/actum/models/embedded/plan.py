@@ -67,9 +67,14 @@ def guess(question: Clause, shelf: Shelf) -> list[Step]:
 
 def _clauses(question: Clause, chooser: Chooser) -> list[Clause]:
     """The question cut into what asks for one thing each."""
+
+    def is_nearest(piece: Clause) -> bool:
+        return chooser.is_nearest(piece, question)
+
     clauses: list[Clause] = []
     for section in _sections(question, chooser):
-        first, *more = _rejoined(split(section, chooser.names_something, chooser.is_whole), question, chooser)
+        parts = split(section, chooser.names_something, chooser.is_whole, is_nearest)
+        first, *more = _rejoined(parts, question, chooser)
         if clauses and _is_begun(clauses[-1], first, chooser):
             first = question.part(clauses.pop().start, first.end)
         clauses += [first, *more]
@@ -104,7 +109,7 @@ def _is_one_tool(left: Clause, right: Clause, whole: Clause, chooser: Chooser) -
     """The parts are for the same tool, or the second for none and the whole for that of the first. Whether it is one
     call or several, `sharing` tells.
     """
-    if asks_again(right):
+    if asks_again(left) or asks_again(right):
         return False
     first, second, together = chooser.choose(left), chooser.choose(right), chooser.choose(whole)
     if first is None and second is not None and together is not None and second.indexed is together.indexed:

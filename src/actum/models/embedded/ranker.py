@@ -25,6 +25,11 @@ CLOSER_MAX = 16
 """So many candidates with the best borders are looked at more closely."""
 
 
+MEANT = 1.0
+"""So much less than was learned speaks in English for leaving out what need not be said: of those whose questions are
+learned from most say little beside, and who does say something means it.
+"""
+
 _SEEN = frozenset({"shown", "content"})
 """Kinds of candidates that are always looked at."""
 
@@ -66,7 +71,7 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     numbers = sum(span.kind == "number" for spans in view.typed.values() for span in spans)
     starts = {first: _sum(known, begins(aim, view, first)) for first in {each.first for each in found}}
     stops = {last: _sum(known, ends(aim, view, last)) for last in {each.last for each in found}}
-    empty = _sum(known, nothing(aim, view, found))
+    empty = _sum(known, nothing(aim, view, found)) - (MEANT if not view.tongue and _takes_what_is_said(slot) else 0.0)
     if len(found) > CLOSER_MAX:
         found.sort(key=lambda each: (_SEEN.isdisjoint(each.kinds), -starts[each.first] - stops[each.last]))
         found = found[:CLOSER_MAX]
@@ -82,6 +87,14 @@ def rank(slot: Slot, indexed: Indexed, clause: Clause, avoid: Sequence[Span] = (
     ranked = [Ranked(each, score, math.exp(score - highest) / total) for each, score in zip(found, scores, strict=True)]
     ranked.sort(key=lambda each: -each.score)
     return Ranking(tuple(ranked), math.exp(empty - highest) / total, empty)
+
+
+def _takes_what_is_said(slot: Slot) -> bool:
+    """It may be left out, and takes a single thing that nobody names by the way: no free text, no unit."""
+    return not slot.required and not slot.many and slot.kind not in _BY_THE_WAY
+
+
+_BY_THE_WAY = frozenset({"unit", "query", "text", "title"})
 
 
 def _sum(known: Mapping[str, float], features: Iterable[str]) -> float:

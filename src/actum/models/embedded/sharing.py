@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 from .arguments import Argument, Filled, fill
 from .clauses import Clause, asks_again
@@ -162,7 +163,7 @@ def with_loans(steps: list[Step]) -> list[Step]:
             lender = next((other for other in near if any(_lends(each, slot) for each in other.arguments)), None)
             if lender is not None:
                 alike = [other for other in steps if other.clause is lender.clause]
-                lent = [each for other in alike for each in other.arguments if _lends(each, slot)]
+                lent = [each for other in alike for each in _lent(other, slot)]
                 values = {each.span: Argument(slot, each.value, each.span, each.confidence * 0.7) for each in lent}
                 given_it = list(values.values()) if len(step.missing) == 1 else list(values.values())[:1]
                 several = [_with(one, value) for one in several for value in given_it]
@@ -189,9 +190,19 @@ def _with_both(step: Step, before: Sequence[Step]) -> Step:
 
 def pointed_at(slot: Slot, before: Sequence[Step]) -> Argument | None:
     """What `it` is, where an earlier step had a thing of the slot's kind: the file of 打印a.pdf，再把它发给我."""
-    known = (each for step in reversed(before) for each in step.arguments)
-    found = next((each for each in known if _lends(each, slot) or _is_file_for(each, slot)), None)
+    files = ([each for each in step.arguments if _is_file_for(each, slot)] for step in reversed(before))
+    lent = (_lent(step, slot) for step in reversed(before))
+    found = next((each for several in zip(lent, files, strict=True) for each in chain(*several)), None)
     return None if found is None else Argument(slot, found.value, found.span, found.confidence * 0.7)
+
+
+def _lent(step: Step, slot: Slot) -> list[Argument]:
+    """What a step has for a slot; of several, that of a slot of the same name, else what was said last: the hotel is
+    where the flight goes to.
+    """
+    found = [each for each in step.arguments if _lends(each, slot)]
+    same = [each for each in found if each.slot.name == slot.name]
+    return same or sorted(found, key=lambda each: each.span.start)[-1:]
 
 
 def _is_file_for(argument: Argument, slot: Slot) -> bool:

@@ -39,7 +39,10 @@ def _is_open(at: int, steps: Sequence[Step]) -> bool:
     """
     step = steps[at]
     required = [each for each in step.arguments if each.slot.required]
-    loose = any(is_loose(each.span) and each.slot.kind not in ("enum", "boolean") for each in required)
+    loose = any(
+        is_loose(each.span) and each.value == each.span.text and each.slot.kind not in ("enum", "boolean")
+        for each in required
+    )
     if step.indexed.searches or (required and not step.missing and not loose) or _is_bare(step):
         return False
     alike = [other for other in steps if other is not step and other.indexed is step.indexed]

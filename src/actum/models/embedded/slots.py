@@ -38,6 +38,14 @@ _MONTH = re.compile(r"\bYYYY-MM\b(?!-)", re.IGNORECASE)
 
 _FILED = re.compile(r"\b(?:file|document)s?\b|文件|文档", re.IGNORECASE)
 
+_WEEKDAY = re.compile(r"^(?:(?:the|which|name of|a) )*(?:day of the week|weekday)\b|^星期|^周几", re.IGNORECASE)
+
+
+def wants_weekday(description: str) -> bool:
+    """A description that wants a day of the week by its name."""
+    return _WEEKDAY.match(description) is not None
+
+
 DEPTH_MAX = 3
 
 
@@ -158,10 +166,10 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
     format_ = _FORMATS.get(str(schema.get("format")))
     if format_:
         return format_
-    if _MOMENT.search(form_told(description)):
-        return "datetime"
-    if _MONTH.search(description):
-        return "month"
+    if type_ == "string" and wants_weekday(description):
+        return "string"
+    if _MOMENT.search(form_told(description)) or _MONTH.search(description):
+        return "datetime" if _MOMENT.search(form_told(description)) else "month"
     named, described = kind_of_name(name), _kind_of_description(description.lower())
     if described == "email" and named == "place":
         return described  # an `address`

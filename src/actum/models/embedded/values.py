@@ -12,9 +12,9 @@ from datetime import date
 from functools import cache, lru_cache
 
 from ...core.json import Json
-from .lexicon import fold, lexicon, shared_table, table
+from .lexicon import fold, is_han, lexicon, shared_table, table
 from .places import region_named
-from .slots import Slot, form_told
+from .slots import Slot, form_told, wants_weekday
 from .spans import Span
 from .words import spaced
 
@@ -74,7 +74,7 @@ def _is_percent(span: Span, text: str) -> bool:
 
 
 _IN_PERCENT = re.compile(
-    r"\bin (?:percent|%)|\bas a percentage|\bfor \d+(?:\.\d+)?%|百分数|百分点|[(（]%[)）]", re.IGNORECASE
+    r"\bin (?:percent|%)|\bas a percentage|\b(?<!\.)(\d+) for \1%|百分数|百分点|[(（]%[)）]", re.IGNORECASE
 )
 _AS_A_SHARE = re.compile(r"\bas a (?:decimal|fraction)|\bin decimal|\b0\.\d+ (?:for|means) \d", re.IGNORECASE)
 """What says that a number is wanted as so many of a hundred, and what says that it is wanted as a part of one."""
@@ -103,16 +103,22 @@ _CALENDAR = {("month", "d"): 30.0, ("year", "d"): 365.0, ("year", "month"): 12.0
 @lru_cache(maxsize=4096)
 def unit_of(told: str) -> str | None:
     """The unit that a name or description ends by or puts in brackets: `duration_minutes`, `时长（分钟）`."""
-    match = _TOLD_UNIT.search(told.lower())
+    match = _TOLD_UNIT.search(_SPEED.sub("m/s", told.lower()))
     said = match[0].removesuffix("数") if match else ""
     names = lexicon().names.get(said) or lexicon().names.get("个" + said, ())
     return next((name.key for name in names if name.kind == "unit"), None)
 
 
+_SPEED = re.compile(r"(?<=velocity )ms\b|(?<=speed )ms\b")
+"""The end of a name that can not have a stroke: `velocity_ms`."""
+
 _TOLD_UNIT = re.compile(
-    r"\b(?:light[ -]years|minutes|seconds|hours|days|weeks|kilometers|kilometres|km|meters|metres|(?<!nautical )miles"
-    r"|feet|inches|yards|kg|lbs|ounces|milligrams|mg|tonnes|watts|joules|gallons|hectares|acres|m/s|km/h|mph"
-    r"|kilograms|grams|pounds|liters|litres|milliliters|ml|cm|centimeters|centimetres|months|years|sec|secs|mins)\b|分钟|小时|公里|千米|厘米|公斤|千克|毫升"
+    r"\b(?:(?:kilo)?met(?:er|re)s?(?: per |/)(?:second|hour)(?: squared|\^2|²)?"
+    r"|(?:miles|feet)(?: per |/)(?:hour|second)|m/s(?:\^2|²|2\b)?|km/h(?:r|our)?\b|mph\b|light[ -]years\b"
+    r"|(?:minutes|seconds|hours|days|weeks|months|years|secs?|mins)\b"
+    r"|(?<!/)(?<!per )(?:kilometers|kilometres|km|meters|metres|(?<!nautical )miles|feet|inches|yards|kg|lbs|ounces"
+    r"|milligrams|mg|tonnes|watts|joules|gallons|hectares|acres|kilograms|grams|pounds|liters|litres|milliliters|ml|cm|centimeters"
+    r"|centimetres)\b(?! ?(?:per\b|/)))|分钟|小时|(?<!/)(?<!每)(?:公里|千米|厘米|公斤|千克|毫升)(?![/每])"
     r"|天数|[周月年]数|秒|(?<=[（(位为以按])[天周月年](?![度均初末份内化])"
 )
 
@@ -141,6 +147,11 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     elif span.kind == "currency":
         yield span.detail.split(":")[0], "code"
         yield span.text, "verbatim"
+    elif span.kind == "date" and isinstance(span.value, str) and wants_weekday(slot.description):
+        named = _WEEKDAY.search(span.text)
+        number = date.fromisoformat(span.value).weekday()
+        by_date = f"星期{'一二三四五六日'[number]}" if is_han(span.text) else WEEKDAYS[number]
+        yield named[0] if named else by_date, "plain"
     elif span.kind == "date" and isinstance(span.value, str):
         timed = slot.kind == "datetime" and _APART.search(form_told(slot.description))
         dated = _momentous(slot, f"{span.value}T00:00:00") if timed else _dated(slot, span.value)
@@ -161,6 +172,9 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     else:
         yield span.value, "plain"
 
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})\b|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
 
 _WANTS_CODE = re.compile(r"ISO ?3166|alpha-2|country codes?\b|two-letter|国家代码", re.IGNORECASE)
 
