@@ -144,14 +144,13 @@ def _together(keys: frozenset[str], clause: Clause, least: int) -> tuple[int, in
 def _nearest_together(said: Sequence[tuple[tuple[int, int], str]]) -> tuple[int, int]:
     """Where all that is said stands nearest together: `20 characters without special characters`."""
     wanted = {root for _, root in said}
-    found = [
-        (said[last][0][1] - said[first][0][0], first, last)
-        for first in range(len(said))
-        for last in range(first, len(said))
-        if {root for _, root in said[first : last + 1]} == wanted
-    ]
-    _, first, last = min(found)
-    return said[first][0][0], said[last][0][1]
+    latest: dict[str, tuple[int, int]] = {}
+    found: list[tuple[int, int]] = []
+    for place, root in said:
+        latest[root] = place
+        if len(latest) == len(wanted):
+            found.append((min(start for start, _ in latest.values()), place[1]))
+    return min(found, key=lambda place: place[1] - place[0])
 
 
 def _is_sure(term: Term, clause: Clause) -> bool:
