@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.core.json import DEPTH_MAX, Json, JsonProblem, dumps, kind_of, parse, parse_object
+from actum.core.json import DEPTH_MAX, Ambiguous, Json, JsonProblem, dumps, kind_of, parse, parse_object
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 _VALUES = st.recursive(_LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20)
@@ -38,11 +38,13 @@ def test_truncated_and_foreign_text_is_a_problem_that_says_where(text: str) -> N
 
 
 @pytest.mark.row("C1")
-def test_of_a_duplicate_key_the_last_is_kept_and_it_is_said() -> None:
-    assert parse('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}') == (
-        {"a": 3, "b": {"c": 2}},
-        ("duplicate key 'c': kept the last", "duplicate key 'a': kept the last"),
-    )
+def test_a_key_with_two_values_is_refused_and_with_one_it_is_noted() -> None:
+    for text in ('{"a": 1, "a": 3}', '{"b": {"c": 1, "c": 1.0}}', '[{"a": 1, "a": true}]', '{"a": {}, "a": null}'):
+        with pytest.raises(Ambiguous, match="is given twice with different values"):
+            parse(text)
+    notes = ("key 'c' is given twice with one value", "key 'a' is given twice with one value")
+    assert parse('{"a": 1, "b": {"c": [{}], "c": [{}]}, "a": 1}') == ({"a": 1, "b": {"c": [{}]}}, notes)
+    assert parse('{"a": 1, "a": 3}', keep_last=True) == ({"a": 3}, ())
 
 
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", '{"a": -Infinity}'])
@@ -84,7 +86,7 @@ def test_bytes_that_are_no_utf8_are_read_as_far_as_they_go() -> None:
         ("null", {}, 1),
         ('{"a": 1}', {"a": 1}, 0),
         (json.dumps('{"a": 1}'), {"a": 1}, 1),
-        (json.dumps(' {"a": 1, "a": 2}'), {"a": 2}, 2),
+        (json.dumps(' {"a": 2, "a": 2}'), {"a": 2}, 2),
     ],
 )
 def test_arguments_are_an_object_however_they_were_wrapped(text: str, value: Json, repairs: int) -> None:

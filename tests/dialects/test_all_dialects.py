@@ -14,6 +14,7 @@ from actum.core.json import Json, JsonObject
 from actum.core.message import Reply
 from actum.core.tool import Tool
 from actum.dialects import dialect, names
+from actum.dialects.base import Decoder
 from bench.gold import ONE_CALL, Carry, through, through_pieces
 
 
@@ -89,3 +90,30 @@ def test_calls_go_around_through_all_dialects_and_come_back(kind: str, carry: Ca
     said = SAID[kind]
     way = [name for name in names() if len(said) == 1 or name not in ONE_CALL]
     assert carried([*way, way[0]], said, carry) == content(said)
+
+
+# A call with two meanings is never run: no reader may choose between them.
+
+PAY = tool("pay", first="string", second="string")
+
+
+@pytest.mark.row("S6", "C1")
+@pytest.mark.parametrize("name", names())
+def test_a_parameter_with_two_values_makes_no_complete_call_in_any_dialect(name: str) -> None:
+    """Whole, and cut anywhere. The same value twice has one meaning."""
+    talk = dialect(name)
+    for second, complete in (("bb", False), ("aa", True)):
+        said = Reply((ToolCall("1", "pay", {"first": "aa", "second": second}),))
+        wire = talk.encode_reply(said)
+        wire = wire.replace("second", "first") if isinstance(wire, str) else wire.replace(b"second", b"first")
+        whole = talk.decode(wire, tools=(PAY,))
+        (call,) = whole.calls
+        assert (call.name, call.complete) == ("pay", complete), call
+        assert call.arguments == ({"first": "aa"} if complete else {})
+        assert "given twice" in call.repairs[-1]
+        for cut in range(len(wire) + 1) if isinstance(wire, str) else ():
+            decoder: Decoder = talk.decoder(tools=(PAY,))
+            for piece in (wire[:cut], wire[cut:]):
+                decoder.feed(piece)
+            decoder.close()
+            assert decoder.reply == whole, cut

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.core.json import Json, JsonProblem, dumps, parse
+from actum.core.json import Ambiguous, Json, JsonProblem, dumps, parse
 from actum.dialects.json_mend import mend
 from tests.dialects.text_corpus import values
 
@@ -50,7 +50,7 @@ def test_python_literals_are_read(value: Json) -> None:
         ("{'a': 'it's'}", {"a": "it's"}, "quote in a string"),
         (r'{"a": "C:\_x"}', {"a": r"C:\_x"}, "escape that JSON does not have"),
         ('{"a": 1}}', {"a": 1}, "bracket too many"),
-        ("{'a': 1, 'a': 2}", {"a": 2}, "duplicate key 'a': kept the last"),
+        ("{'a': 2, 'a': 2}", {"a": 2}, "key 'a' is given twice with one value"),
         (r'{"a": "\ud83d\ude00 \ud83d",}', {"a": "😀 \ufffd"}, "half a surrogate pair: replaced by U+FFFD"),
     ],
 )
@@ -92,3 +92,23 @@ def test_any_text_is_read_or_refused(text: str, close: bool) -> None:
     with contextlib.suppress(JsonProblem):
         value, _ = mend(text, close=close)
         assert parse(dumps(value))[0] == value
+
+
+@pytest.mark.row("C1")
+def test_of_two_meanings_none_is_chosen() -> None:
+    for text in (
+        "{'a': 1, 'a': 2}",
+        """{"a": "rm 'x' && echo "a", "b": "c"}""",
+        """{'a': 'echo 'a', 'b': 'c'}""",
+        """["say "no", "yes"]""",
+    ):
+        with pytest.raises(Ambiguous):
+            mend(text)
+    for text, value in (
+        ("""{'a': 'don't, please'}""", "don't, please"),
+        ("""{'a': 'the dogs' bowl'}""", "the dogs' bowl"),
+        ("""{"a": "he said "no, no" to me"}""", 'he said "no, no" to me'),
+        ("""{"a": "他说"好"了"}""", '他说"好"了'),
+        ("""{"a": "a 5" pipe"}""", 'a 5" pipe'),
+    ):
+        assert mend(text)[0] == {"a": value}

@@ -459,3 +459,57 @@ def test_a_decoder_for_many_tools_is_made_at_once() -> None:
         with effort() as spent:
             dialect.decoder(tools=tools)
         assert spent.calls < 50 * len(tools), name
+
+
+# Python calls that a quote without escape cut in two, and others with two meanings.
+
+SHELL = Tool(
+    name="bash",
+    parameters={"type": "object", "properties": {"command": {"type": "string"}, "cwd": {"type": "string"}}},
+)
+TWO_MEANINGS = (
+    "bash(command='rm -rf /tmp/x && echo 'a, b', 'c')",
+    "bash(command='echo 'a', cwd='b')",
+    "bash(command='echo $(date +'%Y') done')",
+    "bash(command='a' + 'b')",
+    "bash(command='ls', 'x')",
+    "bash('ls', 'x', 'y')",
+    "bash('ls', command='rm')",
+    "bash(command='ls', command='rm')",
+    "bash(**{'command': 'ls', 'command': 'rm'})",
+    "bash(**everything)",
+    "bash(command=ls cwd=b)",
+    "bash(command='ls') && rm -rf x",
+    "bash(command='ls'), 'c')",
+)
+ONE_MEANING = {
+    "bash('ls', cwd='b')": {"command": "ls", "cwd": "b"},
+    "bash(command='ls', command='ls')": {"command": "ls"},
+    "bash(command='echo 'a' b')": {"command": "echo 'a' b"},
+    "bash(command='don't stop')": {"command": "don't stop"},
+    "bash(command='ls',)": {"command": "ls"},
+}
+
+
+@pytest.mark.row("S6", "C1")
+def test_a_python_call_with_two_meanings_is_never_complete_and_prose_behind_the_list_stays_prose() -> None:
+    for name, (opening, closing) in {
+        "lfm2": ("<|tool_call_start|>[", "]<|tool_call_end|>"),
+        "llama_pythonic": ("[", "]"),
+        "olmo3": ("<function_calls>", "</function_calls>"),
+    }.items():
+        for call in (*TWO_MEANINGS, *ONE_MEANING):
+            if name == "llama_pythonic" and re.match(r"bash\((?:'|\*\*e)", call):
+                continue  # without a mark, a list of such calls is prose
+            between = "\n" if name == "olmo3" else ", "
+            text = f"Well. {opening}bash(cwd='first'){between}{call}{closing}"
+            whole = read_in([text], DIALECTS[name], [SHELL])
+            first, second = whole[0].calls
+            assert first.arguments == {"cwd": "first"}, (name, call)
+            assert second.complete is (call in ONE_MEANING), (name, call)
+            assert second.arguments == ONE_MEANING.get(call, {}), (name, call)
+            for cut in range(len(text) + 1):
+                assert read_in([text[:cut], text[cut:]], DIALECTS[name], [SHELL]) == whole, (name, call, cut)
+        prose = DIALECTS[name].decode(f"{opening}bash(command='ls'){closing} I listed it.", tools=[SHELL])
+        assert prose.text == "I listed it."
+        assert [call.complete for call in prose.calls] == [True]

@@ -31,20 +31,28 @@ class JsonProblem(ValueError):
     """
 
 
-def parse(text: str | bytes) -> tuple[Json, tuple[str, ...]]:
+class Ambiguous(JsonProblem):
+    """The text has two meanings. A tolerant reader must not choose between them."""
+
+
+def parse(text: str | bytes, *, keep_last: bool = False) -> tuple[Json, tuple[str, ...]]:
     """Read one JSON value out of text that a model wrote.
+
+    A key that is given twice with two values has two meanings, so the text is refused. The same value twice has one.
 
     Args:
         text: the whole text; white space around the value is allowed, anything else is not.
+        keep_last: of two values of a key the last counts. For the messages of a server, which the fast parser reads
+            in the same way; never for what a model wrote.
 
     Returns:
-        The value and the repairs that were made, each a short phrase (`duplicate key 'a': kept the last`).
+        The value and the repairs that were made, each a short phrase (`key 'a' is given twice with one value`).
 
     Raises:
-        JsonProblem: not JSON, `NaN` or `Infinity`, or nested deeper than 100 levels.
+        JsonProblem: not JSON, a key with two values, `NaN` or `Infinity`, or nested deeper than 100 levels.
 
-    >>> parse('{"a": 1, "a": 2}')
-    ({'a': 2}, ("duplicate key 'a': kept the last",))
+    >>> parse('{"a": 1, "a": 1}')
+    ({'a': 1}, ("key 'a' is given twice with one value",))
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8", "replace")
@@ -53,11 +61,11 @@ def parse(text: str | bytes) -> tuple[Json, tuple[str, ...]]:
     def unique(pairs: list[tuple[str, Json]]) -> JsonObject:
         value = dict(pairs)
         if len(value) != len(pairs):
-            seen: set[str] = set()
-            for key, _ in pairs:
-                if key in seen:
-                    repairs.append(f"duplicate key {key[:40]!r}: kept the last")
-                seen.add(key)
+            kept: JsonObject = {}
+            for key, item in pairs:
+                if key in kept and not keep_last:
+                    repairs.append(given_twice(key, kept[key], item))
+                kept[key] = item
         return value
 
     try:
@@ -66,6 +74,8 @@ def parse(text: str | bytes) -> tuple[Json, tuple[str, ...]]:
         raise JsonProblem(f"{error.msg} at character {error.pos} of {len(text)}") from None
     except RecursionError:
         raise JsonProblem(f"nested deeper than {DEPTH_MAX} levels") from None
+    except JsonProblem:
+        raise
     except ValueError as error:  # Python's limit on the digits of an integer, and _refuse_constant
         raise JsonProblem(str(error).split(";")[0][:120]) from None
     if "\\u" in text and _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
@@ -93,6 +103,30 @@ def parse_object(text: str | bytes) -> tuple[JsonObject, tuple[str, ...]]:
     if not isinstance(value, dict):
         raise JsonProblem(f"an object was expected, {kind_of(value)} came")
     return value, repairs
+
+
+def given_twice(key: str, value: Json, again: Json) -> str:
+    """The repair to note where an object has a key twice.
+
+    Args:
+        key: the key.
+        value: what the key holds first.
+        again: what it holds the second time.
+
+    Raises:
+        JsonProblem: the two values differ, so nobody knows which of them is meant.
+    """
+    if not same(value, again):
+        raise Ambiguous(f"{key[:40]!r} is given twice with different values")
+    return f"key {key[:40]!r} is given twice with one value"
+
+
+def same(left: Json, right: Json) -> bool:
+    """Whether two values are equal as JSON: `1`, `1.0` and `true` are three different values."""
+    return _sorted.encode(left) == _sorted.encode(right)
+
+
+_sorted = msgspec.json.Encoder(order="sorted")
 
 
 def dumps(value: object) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Container
 
 from msgspec import structs
 
-from ..core.json import Json, JsonProblem, parse
+from ..core.json import Ambiguous, Json, JsonProblem, dumps, given_twice, parse, same
 from ..core.tool import NAME
 from .json_mend import mend
 from .speech import Said
@@ -76,9 +76,10 @@ class Field:
         key: as the model wrote it.
         value: what it holds; None as well where it is `broken`.
         source: the value's source text.
+        doubt: why it has two meanings, where it is broken for that; else empty.
     """
 
-    __slots__ = ("broken", "key", "repairs", "source", "value")
+    __slots__ = ("broken", "doubt", "key", "repairs", "source", "value")
 
     def __init__(self, text: str) -> None:
         found = _KEY.match(text)
@@ -87,9 +88,13 @@ class Field:
         self.value: Json = None
         self.repairs: tuple[str, ...] = ()
         self.broken = True
+        self.doubt = ""
         for read in (parse, mend):
             try:
                 pair, repairs = read("{" + text + "}")
+            except Ambiguous as problem:
+                self.doubt = str(problem)
+                continue
             except JsonProblem:
                 continue
             if isinstance(pair, dict) and len(pair) == 1:
@@ -109,7 +114,7 @@ class Frame:
         name: the tool of the call that it is, once that is certain, and what was mended to read it.
     """
 
-    __slots__ = ("_fields", "_key", "_pieces", "_start", "kind", "name", "said", "tagged", "trusted", "used")
+    __slots__ = ("_doubt", "_fields", "_key", "_pieces", "_start", "kind", "name", "said", "tagged", "trusted", "used")
 
     def __init__(self, kind: str, *, trusted: bool, tagged: bool = False) -> None:
         self.kind = kind
@@ -122,6 +127,7 @@ class Frame:
         self._start = 1
         self._key: str | None = None
         self._fields: dict[str, str] = {}  # source of the pairs before the current one, by key in lower case
+        self._doubt = ""
 
     @property
     def source(self) -> str:
@@ -149,10 +155,19 @@ class Frame:
         if self.kind == "{":
             text = self.segment
             key = key_of(text)
-            if key:
-                self._fields.setdefault(key, text)
+            if key in self._fields:
+                self._compare(Field(self._fields[key]), Field(text))
+            elif key:
+                self._fields[key] = text
         self._pieces.append(mark)
         self.drop_segment()
+
+    def _compare(self, known: Field, again: Field) -> None:
+        """A key stands here twice, and perhaps with two values."""
+        try:
+            given_twice(again.key, known.value, again.value)
+        except Ambiguous as problem:
+            self._doubt = self._doubt or str(problem)
 
     def drop_segment(self) -> None:
         """The current pair needs no reading any more: it held a call."""
@@ -193,12 +208,39 @@ class Frame:
         arguments_key = next((key for key in ARGUMENT_KEYS if key in self._fields), "")
         called = self.called(arguments_key, box)
         if called is None:
-            return self._named_by_key(box)
-        name, repairs = called
-        if not arguments_key:
-            return self._flat(name, repairs, box)
-        said = _read_field(name, Field(self._fields[arguments_key]), box)
-        return with_repairs(structs.replace(said, repairs=(*repairs, *said.repairs)), *self.others())
+            said = self._named_by_key(box)
+        elif arguments_key:
+            said = _read_field(called[0], Field(self._fields.pop(arguments_key)), box)
+            said = structs.replace(said, repairs=(*called[1], *said.repairs))
+        else:
+            said = self._flat(*called, box)
+        return self.finish(said, box) if said is not None else None
+
+    def finish(self, said: Said, box: Toolbox) -> Said:
+        """A call with what the other pairs of its object say of it. It is not complete if they give it two meanings."""
+        doubt = self._doubt or self._second_meaning(said, box)
+        if doubt and said.complete:
+            source = said.raw or dumps(said.arguments)
+            said = structs.replace(said, arguments={}, raw=source, complete=False)
+        return with_repairs(said, *self.others(), *filter(None, [doubt]))
+
+    def _second_meaning(self, said: Said, box: Toolbox) -> str:
+        """Why the pairs beside a call's arguments give it a second meaning: another tool's name, other arguments, or a
+        parameter that its arguments do not have. Empty where they do not.
+        """
+        names = [Field(self._fields[key]).value for key in NAME_KEYS if key in self._fields]
+        tools = {found[0] for name in names if isinstance(name, str) and (found := box.find(name)) is not None}
+        if len(tools) > 1:
+            return f"two tools are named: {', '.join(sorted(tools))}"
+        for key, text in self._fields.items():
+            field = Field(text)
+            if key in ARGUMENT_KEYS and field.value not in (None, "", {}, []) and not same(field.value, said.arguments):
+                return f"{field.key!r} holds arguments as well"
+            known = key in (*NAME_KEYS, *SILENT_KEYS, *THOUGHT_KEYS, *TEXT_KEYS)
+            is_parameter = not known and field.key in box.parameters(said.name)
+            if is_parameter and not same(field.value, said.arguments.get(field.key)):
+                return f"{field.key!r} stands beside the arguments"
+        return ""
 
     def answer(self) -> str:
         """The text of an answer that says in JSON that it uses no tool; empty if this is none."""
@@ -266,7 +308,8 @@ class Frame:
         for key in rest:
             del self._fields[key.strip().lower()]
         if any(field.broken for field in rest.values()):
-            return Said(name, {}, self.source, complete=False)
+            doubts = tuple(field.doubt for field in rest.values() if field.doubt)
+            return Said(name, {}, self.source, complete=False, repairs=doubts)
         mended = tuple(repair for field in rest.values() for repair in field.repairs)
         moved = ("took the parameters from beside the name",) if rest else ()
         return Said(name, {key: field.value for key, field in rest.items()}, repairs=(*repairs, *moved, *mended))
@@ -303,7 +346,7 @@ def _read_field(name: str, field: Field, box: Toolbox) -> Said:
     """A call out of the pair that holds its arguments."""
     value = field.value
     if field.broken:
-        return Said(name, {}, field.source, complete=False)
+        return Said(name, {}, field.source, complete=False, repairs=(field.doubt,) if field.doubt else ())
     if value is None or isinstance(value, dict):
         return read_object(name, field.source)
     if not isinstance(value, str):

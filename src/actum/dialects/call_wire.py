@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Container
 
@@ -108,7 +109,16 @@ def arguments_text(call: ToolCall, *, nothing: str = "") -> str:
     """
     if call.complete:
         return dumps(call.arguments) if call.repairs else call.arguments_text()
-    return (call.raw.rstrip()[:-1] or nothing) if read_arguments(call.raw)[2] else call.raw
+    return (call.raw.rstrip()[:-1] or nothing) if _may_be_read(call.raw) else call.raw
+
+
+def _may_be_read(raw: str) -> bool:
+    """Some reader takes this text for whole arguments: one that keeps the last of two values of a key, say."""
+    try:
+        json.loads(raw.strip() or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def readable(call: ToolCall) -> ToolCall:

@@ -7,15 +7,17 @@
     line breaks and quotes in a string      {"a": "he said "no" to me"}
     closing brackets missing at the end     only when asked to
 
-It does not complete a string that breaks off, guess a missing comma or colon, or take `NaN` for a number: that text
-stays refused. Repairs are for the record, and what was repaired is still to be validated by the tool's schema.
+A repair mends writing and never chooses between two meanings: a key with two values is refused, and so is a string
+that may have ended at the end of a quotation in it (`"say "no", "b": 1`). Nor is a string completed that breaks off, a
+missing comma or colon guessed, or `NaN` taken for a number. Repairs are for the record, and what was repaired is still
+to be validated by the tool's schema.
 """
 
 from __future__ import annotations
 
 import re
 
-from ..core.json import DEPTH_MAX, Json, JsonObject, JsonProblem, parse
+from ..core.json import DEPTH_MAX, Ambiguous, Json, JsonObject, JsonProblem, given_twice, parse
 
 _SKIP = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?=\s*(?:[,，}\]]|//|/\*|$))")
@@ -59,6 +61,34 @@ def mend(text: str, *, close: bool = False) -> tuple[Json, tuple[str, ...]]:
     if rest[0].strip(" \t\r\n;"):
         reader.note("bracket too many")
     return value, reader.repairs
+
+
+class InnerQuotes:
+    """Quotes inside a string that a model wrote without escaping them.
+
+    As long as they come in pairs, or are apostrophes, the string has one reading. Where a quotation was opened and the
+    next quote may end the string, that quote may as well end the quotation, and nobody knows which.
+    """
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def pass_over(self, text: str, start: int, end: int) -> None:
+        """A quote that does not end the string stands at `text[start:end]`."""
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if text[start] == "'" and before.isalnum() and after.isalnum():
+            return  # an apostrophe
+        opens = bool(after.strip()) and (not before.isalnum() or after.isalnum())
+        self._open = not self._open and opens
+
+    def end_string(self) -> None:
+        """The string ends here.
+
+        Raises:
+            Ambiguous: or a quotation in it does.
+        """
+        if self._open:
+            raise Ambiguous("a quote that is not escaped may end the string or a quotation in it")
 
 
 class Reader:
@@ -141,9 +171,10 @@ class Reader:
         self.at += 1
         while not self._ended("}", after_item=bool(value)):
             key = self.key()
+            item = self.value(depth + 1)
             if key in value:
-                self.note(f"duplicate key {key[:40]!r}: kept the last")
-            value[key] = self.value(depth + 1)
+                self.note(given_twice(key, value[key], item))
+            value[key] = item
         return value
 
     def _array(self, depth: int) -> list[Json]:
@@ -179,7 +210,7 @@ class Reader:
         if opener != '"':
             self.note("single quotes" if opener == "'" else "full-width punctuation")
         self.at += 1
-        step, pieces = _STRING_STEP[opener], list[str]()
+        step, pieces, inner = _STRING_STEP[opener], list[str](), InnerQuotes()
         while True:
             found = step.search(self.text, self.at)
             if found is None:
@@ -193,8 +224,10 @@ class Reader:
                 pieces.append(mark)
                 self.note("line break or tab in a string")
             elif _AFTER_STRING.match(self.text, self.at):
+                inner.end_string()
                 return "".join(pieces)
             else:
+                inner.pass_over(self.text, found.start(), self.at)
                 pieces.append(mark)
                 self.note("quote in a string")
 

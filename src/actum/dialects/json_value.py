@@ -164,8 +164,8 @@ class JsonValue:
 
     def _end_call(self, frame: Frame, *repairs: str) -> None:
         assert frame.said is not None
-        said = structs.replace(frame.said, id=frame.call_id)
-        self._speech.end_call(with_repairs(said, *frame.others(), *repairs))
+        said = structs.replace(with_repairs(frame.said, *repairs), id=frame.call_id)
+        self._speech.end_call(frame.finish(said, self._box))
         frame.said = None
         frame.used = True
 

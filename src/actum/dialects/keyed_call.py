@@ -280,7 +280,7 @@ class KeyedReader:
         self._keep(value, mended, tell=True)
 
     def _keep(self, value: Json, repairs: tuple[str, ...] = (), *, tell: bool = False) -> None:
-        self._call.arguments[self._key] = value
+        self._call.give(self._key, value)
         self._call.repairs += repairs
         if tell:
             self._call.tell(dumps(value))
@@ -288,8 +288,6 @@ class KeyedReader:
 
     def _finish(self, *repairs: str) -> None:
         self._call.repairs += repairs
-        stray = "".join(self._stray)
-        if stray:
-            self._call.repairs.append(f"ignored {stray[:40]!r} between the parameters")
+        self._call.stray("".join(self._stray))
         self._call.end()
         self.ended = True

@@ -61,7 +61,7 @@ def read_json(wire: bytes) -> Json:
     try:
         value: Json = _decode(wire)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        value, _ = parse(wire.removeprefix(b"\xef\xbb\xbf"))
+        value, _ = parse(wire.removeprefix(b"\xef\xbb\xbf"), keep_last=True)
     return value
 
 

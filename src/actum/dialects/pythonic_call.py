@@ -1,6 +1,10 @@
 """Calls as Python writes them, in a list: `[f(a=1), g()]`.
 
 The values are literals (`written_values`), each told as JSON when it is at its end. What is no literal is kept as text.
+
+A quote that was not escaped can cut a string in two, and then what follows looks like more arguments. A call is
+therefore complete only where it has one meaning: no value without a name behind a named one, no parameter with two
+values, nothing that can not be read, and nothing between the end of the call and the end of the list.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ..core.call import ToolCall
-from ..core.json import Json, JsonProblem, dumps
+from ..core.json import Ambiguous, Json, JsonProblem, dumps
 from .marks import WAIT, Head, Marks, Waiting, follows
 from .tagged_bodies import SPACE, BodyReader, Place, Spoken, resolve
 from .toolbox import Toolbox
@@ -20,6 +24,8 @@ from .written_values import AFTER_STRING, read_python, read_text, write_python
 _NAME = r"[^\W\d][\w.\-]{0,127}"
 KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 """What a keyword looks like before its value."""
+_BLANKS = re.compile(r"[ \t\r]*")
+_LATER_KEYWORD = re.compile(r"\s([^\W\d]\w*)\s*=(?!=)")
 
 _CALL_HEAD = Head(
     re.compile(rf"\s*(?P<name>{_NAME})\s*\("), refuse=re.compile(rf"\s*+(?:[\W\d]|{_NAME}\s*[^\w.\-(\s])")
@@ -91,6 +97,7 @@ class PythonicReader:
         self._quote = ""
         self._depth = 0
         self._positions = 0
+        self._named = False
 
     def feed(self, text: str, at: int, *, closing: bool) -> int:
         while at < len(text) and not self.ended:
@@ -101,31 +108,69 @@ class PythonicReader:
         return at
 
     def stop(self) -> None:
-        if self._call is not None:
+        if self._state in (self._behind, self._next, self._alone):
+            self._settle()
+        elif self._call is not None:
             self._call.break_off()
         self.ended = True
 
     def _name(self, text: str, at: int, closing: bool) -> int:
         found = _CALL_HEAD.sees(text, at, closing=closing)
         if isinstance(found, re.Match):
+            self._settle()
             name, repairs = resolve(found["name"].removesuffix(self._suffix), self._place.box)
             self._call = Spoken(name, repairs, self._place)
-            self._positions = 0
+            self._positions, self._named = 0, False
             self._state = self._in_arguments
             return at + found.end()
         self.ended = found is not WAIT
         return at
 
     def _behind(self, text: str, at: int, closing: bool) -> int:
-        """Behind a call: a comma and the next, or the end of the list."""
+        """Behind a call, which is complete unless something is left over: a comma and the next, or the list's end."""
         space = SPACE.match(text, at)
         if space is not None and space.end() > at:
             return space.end()
         if text[at] == ",":
-            self._state = self._name
+            self._state = self._next
             return at + 1
+        return self._end_list(text, at, closing)
+
+    def _alone(self, text: str, at: int, closing: bool) -> int:
+        """Behind a call that is in no list. Whatever stands on its line behind it may have been a part of it."""
+        space = _BLANKS.match(text, at)
+        if space is not None and space.end() > at:
+            return space.end()
+        return self._end_list(text, at, closing, end="\n")
+
+    def _next(self, text: str, at: int, closing: bool) -> int:
+        """Behind the comma: the next call. A comma too many before the list's end is no harm."""
+        space = SPACE.match(text, at)
+        if space is not None and space.end() > at:
+            return space.end()
+        at = self._name(text, at, closing)
+        if not self.ended:
+            return at
+        self.ended = False
+        return self._end_list(text, at, closing)
+
+    def _end_list(self, text: str, at: int, closing: bool, end: str = "]") -> int:
+        """The calls end here, with the sign of their end or a mark of the row; anything else is left over."""
+        stops, ends = self._place.stops, text[at] == end
+        if not ends and stops.pattern.match(text, at) is None:
+            if not closing and stops.may_begin(text, at):
+                return at
+            assert self._call is not None
+            self._call.doubt("something stands behind the call that is no call, before the calls end")
+        self._settle()
         self.ended = True
-        return at + (text[at] == "]")
+        return at + ends
+
+    def _settle(self) -> None:
+        """Nothing was left over behind the last call."""
+        if self._call is not None:
+            self._call.end()
+            self._call = None
 
     def _in_arguments(self, text: str, at: int, closing: bool) -> int:
         if self._quote:
@@ -142,7 +187,6 @@ class PythonicReader:
             return self._open_string(text, at, closing)
         if len(mark) > 1:  # a mark of the row: the bracket is missing
             self._end_call("closing bracket missing")
-            self.ended = True
             return at
         if not self._depth and mark in ",)":
             self._end_argument()
@@ -195,29 +239,54 @@ class PythonicReader:
             return
         keyword = KEYWORD.match(source)
         if keyword is not None:
+            self._named = True
             self._set(keyword[1], source[keyword.end() :].strip())
         elif source.startswith("**"):
+            self._named = True
             self._spread(source[2:])
         else:
-            names = self._place.box.parameters(self._call.name)
-            self._call.repairs.append("took values by the order of the parameters")
-            key = names[self._positions] if self._positions < len(names) else f"argument_{self._positions + 1}"
-            self._positions += 1
-            self._set(key, source)
+            self._set(self._by_order(source), source)
+
+    def _by_order(self, source: str) -> str:
+        """The parameter whose turn it is, for a value without a name."""
+        assert self._call is not None
+        names = self._place.box.parameters(self._call.name)
+        if self._named:
+            self._call.doubt(f"the value {source[:40]!r} has no name and stands behind a named one")
+        elif names and self._positions >= len(names):
+            self._call.doubt(f"{source[:40]!r} is a value more than there are parameters")
+        self._call.repairs.append("took values by the order of the parameters")
+        self._positions += 1
+        return names[self._positions - 1] if self._positions <= len(names) else f"argument_{self._positions}"
 
     def _set(self, key: str, source: str) -> None:
         assert self._call is not None
         kinds = self._call.kinds(key)
         try:
             value = read_python(source)
+        except Ambiguous as problem:
+            self._call.doubt(str(problem))
+            value = source
         except JsonProblem:
             value, mended = read_text(source, kinds)
             self._call.repairs += (*mended, f"kept {source[:40]!r} as text") if value == source else mended
+            if value == source and self._holds_another(source):
+                self._call.doubt(f"{source[:40]!r} holds another parameter")
         else:
             if kinds == {"string"} and isinstance(value, int | float):
                 value = source
+        self._give(key, value)
+
+    def _holds_another(self, source: str) -> bool:
+        """The text of a value holds what looks like another parameter of the tool: a comma may be missing."""
+        assert self._call is not None
+        names = self._place.box.parameters(self._call.name)
+        return any(found[1] in names for found in _LATER_KEYWORD.finditer(source))
+
+    def _give(self, key: str, value: Json) -> None:
+        assert self._call is not None
         self._call.open(key)
-        self._call.arguments[key] = value
+        self._call.give(key, value)
         self._call.tell(dumps(value))
 
     def _spread(self, source: str) -> None:
@@ -226,20 +295,19 @@ class PythonicReader:
             found = read_python(source)
         except JsonProblem:
             found = None
-        for key, value in found.items() if isinstance(found, dict) else ():
-            self._call.open(key)
-            self._call.arguments[key] = value
-            self._call.tell(dumps(value))
         if not isinstance(found, dict):
-            self._call.repairs.append(f"ignored {source[:40]!r}")
+            self._call.doubt(f"{source[:40]!r} can not be read")
+            return
+        for key, value in found.items():
+            self._give(key, value)
 
     def _end_call(self, *repairs: str) -> None:
         assert self._call is not None
         if repairs:
             self._end_argument()
         self._call.repairs += repairs
-        self._call.end()
-        self._call = None
         self._depth = 0
-        self._state = self._behind
-        self.ended = not self._listed
+        self._state = self._behind if self._listed else self._alone
+        if repairs:
+            self._settle()
+            self.ended = True

@@ -20,7 +20,7 @@ from typing import Protocol
 from msgspec import Struct, structs
 
 from ..core.call import ToolCall
-from ..core.json import JsonObject, dumps
+from ..core.json import Json, JsonObject, JsonProblem, dumps, given_twice
 from .json_calls import MAY_START, START
 from .json_scan import JsonScan
 from .json_value import JsonValue
@@ -321,6 +321,7 @@ class Spoken:
         self._speech = place.speech
         self._tool = place.box.tools.get(name)
         self._begun = False
+        self._doubt = ""
         place.speech.begin_call(name)
 
     def kinds(self, key: str) -> Kinds:
@@ -329,8 +330,6 @@ class Spoken:
 
     def open(self, key: str) -> None:
         """The value of this parameter follows."""
-        if key in self.arguments:
-            self.repairs.append(f"duplicate key {key[:40]!r}: kept the last")
         self._speech.call_text(("," if self._begun else "{") + dumps(key) + ":")
         self._begun = True
 
@@ -338,8 +337,32 @@ class Spoken:
         """More of the arguments' JSON."""
         self._speech.call_text(source)
 
+    def give(self, key: str, value: Json) -> None:
+        """The value of a parameter is known."""
+        if key in self.arguments:
+            try:
+                self.repairs.append(given_twice(key, self.arguments[key], value))
+            except JsonProblem as problem:
+                self.doubt(str(problem))
+        self.arguments[key] = value
+
+    def stray(self, text: str) -> None:
+        """This text stands between the parameters and is none of them. Words may be a parameter that was lost."""
+        if re.search(r"\w", text):
+            self.doubt(f"{text[:40]!r} stands between the parameters")
+        elif text:
+            self.repairs.append(f"ignored {text[:40]!r} between the parameters")
+
+    def doubt(self, why: str) -> None:
+        """The call has two meanings: it will not be complete. The first reason counts."""
+        self._doubt = self._doubt or why
+
     def end(self) -> None:
-        """The call is complete."""
+        """The call is at its end: complete, unless there is doubt about what it means."""
+        if self._doubt:
+            self.repairs.append(self._doubt)
+            self.break_off()
+            return
         self._speech.call_text("}" if self._begun else "{}")
         self._speech.end_call(Said(self.name, self.arguments, repairs=tuple(self.repairs)))
 

@@ -10,7 +10,7 @@ import contextlib
 import re
 from collections.abc import Sequence
 
-from ..core.json import Json, JsonObject, JsonProblem, kind_of, parse, parse_object
+from ..core.json import Ambiguous, Json, JsonObject, JsonProblem, given_twice, kind_of, parse, parse_object
 from ..core.tool import Tool
 from .json_mend import Reader, mend
 from .speech import Said
@@ -31,6 +31,7 @@ _PLAIN_VALUE = re.compile(r"""\s*(?:["'“{\[]|(?:-?\d+(?:\.\d+)?|true|false|nul
 _PAIR_TEXT = re.compile(r"[^,，;；&\n]+")
 SENTENCE_MAX = 500
 """Characters in which a tool's name is looked for."""
+_QUOTES = "\"'“"
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[ \t]*[\w+-]*")
 
 
@@ -111,6 +112,8 @@ def read_object(name: str, source: str, *, close: bool = False) -> Said:
     except JsonProblem:
         try:
             value, repairs = mend(source, close=close)
+        except Ambiguous as problem:
+            return Said(name, {}, source, complete=False, repairs=(str(problem),))
         except JsonProblem:
             return Said(name, {}, source, complete=False)
         if not isinstance(value, dict):
@@ -197,11 +200,18 @@ def read_pairs(name: str, text: str, box: Toolbox, *, positional: bool = False) 
             return None
         try:
             value = _pair_value(reader)
+        except Ambiguous as problem:
+            return Said(name, {}, text, complete=False, repairs=(str(problem),))
         except JsonProblem:
             return None
-        if where in arguments or reader.match(_PAIR_END) is None:
+        if reader.match(_PAIR_END) is None:
             return None
         reader.take(_PAIR_END)
+        if where in arguments:
+            try:
+                reader.note(given_twice(where, arguments[where], value))
+            except Ambiguous as problem:
+                return Said(name, {}, text, complete=False, repairs=(str(problem),))
         arguments[where] = value
     return Said(name, arguments, text, repairs=(repair, *reader.repairs)) if arguments else None
 
@@ -221,7 +231,7 @@ def _plain(name: str) -> str:
 
 def _quoted(text: str) -> str | None:
     """The string that a text is, where it is one string in quotes."""
-    if text[0] not in "\"'“":
+    if text[0] not in _QUOTES:
         return None
     try:
         value = mend(text)[0]
@@ -247,4 +257,6 @@ def _pair_value(reader: Reader) -> Json:
     text = reader.take(_PAIR_TEXT).strip()
     if not text:
         raise reader.problem("a value")
+    if text[0] in _QUOTES:
+        raise Ambiguous("nobody knows where a string ends, since its quotes are not escaped")
     return None if text in ("None", "null") else text

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable
 
 from ..core.coercion import node_at
-from ..core.json import DEPTH_MAX, Json, JsonObject, JsonProblem, dumps, kind_of, parse
+from ..core.json import DEPTH_MAX, Json, JsonObject, JsonProblem, dumps, given_twice, kind_of, parse
 from ..core.tool import Tool
-from .json_mend import mend
+from .json_mend import InnerQuotes, mend
 
 Kinds = frozenset[str]
 
@@ -57,7 +57,7 @@ def read_python(text: str) -> Json:
     """The value of a Python literal; JSON's `true`, `false` and `null` count as well.
 
     Raises:
-        JsonProblem: it is none, or one that JSON can not hold.
+        JsonProblem: it is none, or one that JSON can not hold; `Ambiguous` where it has two meanings.
 
     >>> read_python("{'a': (1, None), \\"b\\": r'x'}")
     {'a': [1, None], 'b': 'x'}
@@ -250,7 +250,10 @@ class _Python:
                     raise self.problem("a colon")
                 self.at = start
                 return self._items("}", depth)  # a set
-            value[key if isinstance(key, str) else dumps(key)] = self.value(depth + 1)
+            name, item = key if isinstance(key, str) else dumps(key), self.value(depth + 1)
+            if name in value:
+                given_twice(name, value[name], item)
+            value[name] = item
             comma = self._take(",")
         return value
 
@@ -269,7 +272,7 @@ class _Python:
         prefix, quote = opening[1].lower(), opening[2]
         if "b" in prefix:
             raise self.problem("text, not bytes")
-        step = re.compile(rf"\\.|{quote}", re.DOTALL)
+        step, inner = re.compile(rf"\\.|{quote}", re.DOTALL), InnerQuotes()
         at = opening.end()
         while True:
             found = step.search(self.text, at)
@@ -278,7 +281,10 @@ class _Python:
             at = found.end()
             rest = self.text[at : at + 32].lstrip()
             if found[0] == quote and (len(quote) == 3 or not rest or rest[0] in AFTER_STRING):
+                inner.end_string()
                 break
+            if found[0] == quote:
+                inner.pass_over(self.text, found.start(), at)
         self.at = at
         body = self.text[opening.end() : found.start()]
         return body if "r" in prefix else _unescaped(body)

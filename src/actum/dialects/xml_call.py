@@ -187,20 +187,18 @@ class XmlReader:
         text = "".join(self._value)
         self._call.repairs += repairs
         if self._streams:
-            self._call.arguments[self._key] = text
+            self._call.give(self._key, text)
             self._call.tell('"')
         else:
             value, mended = read_text(text, self._kinds)
-            self._call.arguments[self._key] = value
+            self._call.give(self._key, value)
             self._call.repairs += mended
             self._call.tell(dumps(value))
         self._state = self._between
 
     def _finish(self, *repairs: str) -> None:
         self._call.repairs += repairs
-        stray = "".join(self._stray)
-        if stray:
-            self._call.repairs.append(f"ignored {stray[:40]!r} between the parameters")
+        self._call.stray("".join(self._stray))
         self._call.end()
         self.ended = True
 
