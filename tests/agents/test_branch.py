@@ -113,7 +113,7 @@ async def test_a_yes_that_a_run_was_given_pays_nothing_in_its_branch(at: type, f
     till, journal = Till(), MemoryJournal()
     agent = Agent(ScriptedModel(pays_twice), [till.pay], journal=journal)
     (pending,) = (await agent.run("Pay", run_id="r")).pending
-    paused = await agent.resume("r", {pending.id: Answer("approve", for_run=for_run)})
+    paused = await agent.resume("r", {pending.id: Answer("approve", for_run=for_run, free=["amount"] * for_run)})
     if not for_run:
         await agent.resume("r", {paused.pending[0].id: "approve"})
     branch = await agent.fork("r", await at_first(journal, at))

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.call.plan import idempotency_key, same_arguments
+from actum.call.plan import idempotency_key
 from actum.call.recording import Place
 from actum.core.call import ToolCall
-from actum.core.json import Json
+from actum.core.json import Json, same
 
 PAY = ToolCall("x", "pay", {"to": "bob", "amount": 5})
 json_values: st.SearchStrategy[Json] = st.recursive(
@@ -33,11 +33,11 @@ def test_every_attempt_at_a_call_has_the_same_key_whatever_id_the_model_gave() -
 
 
 def test_one_and_true_and_a_float_are_different_arguments() -> None:
-    assert not same_arguments({"a": 1}, {"a": True})
-    assert not same_arguments({"a": 1}, {"a": 1.0})
-    assert same_arguments({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    assert not same({"a": 1}, {"a": True})
+    assert not same({"a": 1}, {"a": 1.0})
+    assert same({"a": 1, "b": 2}, {"b": 2, "a": 1})
 
 
 @given(st.dictionaries(st.text(max_size=4), json_values, max_size=4))
 def test_arguments_are_the_same_as_themselves_in_any_order(arguments: dict[str, Json]) -> None:
-    assert same_arguments(arguments, dict(reversed(arguments.items())))
+    assert same(arguments, dict(reversed(arguments.items())))

@@ -38,6 +38,7 @@ from ..core.clock import SystemClock
 from ..core.errors import ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import (
+    Ancestor,
     Answer,
     Approver,
     Clock,
@@ -108,6 +109,7 @@ class Setting(Struct, frozen=True, kw_only=True):
         approver: who can be asked now, instead of the agent's own.
         peer: the program at its other end.
         accept: it goes on although prompt or tools have changed.
+        ancestors: the runs above this run, whose policies bind it.
     """
 
     budget: Budget
@@ -116,6 +118,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     approver: Approver | None = None
     peer: Peer | None = None
     accept: bool = False
+    ancestors: tuple[Ancestor, ...] = ()
 
 
 class Agent:
@@ -128,7 +131,8 @@ class Agent:
         instructions: the system prompt, or a function that renders it at the start of each run.
         output_type: the type of the answer; anything pydantic can read. `result.output` has it.
         name: what the agent is called in records and as a tool.
-        policy: who may call what; by default what you pass runs, and foreign tools with side effects ask.
+        policy: who may call what; by default what you pass runs, and foreign tools with side effects ask. A policy that
+            is given here also binds the agents that this agent starts; the default binds nobody else.
         limits: steps, calls, seconds, tokens, money and more.
         prices: of models by name, in a currency of your own; `result.cost` is reckoned by them.
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
@@ -157,7 +161,7 @@ class Agent:
         instructions: str | Callable[[], str] = "",
         output_type: TypeForm[object] = str,
         name: str = "agent",
-        policy: Policy = DEFAULT,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         prices: Mapping[str, Price] | None = None,
         journal: Journal | str | Path | None = None,
@@ -184,7 +188,8 @@ class Agent:
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = _opened(journal) or MemoryJournal(self.clock)
         self._instructions = instructions
-        self._policy = policy
+        self._policy = DEFAULT if policy is None else policy
+        self._binding = policy is not None
         self._approver = approver
         self._coerce = coerce
         self._extra = extra_arguments
@@ -316,6 +321,7 @@ class Agent:
         Raises:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
+            UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
         setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer, accept=accept)
         return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
@@ -369,6 +375,7 @@ class Agent:
                 limits=self._limits_recorded,
                 conversation=conversation,
                 parent="",
+                bound=(),
                 forked=run_id,
                 fork_at=at,
             )
@@ -433,7 +440,12 @@ class Agent:
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
-        setting = Setting(budget=self._budget(context.budget, context.key), deps=context.deps, peer=context.peer)
+        setting = Setting(
+            budget=self._budget(context.budget, context.key),
+            deps=context.deps,
+            peer=context.peer,
+            ancestors=context.ancestors,
+        )
         entries = await self.journal.read(run_id)
         if entries:
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
@@ -448,6 +460,7 @@ class Agent:
             roles=context.roles,
             key_id=context.key_id,
             parent=context.run_id,
+            bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
             trace=context.traceparent,
         )
         async with self.journal.claim(run_id):
@@ -473,6 +486,7 @@ class Agent:
             recording = Recording(entries)
             if recording.beginning().compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
+            _check_bound(run_id, recording.beginning(), setting)
             answered = answers(recording)
             await self._compare(run_id, recording, setting.accept)
             for record in answered:
@@ -565,6 +579,8 @@ class Agent:
             budget.left_s = lambda: seconds - scope.elapsed()
         terms = Terms(
             policy=self._policy,
+            binding=self._binding,
+            ancestors=setting.ancestors,
             facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
             root=run_id,
             done_elsewhere=await done_after(self.journal, started) if started.forked else frozenset(),
@@ -572,7 +588,7 @@ class Agent:
             extra=self._extra,
         )
         relist = self._listing(recording)
-        asker = Asker(scope, setting.approver or self._approver)
+        asker = Asker(scope, setting.approver or self._approver, len(setting.ancestors))
         path = CallPath(scope, await relist(), terms, self.limits, self._breakers, self._meters, asker)
         driver = Driver(
             scope=scope,
@@ -700,6 +716,19 @@ def _checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
 
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")
+
+
+def _check_bound(run_id: str, started: Started, setting: Setting) -> None:
+    """A run that policies from above bind goes on only under them.
+
+    Raises:
+        UsageError: nobody is above: the run would go on without them.
+    """
+    if started.bound and not setting.ancestors:
+        raise UsageError(
+            f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
+            f"started it knows: resume {started.parent!r}"
+        )
 
 
 def _handed_down(answers: Mapping[str, Answered], recording: Recording) -> list[Answered]:

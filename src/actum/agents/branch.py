@@ -73,7 +73,7 @@ def _with_own_questions(records: Sequence[Record]) -> list[Record]:
 def _as_own(record: Record, own: Mapping[str, str]) -> Record:
     match record:
         case Answered(verdict="approve"):
-            return structs.replace(record, for_run=False)
+            return structs.replace(record, for_run=False, free=())
         case Asked() | Answered():
             return structs.replace(record, id=own.get(record.id, record.id))
         case _:

@@ -18,6 +18,7 @@ from ..core.json import JsonObject, JsonProblem, parse_object, whole_text
 from ..core.record import Answered, Asked, AskedKind, RunSummary, Verdict
 from ..core.schema import compile_schema
 from ..core.tool import Tool
+from .grant import check_free
 from .recording import MIDWAY, Recording
 
 log = logging.getLogger("actum.journal")
@@ -134,7 +135,8 @@ def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> lis
 def answered(ask_id: str, answer: Answer, elapsed: float) -> Answered:
     """The record of an answer."""
     text, by = whole_text(answer.text), whole_text(answer.by)
-    return Answered(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run)
+    free = tuple(map(whole_text, answer.free))
+    return Answered(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run, free=free)
 
 
 def pending_of(asked: Asked) -> Pending:
@@ -153,6 +155,11 @@ def pending_of(asked: Asked) -> Pending:
         request=asked.request,
         asker=asked.asker,
         name=asked.name,
+        quorums=asked.quorums,
+        level=asked.level,
+        sinks=asked.sinks,
+        parameters=asked.parameters,
+        covers=asked.covers,
     )
 
 
@@ -167,8 +174,9 @@ def fit(asked: Asked | Pending, answer: Answer) -> None:
         raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
     if asked.approvers and answer.by not in asked.approvers:
         raise UsageError(f"{answer.by} may not answer {asked.id}: {', '.join(asked.approvers)} may")
-    if answer.for_run and answer.verdict != "approve":
+    if answer.for_run and (answer.verdict != "approve" or kind != "approval"):
         raise UsageError("only an approval can hold for the whole run")
+    check_free(asked, answer)
     if kind in MIDWAY:
         _fit_form(asked, answer)
     elif answer.arguments is not None and answer.verdict != "approve":

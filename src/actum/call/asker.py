@@ -19,13 +19,16 @@ class Asker:
     Args:
         scope: the run.
         approver: who can be asked now; None when nobody can.
+        depth: how many runs stand above this run. An approval that a policy of a run above asks for is not this
+            approver's to give; the run above asks.
 
     Attributes:
         cancelled: whoever was asked broke the run off.
     """
 
-    def __init__(self, scope: Scope, approver: Approver | None) -> None:
+    def __init__(self, scope: Scope, approver: Approver | None, depth: int = 0) -> None:
         self._scope = scope
+        self._depth = depth
         self._approver = approver
         self._turn = asyncio.Lock()
         self._later: set[str] = set()
@@ -43,6 +46,8 @@ class Asker:
         if self.cancelled:
             raise asyncio.CancelledError
         if self._approver is None or pending.id in self._later:
+            return None
+        if pending.level is not None and pending.level < self._depth:
             return None
         scope = self._scope
         async with self._turn:

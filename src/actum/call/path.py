@@ -36,8 +36,8 @@ from ..core.errors import (
     ResourceLimit,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Pending
-from ..core.interfaces import Context, Found, Probing, Requirement, Toolset, Waiting
-from ..core.json import Json
+from ..core.interfaces import Ancestor, Context, Facts, Found, Probing, Requirement, Toolset, Waiting
+from ..core.json import Json, same
 from ..core.provenance import Origins
 from ..core.record import Asked, Checked, Intended, Refused, Settled
 from ..core.tool import Tool
@@ -51,11 +51,12 @@ from .limit import Limits
 from .meter import Gate, Meters, through
 from .origin import OriginIndex
 from .outcome import checked, own, translate, where, with_note
-from .plan import Plan, Terms, check_of, decide, denied, same_arguments
+from .plan import Plan, Terms, check_of, decide, denied
 from .question import Questions
 from .recording import Place
 from .resolve import Catalog
 from .retry import delay
+from .ruling import Required
 from .scope import Scope
 
 log = logging.getLogger("actum.call")
@@ -241,13 +242,13 @@ class CallPath:
         arguments = recording.edited(asked)
         if arguments is not None:
             call = msgspec.structs.replace(call, arguments=arguments, raw="", complete=True, repairs=())
-        facts = msgspec.structs.replace(self._terms.facts, now=self._scope.clock.now(), origins=self._origins.of)
-        plan = decide(call, place, self.catalog, self._terms, facts)
+        plan = decide(call, place, self.catalog, self._terms, self._facts())
         if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
             now = self._scope.clock.now()
-            grant = recording.granted(plan.bound.tool, plan.call.arguments, plan.decision.rule, now)
+            rule, quorums = plan.decision.rule, plan.all_quorums
+            grant = recording.granted(plan.bound.tool, plan.call.arguments, rule, quorums, now)
             if grant is not None:
                 decision = msgspec.structs.replace(
                     plan.decision, verdict="allow", rule=f"approved for this run: {grant.id}"
@@ -255,52 +256,70 @@ class CallPath:
                 plan = msgspec.structs.replace(plan, decision=decision)
         return plan
 
+    def _facts(self) -> Facts:
+        """What policies may know of this run now."""
+        return msgspec.structs.replace(self._terms.facts, now=self._scope.clock.now(), origins=self._origins.of)
+
+    def _lineage(self) -> tuple[Ancestor, ...]:
+        """The runs that stand above a run which a call of this run starts."""
+        terms = self._terms
+        policy = terms.policy if terms.binding else None
+        own = Ancestor(agent=terms.facts.agent, policy=policy, facts=self._facts, look_up=self._look_up)
+        return (*terms.ancestors, own)
+
     async def _look_first(self, plan: Plan, place: Place) -> None:
-        """Make the check that the policy wants before this call, put it on record, and let it speak.
+        """Make the checks that policies want before this call, put them on record, and let them speak.
 
         What is on record is enough to ask a person by; before the call is made it is looked up anew.
 
         Raises:
-            PermissionDenied: it speaks against the call, or could not be made.
+            PermissionDenied: a check speaks against the call, or could not be made.
         """
-        required, recording = plan.decision.require, self._scope.recording
-        if required is None:
-            return
-        known = recording.check(place)
-        fresh = plan.decision.verdict == "allow" or recording.asked(place) is not None
-        if known is None or fresh or not _is_same_check(known, required):
-            known = await self._check(plan, required, place)
-        if known.fault:
-            raise denied(required.reason, f"{plan.decision.rule}: {known.fault}")
+        recording = self._scope.recording
+        for required in plan.required:
+            known = recording.check(place, required.rule)
+            fresh = plan.decision.verdict == "allow" or recording.asked(place) is not None
+            if known is None or fresh or not _is_same_check(known, required.requirement):
+                known = await self._check(required, plan.key, place)
+            if known.fault:
+                raise denied(required.requirement.reason, f"{required.rule}: {known.fault}")
 
-    async def _check(self, plan: Plan, required: Requirement, place: Place) -> Checked:
-        result, fault = ToolResult(""), ""
-        try:
-            check = check_of(plan, required, place, self.catalog, self._terms)
-            assert check.bound.toolset is not None
-            result, error, detail = await self._attempt(check, check.bound.toolset, None, 1)
-            if error is None:
-                value = result.text if result.structured is UNSET else result.structured
-                fault = required.fault(value)
-            else:
-                fault = f"{required.tool} failed: {error.code} {detail}".rstrip()
-        except CallError as error:
-            fault = f"the check can not be made: {error}"
-        except Waiting:
-            fault = f"{required.tool} waits for a person"
+    async def _check(self, required: Required, key: str, place: Place) -> Checked:
+        """Make one check, and put it on record in this run, whichever agent's tool it takes."""
+        look_up = self._look_up if required.by is None else required.by.look_up
+        requirement = required.requirement
+        result, fault = await look_up(requirement, required.rule, key)
         checked = Checked(
             place.reply,
             place.index,
-            required.tool,
-            required.arguments,
+            requirement.tool,
+            requirement.arguments,
             self._scope.redaction.clean(result, self._scope.told),
             fault,
-            plan.decision.rule,
+            required.rule,
             self._scope.elapsed(),
         )
         self._scope.journal.append(self._scope.run_id, checked)
         self._scope.recording.note_check(checked)
         return checked
+
+    async def _look_up(self, requirement: Requirement, rule: str, key: str) -> tuple[ToolResult, str]:
+        """Make a check with the tools of this run, for a call of this run or of a run below; see `Ancestor`."""
+        result, fault = ToolResult(""), ""
+        try:
+            check = check_of(requirement, rule, key, self.catalog, self._terms)
+            assert check.bound.toolset is not None
+            result, error, detail = await self._attempt(check, check.bound.toolset, None, 1)
+            if error is None:
+                value = result.text if result.structured is UNSET else result.structured
+                fault = requirement.fault(value)
+            else:
+                fault = f"{requirement.tool} failed: {error.code} {detail}".rstrip()
+        except CallError as error:
+            fault = f"the check can not be made: {error}"
+        except Waiting:
+            fault = f"{requirement.tool} waits for a person"
+        return self._scope.redaction.clean(result, self._scope.told), fault
 
     def _refuse(self, call: ToolCall, place: Place, error: CallError) -> ToolResult:
         """The call never reaches a tool; on record why."""
@@ -510,6 +529,7 @@ class CallPath:
             state=(self._scope.recording.parked(place) or "") if place is not None else "",
             peer=self._scope.peer,
             traceparent=traceparent_of(self._scope.trace, plan.key),
+            lineage=self._lineage,
         )
 
     def _seconds(self, tool: Tool) -> float | None:
@@ -587,4 +607,4 @@ class CallPath:
 
 
 def _is_same_check(known: Checked, required: Requirement) -> bool:
-    return known.tool == required.tool and same_arguments(known.arguments, required.arguments)
+    return known.tool == required.tool and same(known.arguments, required.arguments)

@@ -14,11 +14,12 @@ from msgspec import Struct
 from ..core.call import Problem, ToolCall
 from ..core.canonical import Unclear
 from ..core.errors import InvalidArguments, PermissionDenied
-from ..core.interfaces import Decision, Facts, Policy, Requirement
-from ..core.json import JsonObject
+from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
+from ..core.record import Quorum
 from .canonical import written_out
 from .recording import Place
 from .resolve import Bound, Catalog
+from .ruling import Required, rule_on
 
 
 class Terms(Struct, frozen=True, kw_only=True):
@@ -26,6 +27,8 @@ class Terms(Struct, frozen=True, kw_only=True):
 
     Attributes:
         policy: who may call what.
+        binding: the agent was given this policy, so that it also binds the runs that calls of this run start.
+        ancestors: the runs above this run, whose policies bind it; the outermost first.
         facts: who makes the calls of this run; the time and the origins are known only when one is made.
         root: id of the run that started it all, for idempotency keys.
         coerce: whether arguments that nearly fit are mended.
@@ -35,6 +38,8 @@ class Terms(Struct, frozen=True, kw_only=True):
     """
 
     policy: Policy
+    binding: bool = False
+    ancestors: tuple[Ancestor, ...] = ()
     facts: Facts = Facts()
     root: str = ""
     coerce: bool = True
@@ -50,9 +55,10 @@ class Plan(Struct, frozen=True):
         said: the call as the model said it.
         call: the call with the arguments that the tool gets.
         repairs: what was mended, by the dialect or the schema.
-        decision: what the policy said.
+        decision: what the policies said.
         key: the idempotency key.
         edited: the arguments are a person's.
+        quorums, required, level: as in `ruling.Ruling`.
     """
 
     bound: Bound
@@ -62,6 +68,14 @@ class Plan(Struct, frozen=True):
     decision: Decision
     key: str
     edited: bool = False
+    quorums: tuple[Quorum, ...] = ()
+    required: tuple[Required, ...] = ()
+    level: int | None = None
+
+    @property
+    def all_quorums(self) -> tuple[Quorum, ...]:
+        """The quorums that have to be met where a person is asked."""
+        return self.quorums or (Quorum(self.decision.approvers, self.decision.quorum),)
 
 
 def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms, facts: Facts) -> Plan:
@@ -73,17 +87,29 @@ def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms, facts: 
     Raises:
         UnknownTool: nothing has this name.
         InvalidArguments: they are not complete, or do not fit the schema.
-        PermissionDenied: the policy refuses.
+        PermissionDenied: a policy refuses.
     """
     bound = catalog.resolve(call.name)
     said, (call, repairs) = call, fit(call, bound, terms)
-    decision = terms.policy.decide(bound.tool, call, facts)
+    ruling = rule_on(bound.tool, call, facts, terms.policy, terms.ancestors)
+    decision, level = ruling.decision, ruling.level
     if decision.verdict not in ("allow", "ask"):  # what is no verdict lets nothing through
         raise denied(decision.reason, decision.rule)
     if decision.verdict == "allow" and call.name in terms.done_elsewhere and not bound.tool.reads_only:
         why = "The run that this one branched off from used this tool after that point."
         decision = msgspec.structs.replace(decision, verdict="ask", rule="branch", reason=why)
-    return Plan(bound, said, call, repairs, decision, idempotency_key(terms.root, place, call))
+        level = len(terms.ancestors)
+    return Plan(
+        bound=bound,
+        said=said,
+        call=call,
+        repairs=repairs,
+        decision=decision,
+        key=idempotency_key(terms.root, place, call),
+        quorums=ruling.quorums,
+        required=ruling.required,
+        level=level,
+    )
 
 
 def fit(call: ToolCall, bound: Bound, terms: Terms) -> tuple[ToolCall, tuple[str, ...]]:
@@ -119,19 +145,26 @@ def denied(reason: str, rule: str) -> PermissionDenied:
     return error
 
 
-def check_of(plan: Plan, required: Requirement, place: Place, catalog: Catalog, terms: Terms) -> Plan:
-    """The plan of the check that a rule wants made before this one.
+def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, terms: Terms) -> Plan:
+    """The plan of a check that a rule wants made before a call.
+
+    Args:
+        requirement: the check.
+        rule: the rule that requires it.
+        key: the idempotency key of the call that is judged.
+        catalog: the tools of the agent whose policy requires the check.
+        terms: of that agent's run.
 
     Raises:
         CallError: it can not be made: there is no such tool, it may change something, or the arguments do not fit.
     """
-    call = ToolCall(f"check of {plan.call.id}", required.tool, required.arguments)
-    bound = catalog.resolve(required.tool)
+    check = ToolCall(f"check of {key[:12]}", requirement.tool, requirement.arguments)
+    bound = catalog.resolve(requirement.tool)
     if not bound.tool.reads_only or bound.toolset is None:
-        raise PermissionDenied(f"{required.tool} is not declared to read only")
-    call, repairs = fit(call, bound, terms)
-    decision = Decision("allow", f"required by {plan.decision.rule}")
-    return Plan(bound, call, call, repairs, decision, idempotency_key(terms.root, place, call))
+        raise PermissionDenied(f"{requirement.tool} is not declared to read only")
+    call, repairs = fit(check, bound, terms)
+    own_key = hashlib.sha256(_sorted.encode((key, call.name, call.arguments))).hexdigest()
+    return Plan(bound, call, call, repairs, Decision("allow", f"required by {rule}"), own_key)
 
 
 def idempotency_key(root: str, place: Place, call: ToolCall) -> str:
@@ -139,11 +172,6 @@ def idempotency_key(root: str, place: Place, call: ToolCall) -> str:
     place.
     """
     return hashlib.sha256(_sorted.encode((root, place.reply, place.index, call.name, call.arguments))).hexdigest()
-
-
-def same_arguments(left: JsonObject, right: JsonObject) -> bool:
-    """Equal as JSON: `1`, `1.0` and `true` are three different things."""
-    return _sorted.encode(left) == _sorted.encode(right)
 
 
 def _incomplete(call: ToolCall) -> Problem:

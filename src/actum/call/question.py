@@ -13,11 +13,13 @@ from ..core.call import ToolCall
 from ..core.errors import ApprovalDenied, ApprovalExpired
 from ..core.event import Pending
 from ..core.interfaces import Decision, Waiting
+from ..core.json import same
 from ..core.record import Asked, Parked, new_id
 from ..core.tool import Tool
+from .grant import told
 from .limit import Limits
 from .origin import OriginIndex
-from .plan import Plan, same_arguments
+from .plan import Plan
 from .recording import Place
 from .scope import Scope
 
@@ -74,31 +76,37 @@ class Questions:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
-        if asked.kind == "approval" and not _covers(asked, plan.decision):
+        if asked.kind == "approval" and not asked.includes(plan.all_quorums):
             return self._ask(plan, place, "The policy has changed since this was asked. ")
         if answer.arguments is not None:
             return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
-        if asked.call is None or not same_arguments(asked.call.arguments, plan.call.arguments):
+        if asked.call is None or not same(asked.call.arguments, plan.call.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
 
     def _ask(self, plan: Plan, place: Place, note: str = "", kind: Literal["approval", "result"] = "approval") -> Asked:
         """Put the question on record."""
-        approval = kind == "approval"
+        approval, tool = kind == "approval", plan.bound.tool
+        parameters = tuple(tool.property_schemas()) if approval else ()
         asked = Asked(
             id=new_id("ask"),
             kind=kind,
-            message=note + plan.decision.reason + (_own_words(plan.bound.tool) if approval else ""),
+            message=note + plan.decision.reason + (_own_words(tool) if approval else ""),
             reply=place.reply,
             index=place.index,
             call=plan.call,
-            version=plan.bound.tool.digest,
+            version=tool.digest,
             rule=plan.decision.rule,
             origins=self._origins.of(plan.call.arguments),
             approvers=plan.decision.approvers if approval else (),
             needs=plan.decision.quorum if approval else 1,
             expires=self._expiry(plan.decision) if approval else 0.0,
             edited=plan.edited,
+            quorums=plan.quorums if approval else (),
+            level=plan.level if approval else None,
+            sinks=tool.sinks if approval else None,
+            parameters=parameters,
+            covers=told(plan.call.arguments, tool.sinks, parameters) if approval else "",
         )
         self._write(asked)
         return asked
@@ -146,14 +154,14 @@ class Questions:
                     request=pending.request,
                     asker=pending.asker,
                     name=pending.name,
+                    quorums=pending.quorums,
+                    level=pending.level,
+                    sinks=pending.sinks,
+                    parameters=pending.parameters,
+                    covers=pending.covers,
                 )
             )
         return pending
-
-
-def _covers(asked: Asked, decision: Decision) -> bool:
-    """Those were asked who have to agree by what the policy says now."""
-    return asked.approvers == decision.approvers and asked.needs >= decision.quorum
 
 
 def _own_words(tool: Tool) -> str:

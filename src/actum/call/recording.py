@@ -5,7 +5,7 @@ Knows nothing of models or tools. A fresh run has an empty recording, so that th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +25,7 @@ from ..core.record import (
     Forgotten,
     Intended,
     Parked,
+    Quorum,
     Refused,
     Replied,
     Sampled,
@@ -34,6 +35,7 @@ from ..core.record import (
 )
 from ..core.tool import Tool
 from .excerpt import excerpt
+from .grant import Grant
 
 MIDWAY = frozenset({"elicitation", "sampling", "roots"})
 """What a tool asks for while it runs."""
@@ -91,10 +93,10 @@ class Recording:
         self._open: set[Place] = set()
         self._asked: dict[Place, Asked] = {}
         self._doubts: dict[Place, Asked] = {}
-        self._checks: dict[Place, Checked] = {}
+        self._checks: dict[tuple[Place, str], Checked] = {}
         self._by_id: dict[str, Asked] = {}
-        self._agreed: dict[tuple[str, bytes], dict[str, bool]] = {}  # who, and whether for the whole run
-        self._grants: list[tuple[Asked, JsonObject]] = []
+        self._agreed: dict[tuple[str, bytes], dict[str, Answered]] = {}  # by whom
+        self._grants: list[Grant] = []
         self._children: list[Asked] = []
         self._midway: list[Asked] = []
         self._parked: dict[Place, str] = {}
@@ -236,9 +238,9 @@ class Recording:
         """A running tool asked a model."""
         self.sampled[record.id] = record.reply
 
-    def check(self, place: Place) -> Checked | None:
-        """What was looked up for this call, at last."""
-        return self._checks.get(place)
+    def check(self, place: Place, rule: str) -> Checked | None:
+        """What was looked up last for this call, because this rule requires it."""
+        return self._checks.get((place, rule))
 
     def waiting(self) -> list[Asked]:
         """What was asked and not yet answered, in order; of a call that has its outcome, such as one whose approval ran
@@ -277,34 +279,25 @@ class Recording:
             return
         self._open.discard(place)
 
-    def granted(self, tool: Tool, arguments: JsonObject, rule: str, now: float) -> Asked | None:
-        """The approval of this run that covers this call too: for this tool as it is, by the same rule, with the same
-        values where it says where or who, as long as it holds.
-        """
-        for asked, allowed in self._grants:
-            known = asked.call is not None and asked.call.name == tool.name and asked.version == tool.digest
-            holds = not 0 < asked.expires < now
-            if (
-                known
-                and holds
-                and asked.rule == rule
-                and all(allowed.get(s) == arguments.get(s) for s in tool.sinks or ())
-            ):
-                return asked
-        return None
+    def granted(
+        self, tool: Tool, arguments: JsonObject, rule: str, quorums: Sequence[Quorum], now: float
+    ) -> Asked | None:
+        """The question whose approval for the whole run covers this call, too; see `Grant.covers`."""
+        return next((grant.asked for grant in self._grants if grant.covers(tool, arguments, rule, quorums, now)), None)
 
     def note_answer(self, answer: Answered) -> None:
         """A person answers. It counts at once, but a yes where several are needed: they have to agree to the same."""
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
             agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), {})
-            agreed[answer.by] = answer.for_run
-            if len(agreed) < asked.needs and not answer.met:
+            agreed[answer.by] = answer
+            if not asked.is_agreed(agreed) and not answer.met:
                 return
-            if not all(agreed.values()):  # not everybody said so
-                answer = msgspec.structs.replace(answer, for_run=False)
-            if answer.for_run and asked.call is not None:
-                self._grants.append((asked, answer.arguments or asked.call.arguments))
+            if len(agreed) > 1:
+                answer = _as_all_say(answer, agreed.values())
+            if answer.for_run and asked.kind == "approval" and asked.call is not None:
+                arguments = asked.call.arguments if answer.arguments is None else answer.arguments
+                self._grants.append(Grant(asked, arguments, answer.free))
         self.answers[answer.id] = answer
 
     def agreed(self, ask_id: str, arguments: JsonObject | None = None) -> frozenset[str]:
@@ -322,7 +315,7 @@ class Recording:
 
     def note_check(self, checked: Checked) -> None:
         """Something was looked up for a call."""
-        self._checks[Place(checked.reply, checked.index)] = checked
+        self._checks[Place(checked.reply, checked.index), checked.rule] = checked
 
     def note_question(self, asked: Asked) -> None:
         """A person is asked."""
@@ -337,3 +330,10 @@ class Recording:
             self._doubts[Place(asked.reply, asked.index)] = asked
         else:
             self._asked[Place(asked.reply, asked.index)] = asked
+
+
+def _as_all_say(answer: Answered, said: Collection[Answered]) -> Answered:
+    """The last of several approvals, as far as all of them go."""
+    for_run = all(each.for_run for each in said)
+    free = tuple(name for name in answer.free if all(name in each.free for each in said)) if for_run else ()
+    return msgspec.structs.replace(answer, for_run=for_run, free=free)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Annotated
 
 import msgspec
 import typer
 
 from ..call.approve import Waiting, inbox, pending_of, put
+from ..call.grant import told
 from ..call.recording import MIDWAY
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
+from ..core.record import Asked
 from ..transport.http import HttpFailure, post
 from . import options
 from .approve import read_pairs, show_pending
@@ -64,17 +67,26 @@ def show(ask_id: AskId, as_json: JsonFlag = False, journal: JournalFlag = "") ->
         return
     terminal.line("run", f"{one.run.run_id}  {one.run.question}", "bold cyan", console=terminal.out)
     show_pending(terminal, pending_of(one.asked), None, console=terminal.out)
+    if one.asked.covers:
+        terminal.line("for run", f"with --for-run: {one.asked.covers}", console=terminal.out)
 
 
 @app.command("approve")
 def approve(
     ask_id: AskId,
-    for_run: Annotated[bool, typer.Option("--for-run", help="Calls like this one need no more in this run.")] = False,
+    for_run: Annotated[
+        bool, typer.Option("--for-run", help="Also in later calls of this run; `show` tells which.")
+    ] = False,
+    free: Annotated[
+        list[str] | None,
+        typer.Option("--any", metavar="NAME", help="With --for-run: an argument that may differ. Can be repeated."),
+    ] = None,
     by: ByFlag = "",
     journal: JournalFlag = "",
 ) -> int:
     """Approve a call, exactly as it was asked."""
-    return _answer(journal, ask_id, Answer("approve", by=by or who(), for_run=for_run))
+    names = tuple(map(said, free or ()))
+    return _answer(journal, ask_id, Answer("approve", by=by or who(), for_run=for_run, free=names))
 
 
 @app.command("deny")
@@ -187,9 +199,12 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
             return await put(opened, one.asked.id, given)
 
     one = asyncio.run(command())
-    agreed = 1 if given.arguments is not None else len({*one.agreed, given.by})
-    if given.verdict == "approve" and agreed < one.asked.needs:
-        terminal.note(f"On record. {one.asked.needs} persons have to agree to the same arguments.")
+    agreed = {given.by} if given.arguments is not None else {*one.agreed, given.by}
+    if given.for_run and one.asked.call is not None:
+        asked = one.asked
+        terminal.note(f"It holds {told(one.asked.call.arguments, asked.sinks, asked.parameters, given.free)}.")
+    if given.verdict == "approve" and not one.asked.is_agreed(agreed):
+        terminal.note(f"On record. To the same arguments have to agree yet: {_missing(one.asked, agreed)}.")
     else:
         flag = f" --journal {journal}" if journal else ""
         terminal.note(f"On record. To go on: actum resume {one.run.run_id}{flag}")
@@ -207,11 +222,20 @@ def _what(one: Waiting) -> str:
 def _left(one: Waiting, now: float) -> str:
     """Who has to answer yet, and until when."""
     asked = one.asked
-    who_may = ", ".join(asked.approvers) or "anybody"
-    needs = who_may if asked.needs == 1 else f"{asked.needs - len(one.agreed)} of {who_may}"
+    needs = _missing(asked, one.agreed)
     if not asked.expires:
         return needs
     return f"{needs}, {'within ' + duration(asked.expires - now) if asked.expires > now else 'expired'}"
+
+
+def _missing(asked: Asked, agreed: Collection[str]) -> str:
+    """Who has to agree yet: of each quorum that is not met, how many of whom."""
+    told = []
+    for quorum in asked.all_quorums:
+        who_may, left = ", ".join(quorum.approvers) or "anybody", quorum.left(agreed)
+        if left:
+            told.append(who_may if quorum.needs == 1 else f"{left} of {who_may}")
+    return " and ".join(told)
 
 
 def _as_json(one: Waiting) -> JsonObject:

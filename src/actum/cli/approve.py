@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
+from ..call.approve import fit
 from ..core.errors import UsageError
 from ..core.event import Pending
 from ..core.interfaces import Answer
@@ -52,15 +53,19 @@ class AtTerminal:
     def _approve(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, SHOWN_MAX)
         arguments = pending.call.arguments if pending.call is not None else {}
+        self._terminal.note(f"{INDENT}r: yes, and {pending.covers}; r NAME: and NAME may differ")
         long = any(len(value_text(value)) > SHOWN_MAX for value in arguments.values())
         while True:
             ways = f"[y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater{'  [a]ll of it' if long else ''}"
             typed = self._terminal.ask(f"{INDENT}run it?  {ways}: ")
-            match "later" if typed is None else typed.strip().lower():
+            word, *names = ["later"] if typed is None else typed.replace(",", " ").split() or [""]
+            match "" if names and word.lower() not in ("r", "run") else word.lower():
                 case "y" | "yes":
                     return Answer("approve", by=who())
                 case "r" | "run":
-                    return Answer("approve", by=who(), for_run=True)
+                    answer = self._for_run(pending, names)
+                    if answer is not None:
+                        return answer
                 case "e" | "edit":
                     edited = self._edit(arguments)
                     if edited is not None:
@@ -74,6 +79,16 @@ class AtTerminal:
                     show_pending(self._terminal, pending, None)
                 case _:
                     pass  # asked again: nothing is taken for a yes or a no that is neither
+
+    def _for_run(self, pending: Pending, names: Sequence[str]) -> Answer | None:
+        """An approval for the whole run in which these arguments may differ; None where one of them can not."""
+        answer = Answer("approve", by=who(), for_run=True, free=tuple(names))
+        try:
+            fit(pending, answer)
+        except UsageError as error:
+            self._terminal.error(str(error))
+            return None
+        return answer
 
     def _edit(self, arguments: JsonObject) -> JsonObject | None:
         """The arguments with what the person changes; None when they change their mind."""

@@ -16,7 +16,7 @@ from .call import ToolCall, ToolResult
 from .json import Json, JsonObject
 from .message import Message, Reply, Usage
 from .provenance import Origins
-from .record import AskedKind
+from .record import AskedKind, Quorum
 
 
 class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
@@ -129,6 +129,8 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
         message: what to show.
         origins: where each argument of the call came from, by its path.
         approvers, needs, expires, schema, url, request, asker, name: as in `record.Asked`.
+        quorums, level, sinks, parameters: as in `record.Asked`.
+        covers: what `Answer("approve", for_run=True)` lets through, in words: `again in this run, as long as ...`.
     """
 
     id: str
@@ -144,6 +146,11 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
     request: JsonObject | None = None
     asker: str = ""
     name: str = ""
+    quorums: tuple[Quorum, ...] = ()
+    level: int | None = None
+    sinks: tuple[str, ...] | None = None
+    parameters: tuple[str, ...] = ()
+    covers: str = ""
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

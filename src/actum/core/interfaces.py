@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from decimal import Decimal
 from typing import Literal, Protocol, runtime_checkable
@@ -197,6 +197,7 @@ class Context:
 
     __slots__ = (
         "_inquiry",
+        "_lineage",
         "_progress",
         "_secrets",
         "_told",
@@ -237,6 +238,7 @@ class Context:
         state: str = "",
         peer: Peer | None = None,
         traceparent: str = "",
+        lineage: Callable[[], tuple[Ancestor, ...]] | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -256,6 +258,12 @@ class Context:
         self.state = state
         self.peer = peer
         self.traceparent = traceparent
+        self._lineage = lineage
+
+    @property
+    def ancestors(self) -> tuple[Ancestor, ...]:
+        """The runs whose policies bind a run that this call starts: the outermost first, this run last."""
+        return self._lineage() if self._lineage is not None else ()
 
     async def elicit(
         self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = "", key: str = ""
@@ -465,6 +473,24 @@ class Policy(Protocol):
         """Judge a call whose arguments fit its schema, with its paths and addresses written out."""
 
 
+class Ancestor(Struct, frozen=True, kw_only=True):
+    """A run above another run, as far as the calls of the lower run are judged by it; see `call.ruling`.
+
+    Attributes:
+        agent: the name of the agent whose run it is.
+        policy: the policy that this agent was given; None where it was given none, and so binds nothing below.
+        facts: the facts of that run as they are now: on whose behalf it acts, and the origins in its conversation.
+        look_up: makes a check that `policy` requires with the tools of that agent: given the requirement, the rule that
+            requires it and the idempotency key of the call that is judged. Returns the result, and what speaks against
+            the call.
+    """
+
+    agent: str
+    policy: Policy | None
+    facts: Callable[[], Facts]
+    look_up: Callable[[Requirement, str, str], Awaitable[tuple[ToolResult, str]]]
+
+
 class Answer(Struct, frozen=True, omit_defaults=True):
     """A person's answer to something pending.
 
@@ -475,7 +501,9 @@ class Answer(Struct, frozen=True, omit_defaults=True):
         by: who answered.
         arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
         for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
-            values for its sinks, where it declares any.
+            arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that
+            no argument has to.
+        free: with `for_run`, the names of arguments that may differ all the same. A declared sink may not.
     """
 
     verdict: Verdict
@@ -483,6 +511,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     by: str = "user"
     arguments: JsonObject | None = None
     for_run: bool = False
+    free: Collection[str] = ()
 
 
 class Approver(Protocol):

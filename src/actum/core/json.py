@@ -21,6 +21,7 @@ else:  # msgspec reads annotations at run time and has no recursive alias
 JsonObject = dict[str, Json]
 
 DEPTH_MAX = 100
+_sorted = msgspec.json.Encoder(order="sorted")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -132,6 +133,15 @@ _sorted = msgspec.json.Encoder(order="sorted")
 def dumps(value: object) -> str:
     """Compact JSON text, non-ASCII as it is. The inverse of `parse` for everything that `parse` returns."""
     return msgspec.json.encode(value).decode()
+
+
+def same(left: Json, right: Json) -> bool:
+    """Whether two values are equal as JSON of one type: `1`, `1.0` and `true` are three different values.
+
+    >>> same({"a": [1], "b": None}, {"b": None, "a": [1]}), same(1, True), same({}, {"b": None})
+    (True, False, False)
+    """
+    return _sorted.encode(left) == _sorted.encode(right)
 
 
 def whole_text(text: str) -> str:

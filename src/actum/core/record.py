@@ -23,7 +23,7 @@ import hmac
 import os
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Literal
 
@@ -57,6 +57,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         previous: the run before this one in the conversation.
         seen: how many entries it had when this run began; what it did later is not in this run's history.
         parent: the run whose call started this one.
+        bound: the names of the agents above this run whose policies bind it; empty where no policy does.
         forked: the run that this one branched off from; it has that run's entries up to `fork_at`, numbered alike.
         fork_at: number of the last entry that was taken over.
         compacts: the run only makes a summary of the conversation; see `Compacted`.
@@ -77,6 +78,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     previous: str = ""
     seen: int = 0
     parent: str = ""
+    bound: tuple[str, ...] = ()
     forked: str = ""
     fork_at: int = 0
     compacts: bool = False
@@ -196,6 +198,23 @@ can also be denied or put aside with `cancel`; the others a doubt: it happened, 
 can tell."""
 
 
+class Quorum(Struct, frozen=True, omit_defaults=True):
+    """How many of which persons have to agree to a call.
+
+    Attributes:
+        approvers: who may agree; anybody when empty.
+        needs: how many of the approvers have to.
+    """
+
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+
+    def left(self, agreed: Collection[str]) -> int:
+        """How many more persons have to agree, when these have; 0 when no more have to."""
+        counted = len(set(agreed).intersection(self.approvers) if self.approvers else set(agreed))
+        return max(0, self.needs - counted)
+
+
 class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     """The run waits for a person.
 
@@ -220,6 +239,12 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         request: what a model is to be asked, for a sampling.
         asker: who asks, where it is another party: the name that the program gave it.
         name: what the tool calls its question, where it does.
+        quorums: set where the rules of several policies ask and each names its own persons: all the quorums have to be
+            met. `approvers` are then all who may answer, and `needs` is the least number of persons.
+        level: for an approval that a policy asks for, how many runs stand above the run of that policy's agent (of
+            several policies, the outermost). Only that run and the runs above it may answer by their `approver=`.
+        sinks, parameters: as the tool of an approval declares them; `parameters` are the names.
+        covers: what a yes for the whole run lets through, in words.
     """
 
     id: str
@@ -241,6 +266,25 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     request: JsonObject | None = None
     asker: str = ""
     name: str = ""
+    quorums: tuple[Quorum, ...] = ()
+    level: int | None = None
+    sinks: tuple[str, ...] | None = None
+    parameters: tuple[str, ...] = ()
+    covers: str = ""
+
+    @property
+    def all_quorums(self) -> tuple[Quorum, ...]:
+        """The quorums that have to be met: one, or one for each rule that asks for other persons."""
+        return self.quorums or (Quorum(self.approvers, self.needs),)
+
+    def is_agreed(self, agreed: Collection[str]) -> bool:
+        """Whether all have agreed who have to, when these have."""
+        return not any(quorum.left(agreed) for quorum in self.all_quorums)
+
+    def includes(self, wanted: Sequence[Quorum]) -> bool:
+        """Whether an answer to this question also meets these quorums."""
+        known = self.all_quorums
+        return all(any(each.approvers == one.approvers and each.needs >= one.needs for each in known) for one in wanted)
 
 
 class Parked(Struct, frozen=True, tag="parked", omit_defaults=True):
@@ -290,6 +334,7 @@ class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
         arguments: what the call is to be made with instead; it is judged anew. Of what a running tool asked for, the
             answer itself.
         for_run: calls of this run like this one need no further approval.
+        free: with `for_run`, the arguments that may differ in those calls.
         met: as many as are needed have agreed, on the record of the run that this one works for.
     """
 
@@ -301,6 +346,7 @@ class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
     arguments: JsonObject | None = None
     for_run: bool = False
     met: bool = False
+    free: tuple[str, ...] = ()
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):

@@ -94,7 +94,8 @@ class McpService:
         prompts: made by `prompt`.
         resources: `Resource` and `Folder`.
         name, version, instructions: what clients and models are told of it.
-        policy, limits, secrets: as for `Agent`; they hold for every call.
+        policy, limits, secrets: as for `Agent`; they hold for every call. A policy also binds the agents that are
+            served: their calls are put to it, too.
         journal: where calls are written down; the latest thousand in memory when it is left out.
         tasks: when a call is answered with a task for its client to ask after, by patterns of tools' names; when it
             takes longer than a moment, where nothing is said.
@@ -118,7 +119,7 @@ class McpService:
         name: str = "actum",
         version: str = "",
         instructions: str = "",
-        policy: Policy = DEFAULT,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         journal: Journal | None = None,
         secrets: Mapping[str, str] | None = None,
@@ -146,7 +147,7 @@ class McpService:
         self._sources = agent(self._source_tools())
         self.tasks = Tasks(self.agent, tasks or {}, lambda _, result: call_result(result, any_value=True))
         self._parked = Parked()
-        self._policy = policy
+        self._policy = DEFAULT if policy is None else policy
         self._visible = visible
         self._who = who or Who()
         self._shown = Shown(())

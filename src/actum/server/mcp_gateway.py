@@ -41,7 +41,6 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ..agents.agent import Agent, Toolish
 from ..call.approve import pending_of
-from ..call.authorize import DEFAULT
 from ..call.limit import Limits
 from ..call.recording import Recording
 from ..core.call import ToolResult
@@ -103,7 +102,7 @@ class McpGateway(McpService):
         auth: Callable[[McpServer, str], httpx2.Auth | None] = lambda server, principal: None,
         name: str = "actum",
         version: str = "",
-        policy: Policy = DEFAULT,
+        policy: Policy | None = None,
         limits: Limits | None = None,
         journal: Journal | None = None,
         visible: Visible | None = None,

@@ -1,0 +1,144 @@
+"""An approval that holds for a whole run: which later calls it covers, and how a person is told so. Pure.
+
+Covered are calls of the same tool as it was, by the same rule, in which the same arguments have the same values. Which
+arguments these are is the tool's word:
+
+- `sinks=("to",)`: the declared sinks; everything else is content and may differ;
+- `sinks=()`: none: the developer says that no argument says where something goes or who gets it;
+- nothing declared: all arguments. A yes to one payment is no yes to another.
+
+The person who approves may name arguments that may differ all the same (`free`), but no declared sink.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from msgspec import Struct
+
+from ..core.errors import UsageError
+from ..core.event import Pending
+from ..core.interfaces import Answer
+from ..core.json import Json, JsonObject, dumps, same
+from ..core.record import Asked, Quorum
+from ..core.tool import Tool
+
+SHOWN_MAX = 60
+"""Characters of a value that are repeated when a person is told what a yes covers. The call itself is shown whole."""
+
+_PLAIN = re.compile(rf"[\w@.+-]{{1,{SHOWN_MAX}}}")
+
+
+class Grant(Struct, frozen=True):
+    """An approval for the whole run.
+
+    Attributes:
+        asked: what was asked.
+        arguments: what was approved: the call's own arguments, or what a person put in their place.
+        free: the arguments that may differ.
+    """
+
+    asked: Asked
+    arguments: JsonObject
+    free: tuple[str, ...] = ()
+
+    def covers(self, tool: Tool, arguments: JsonObject, rule: str, quorums: Sequence[Quorum], now: float) -> bool:
+        """Whether a call needs no approval of its own.
+
+        Args:
+            tool: what is called.
+            arguments: what the tool would get.
+            rule: the rule that asks.
+            quorums: who has to agree by this rule.
+            now: the time.
+        """
+        asked = self.asked
+        if asked.call is None or asked.call.name != tool.name or asked.version != tool.digest:
+            return False
+        if asked.rule != rule or not asked.includes(quorums) or 0 < asked.expires < now:
+            return False
+        return same(_compared(self.arguments, tool.sinks, self.free), _compared(arguments, tool.sinks, self.free))
+
+
+def check_free(asked: Asked | Pending, answer: Answer) -> None:
+    """The arguments that are to differ exist, and none of them is declared to say where something goes.
+
+    Raises:
+        UsageError: they do not, or one is.
+    """
+    if not answer.free:
+        return
+    if isinstance(answer.free, str):
+        raise UsageError(f"free={answer.free!r}: give a list of names of arguments")
+    if not answer.for_run:
+        raise UsageError("arguments can only be free to differ in an approval for the whole run (for_run)")
+    given = asked.call.arguments if asked.call is not None else {}
+    names = dict.fromkeys([*asked.parameters, *given, *(answer.arguments or {})])
+    for name in answer.free:
+        if name not in names:
+            raise UsageError(f"free: {name!r} is no argument of this call; there are: {', '.join(names) or 'none'}")
+        if name in (asked.sinks or ()):
+            raise UsageError(
+                f"free: {name!r} is declared to say where a call goes or who gets it, and has to stay the same. "
+                "Approve each of these calls by itself"
+            )
+
+
+def told(
+    arguments: JsonObject, sinks: Sequence[str] | None, parameters: Sequence[str] = (), free: Collection[str] = ()
+) -> str:
+    """What an approval for the whole run covers, in words for the person who gives it.
+
+    Args:
+        arguments: what is approved.
+        sinks, parameters: as the tool declares them.
+        free: the arguments that may differ.
+
+    >>> told({"to": "Ada", "text": "Hello there"}, ("to",))
+    'again in this run, as long as `to` is Ada'
+    >>> told({"to": "Ada", "text": "Hello there"}, None)
+    'again in this run, as long as `to` is Ada and `text` is "Hello there"'
+    >>> told({"to": "Ada"}, None, ("to", "text", "cc"), ["text"])
+    'again in this run, as long as `to` is Ada and nothing else is given; `text` may differ'
+    >>> told({"text": "Hello there"}, ())
+    'again in this run, with any arguments'
+    """
+    names = [name for name in (arguments if sinks is None else sinks) if name not in free]
+    conditions = [f"`{name}` {_value(arguments, name)}" for name in names]
+    if sinks is None and not {*arguments, *free}.issuperset(parameters):
+        conditions.append("nothing else is given")
+    may_differ = f"; {_listed([f'`{name}`' for name in free])} may differ" if free else ""
+    if not conditions:
+        return f"again in this run, with any arguments{may_differ}"
+    return f"again in this run, as long as {_listed(conditions)}{may_differ}"
+
+
+def _value(arguments: JsonObject, name: str) -> str:
+    if name not in arguments:
+        return "is not given"
+    value = arguments[name]
+    text = _text(value)
+    return f"is {text}" if len(text) <= SHOWN_MAX else "stays as it is here"
+
+
+def _text(value: Json) -> str:
+    """A value in a sentence. Only a short text of plain characters stands without quotation marks: other texts could
+    pretend to be part of the sentence, and `20` is not "20".
+    """
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and dumps(value) == f'"{value}"' and not _is_json(value):
+        return value
+    return dumps(value)
+
+
+def _is_json(text: str) -> bool:
+    return text in ("true", "false", "null") or text[:1] in "-+.0123456789"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))
+
+
+def _compared(arguments: JsonObject, sinks: Sequence[str] | None, free: Collection[str]) -> JsonObject:
+    """The arguments whose values have to be the same."""
+    return {name: value for name, value in arguments.items() if (sinks is None or name in sinks) and name not in free}
