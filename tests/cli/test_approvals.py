@@ -6,6 +6,7 @@ import http.server
 import json
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from typer.testing import Result
@@ -43,6 +44,44 @@ def test_an_approval_from_another_process_lets_the_run_go_on(run: Run) -> None:
     assert (answered.exit_code, "actum resume" in answered.stderr) == (0, True)
     assert waiting(run) == []
     assert run("resume", "last", *MINE).exit_code == 0
+
+
+TWICE = """
+from actum import ToolCall
+from actum.core.message import ToolMessage
+from actum.testing import ScriptedModel
+
+def script(request):
+    done = sum(isinstance(message, ToolMessage) for message in request.messages)
+    texts = ["milk", "oats"]
+    return ToolCall(id="1", name="keep", arguments={"text": texts[done]}) if done < 2 else "Done."
+
+model = ScriptedModel(script, name="twice")
+"""
+
+
+@pytest.mark.parametrize(("free", "kept"), [((), "milk"), (("--any", "text"), "milkoats")])
+def test_an_approval_for_the_run_says_what_it_covers_and_a_person_names_what_may_differ(
+    run: Run, home: Path, free: tuple[str, ...], kept: str
+) -> None:
+    (home / "twice.py").write_text(TWICE)
+    twice = ("--tools", "tools.py", "--journal", "runs.db", "--model", "twice.py:model")
+    run("run", "keep milk and oats", *twice)
+    ask = str(waiting(run)[0]["asked"]["id"])
+    assert "again in this run, as long as `text` is milk" in run("approvals", "show", ask, *RECORD).stdout
+    answered = run("approvals", "approve", ask, "--for-run", *free, *RECORD)
+    covered = "`text` may differ" if free else "as long as `text` is milk"
+    assert (answered.exit_code, covered in answered.stderr) == (0, True)
+    run("resume", "last", *twice)
+    assert (home / "kept.txt").read_text() == kept
+    assert ("for the whole run  any text" in run("runs", "show", "last", *RECORD).stdout) == bool(free)
+
+
+@pytest.mark.parametrize("words", [("--for-run", "--any", "texxt"), ("--any", "text")])
+def test_an_argument_that_can_not_differ_is_a_slip_and_the_call_still_waits(run: Run, words: tuple[str, ...]) -> None:
+    ask = asked(run)
+    assert run("approvals", "approve", ask, *words, *RECORD).exit_code == 2
+    assert [one["asked"]["id"] for one in waiting(run)] == [ask]
 
 
 @pytest.mark.parametrize("command", [("approvals", "approve"), ("approvals", "deny"), ("journal", "forget", "--yes")])

@@ -37,6 +37,17 @@ def test_a_person_says_no_and_why_and_the_model_hears_it(person: SitDown, home: 
 
 
 @pytest.mark.row("C4")
+def test_a_person_is_told_what_a_yes_for_the_run_covers_and_names_what_may_differ(person: SitDown, home: Path) -> None:
+    somebody = person("run", "keep milk", *MINE, "models.py:keep")
+    assert "again in this run, as long as `text` is milk" in somebody.sees("run it?")
+    assert "'texxt' is no argument of this call" in somebody.types("r texxt\n").sees("run it?")
+    somebody.types("y text\n").sees("run it?")  # neither a yes nor a yes for the run
+    assert somebody.types("r text\n").ends()[0] == 0
+    assert (home / "kept.txt").read_text() == "milk"
+    assert "for the whole run  any text" in person("runs", "show", "last").ends()[1]
+
+
+@pytest.mark.row("C4")
 @pytest.mark.parametrize("later", ["l\n", "\x04"])
 def test_a_person_puts_it_off_and_the_run_waits(person: SitDown, home: Path, later: str) -> None:
     somebody = person("run", "keep milk", *MINE, "models.py:keep")

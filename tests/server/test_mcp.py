@@ -19,7 +19,7 @@ from actum.core.message import UserMessage
 from actum.core.record import Ended
 from actum.protocols.mcp_config import McpEra
 from actum.server import McpService, Resource, Who, prompt
-from actum.testing import ScriptedModel
+from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
 from tests.mcp_service import Client, connected
@@ -206,6 +206,26 @@ async def test_an_agent_is_a_tool() -> None:
     helper = Agent(ScriptedModel(["It is 5."]), name="helper")
     async with connected(McpService([helper])) as way:
         assert text(await call(way, "helper", {"task": "What is 2 + 3?"})) == "It is 5."
+
+
+@pytest.mark.row("C4")
+@pytest.mark.parametrize("denies", [True, False])
+async def test_the_policy_of_a_service_binds_the_agents_that_it_serves(denies: bool) -> None:
+    paid: list[int] = []
+
+    @tool(effects={"spend"})
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    journal = MemoryJournal()
+    script: list[Said] = [ToolCall("1", "pay", {"amount": 20}), "Done."]
+    helper = Agent(ScriptedModel(script), [pay], name="helper", journal=journal)
+    deny = Rules(Rule("deny", effects={"spend"}))
+    async with connected(McpService([helper], policy=deny if denies else None, journal=journal)) as way:
+        await call(way, "helper", {"task": "Pay 20"})
+    assert paid == ([] if denies else [20])
 
 
 async def test_an_image_is_an_image() -> None:

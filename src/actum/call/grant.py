@@ -109,9 +109,9 @@ def told(
     if sinks is None and not {*arguments, *free}.issuperset(parameters):
         conditions.append("nothing else is given")
     may_differ = f"; {_listed([f'`{name}`' for name in free])} may differ" if free else ""
-    if not conditions:
-        return f"again in this run, with any arguments{may_differ}"
-    return f"again in this run, as long as {_listed(conditions)}{may_differ}"
+    if conditions:
+        return f"again in this run, as long as {_listed(conditions)}{may_differ}"
+    return f"again in this run{'' if sinks is None else ', with any arguments'}{may_differ}"
 
 
 def _value(arguments: JsonObject, name: str) -> str:

@@ -82,9 +82,10 @@ def rule_on(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors:
         policy: the policy of the agent that makes the call.
         ancestors: the runs above this run, the outermost first.
     """
-    if all(each.policy is None for each in ancestors):
-        alone = _Word(policy.decide(tool, call, facts), len(ancestors), None)
-        return Ruling(alone.decision, (), alone.required, alone.level if alone.decision.verdict == "ask" else None)
+    if not any(each.policy is not None for each in ancestors):
+        alone = policy.decide(tool, call, facts)
+        required = () if alone.require is None else (Required(alone.rule, alone.require),)
+        return Ruling(alone, (), required, len(ancestors) if alone.verdict == "ask" else None)
     words: list[_Word] = []
     own_facts = [each.facts() for each in ancestors]
     lookups = [*(each.origins for each in own_facts), facts.origins]

@@ -53,7 +53,8 @@ class AtTerminal:
     def _approve(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, SHOWN_MAX)
         arguments = pending.call.arguments if pending.call is not None else {}
-        self._terminal.note(f"{INDENT}r: yes, and {pending.covers}; r NAME: and NAME may differ")
+        if pending.covers:
+            self._terminal.note(f"{INDENT}r: yes, and {pending.covers}. r NAME: the same, and NAME may differ")
         long = any(len(value_text(value)) > SHOWN_MAX for value in arguments.values())
         while True:
             ways = f"[y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater{'  [a]ll of it' if long else ''}"
