@@ -365,3 +365,20 @@ async def test_an_approval_for_the_helpers_run_ends_with_it_and_covers_only_the_
     await firm.boss.resume("r", {pending.id: Answer("approve", for_run=True)})
     (again,) = (await firm.boss.run("pay ada 20")).pending
     assert (again.call and again.call.arguments, len(firm.paid)) == ({"to": "ada", "amount": 20}, 1)
+
+
+async def test_what_only_the_tool_declares_is_asked_by_the_agent_that_has_the_tool() -> None:
+    paid: list[int] = []
+
+    @tool(approval=True, idempotent=True)
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    script: list[Said] = [[ToolCall("1", "pay", {"amount": 1})], "Done."]
+    yes = ScriptedApprover(YES)
+    helper = Agent(ScriptedModel(script), [pay], name="helper", approver=yes)
+    boss = Agent(asks("helper"), [helper], name="boss", policy=Rules(Rule("allow")))
+    assert ((await boss.run("Pay")).status, paid) == ("done", [1])
+    assert [pending.message for pending in yes.asked] == ["This tool asks for approval every time."]

@@ -196,7 +196,7 @@ class Rules:
         """Judge a call; see `core.interfaces.Policy`."""
         decision = self._judge(_Case(tool, call, facts, self.users))[1]
         if tool.approval and decision.verdict == "allow":
-            return msgspec.structs.replace(decision, verdict="ask", rule=_DECLARED, reason=_DECLARED_REASON)
+            return msgspec.structs.replace(decision, verdict="ask", rule=DECLARED, reason=_DECLARED_REASON)
         return decision
 
     def bars(self, tool: Tool, facts: Facts) -> bool:
@@ -433,7 +433,8 @@ _PASSED = Decision("allow", "default: passed by the developer")
 _READS = Decision("allow", "default: only reads")
 _EFFECT = Decision("ask", "default: a side effect", "This changes something outside the conversation.")
 _UNDECLARED = Decision("ask", "default: undeclared foreign tool", "This tool does not say what it changes.")
-_DECLARED = "declared: needs approval"
+DECLARED = "declared: needs approval"
+"""The rule on record of a call that nobody but the tool itself wants approved."""
 _DECLARED_REASON = "This tool asks for approval every time."
 _FAILED_REASON = "The policy could not judge this call."
 _DEFAULT_REASONS: dict[Verdict, str] = {

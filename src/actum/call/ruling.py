@@ -24,6 +24,7 @@ from ..core.json import JsonObject
 from ..core.provenance import Origin, Origins
 from ..core.record import Quorum
 from ..core.tool import Tool
+from .authorize import DECLARED
 
 LookUp = Callable[[JsonObject], Origins]
 """Looks up the origins of arguments in one conversation."""
@@ -60,11 +61,19 @@ class Ruling(Struct, frozen=True):
 
 
 class _Word(Struct, frozen=True):
-    """What one policy says: its decision, by the name that its rule has on record."""
+    """What one policy says.
+
+    Attributes:
+        decision: what it says; its rule says whose rule it is.
+        level: how many runs stand above the run of its agent.
+        by: as in `Required`.
+        declared: only the tool itself wants approval: no rule of this policy does.
+    """
 
     decision: Decision
     level: int
     by: Ancestor | None
+    declared: bool
 
     @property
     def required(self) -> tuple[Required, ...]:
@@ -101,7 +110,8 @@ def rule_on(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors:
 
 def _named(agent: str, decision: Decision, level: int, by: Ancestor | None) -> _Word:
     """A decision whose rule says whose rule it is."""
-    return _Word(msgspec.structs.replace(decision, rule=f"{agent}: {decision.rule}"), level, by)
+    named = msgspec.structs.replace(decision, rule=f"{agent}: {decision.rule}")
+    return _Word(named, level, by, decision.rule == DECLARED)
 
 
 def _together(words: Sequence[_Word]) -> Ruling:
@@ -111,6 +121,8 @@ def _together(words: Sequence[_Word]) -> Ruling:
             return Ruling(word.decision)
     required = tuple(each for word in words for each in word.required)
     asking = [word for word in words if word.decision.verdict == "ask"]
+    if words[-1].decision.verdict == "ask":  # what the tool declares is asked once, by the agent that has the tool
+        asking = [word for word in asking if not word.declared or word is words[-1]]
     if not asking:
         return Ruling(Decision("allow", "; ".join(word.decision.rule for word in words)), (), required)
     quorums = _needed([Quorum(word.decision.approvers, word.decision.quorum) for word in asking])

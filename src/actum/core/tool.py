@@ -35,7 +35,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         probed: its toolset can find out whether a call that was interrupted happened.
         foreign: it comes from another party (an MCP server, an agent, an API) and its own word is not trusted.
         approval: every use waits for a person's approval, whatever the policy says.
-        sinks: parameters that say where something goes or who gets it; all others are content. None: not declared.
+        sinks: parameters that say where something goes or who gets it; all others are content. Empty: no parameter says
+            so. None: not declared, and any parameter may say so. See `call.grant`.
         trusted: fields of the result (`account.balance`; an empty path for its text) that nobody else could have
             written: what they hold is no instruction of a stranger.
         sequential: must not run beside other calls of the same turn.

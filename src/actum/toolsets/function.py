@@ -223,7 +223,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         effects: what using it does: `read`, `write`, `send`, `spend`, `destroy`, `execute`; an empty set is as `read`.
         idempotent: doing it twice with the same arguments is as good as once.
         approval: every use waits for a person's approval.
-        sinks: parameters that say where something goes or who gets it.
+        sinks: parameters that say where something goes or who gets it; an empty list says that none does. An approval
+            for a whole run covers later calls with the same sinks; where nothing is declared, with the same arguments.
         trusted: fields of the result that nobody else could have written.
         sequential: must not run beside other calls of the same turn.
         polled: is meant to be asked again and again.
