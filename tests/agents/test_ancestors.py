@@ -162,7 +162,7 @@ async def test_the_record_of_an_allowed_call_names_the_rule_of_each_policy() -> 
     assert started.bound == ("boss",)
 
 
-ORDINARY = """
+CLERKS = """
 default = "deny"
 
 [users.ada]
@@ -180,6 +180,14 @@ then = "allow"
 """
 
 
+async def test_the_policy_of_the_guide_for_a_boss_that_denies_lets_its_helper_work() -> None:
+    blocks: list[str] = re.findall(r"^```toml\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (text,) = [block for block in blocks if 'agents = "helper"' in block]
+    firm = Firm(read_rules(text, "policy.toml"))
+    result = await firm.pay()
+    assert (result.status, result.text, firm.paid) == ("done", "paid", [("ada", 20)])
+
+
 @pytest.mark.parametrize(
     ("words", "principal", "paid"),
     [("pay bob 20", "ada", [("bob", 20)]), ("pay bob 200", "ada", []), ("pay bob 20", "mallory", [])],
@@ -187,7 +195,7 @@ then = "allow"
 async def test_a_boss_that_denies_what_it_does_not_know_still_has_a_helper_that_works(
     words: str, principal: str, paid: list[tuple[str, int]]
 ) -> None:
-    firm = Firm(read_rules(ORDINARY, "policy.toml"))
+    firm = Firm(read_rules(CLERKS, "policy.toml"))
     result = await firm.pay(words, principal)
     assert (result.status, firm.paid) == ("done", paid)
 
