@@ -122,14 +122,6 @@ def given_twice(key: str, value: Json, again: Json) -> str:
     return f"key {key[:40]!r} is given twice with one value"
 
 
-def same(left: Json, right: Json) -> bool:
-    """Whether two values are equal as JSON: `1`, `1.0` and `true` are three different values."""
-    return _sorted.encode(left) == _sorted.encode(right)
-
-
-_sorted = msgspec.json.Encoder(order="sorted")
-
-
 def dumps(value: object) -> str:
     """Compact JSON text, non-ASCII as it is. The inverse of `parse` for everything that `parse` returns."""
     return msgspec.json.encode(value).decode()
