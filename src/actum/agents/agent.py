@@ -34,8 +34,9 @@ from ..call.resolve import Catalog
 from ..call.scope import Scope
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, TextPart, ToolResult
+from ..core.claim import claim_of_conversation
 from ..core.clock import SystemClock
-from ..core.errors import ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
+from ..core.errors import InDoubt, JournalError, ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.interfaces import (
     Ancestor,
@@ -54,7 +55,7 @@ from ..core.interfaces import (
 )
 from ..core.json import JsonObject, whole_text
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
-from ..core.record import Answered, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
+from ..core.record import TELLING, Answered, Asked, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent, trace_id
@@ -63,10 +64,11 @@ from ..storage.place import open_journal
 from ..toolsets.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
 from .branch import branch, done_after
-from .conversation import Before, history, media, question_of, sound, with_attachments
+from .conversation import Before, before, history_of, media, sound, unknown_run, with_attachments
 from .driver import Driver
 from .output import plain, typed
 from .turn import turn
+from .unfinished import news
 from .wording import Wording
 
 if TYPE_CHECKING:
@@ -87,6 +89,7 @@ class RunOptions(TypedDict, total=False):
     """What `Agent.run` takes besides the question, for those that pass it on."""
 
     conversation: str
+    owner: str | None
     after: str
     context: object
     principal: str
@@ -103,6 +106,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     """What a run finds around it, and is not on record: it is given anew to whoever goes on with the run.
 
     Attributes:
+        journal: where it is written down.
         budget: what it may use.
         deps: the program's own object for tools.
         emit: whoever watches.
@@ -112,6 +116,7 @@ class Setting(Struct, frozen=True, kw_only=True):
         ancestors: the runs above this run, whose policies bind it.
     """
 
+    journal: Journal
     budget: Budget
     deps: object = None
     emit: Emit | None = None
@@ -135,7 +140,8 @@ class Agent:
             is given here also binds the agents that this agent starts; the default binds nobody else.
         limits: steps, calls, seconds, tokens, money and more.
         prices: of models by name, in a currency of your own; `result.cost` is reckoned by them.
-        journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
+        journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default. Where
+            the agent is the tool of another, its runs are written to the journal of the run that calls it.
         approver: a person who can be asked while the run waits; without one, a call that needs approval pauses the run.
         dialect: how the model says a call: `auto`, or a name of `actum.dialects.names()`.
         coerce: mend arguments that nearly fit their schema (`"5"` for 5); what was mended is on record.
@@ -207,6 +213,7 @@ class Agent:
         question: str | UserMessage,
         *,
         conversation: str = "",
+        owner: str | None = None,
         after: str = "",
         context: object = None,
         principal: str = "",
@@ -223,7 +230,10 @@ class Agent:
 
         Args:
             question: what the user says.
-            conversation: id of the conversation to go on with; the runs under it are its history.
+            conversation: id of the conversation to go on with; its runs are the history. The same id under another
+                principal is another conversation.
+            owner: the principal that the conversation belongs to, where it is not `principal`'s own: whoever the
+                program lets take part in it. On record.
             after: the run to go on after instead of the latest: its id, or `id@number` for what was said up to that
                 entry. With an id of its own for `conversation`, it is a branch.
             context: your own object; tools find it as `ctx.deps`.
@@ -243,31 +253,38 @@ class Agent:
         Raises:
             ModelError: the model gave no answer.
             UsageError: a run of this id exists.
+            UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
         run_id = new_id("run") if run_id is None else _checked_id(run_id)
         principal, conversation = _checked_text("principal", principal), _checked_text("conversation", conversation)
-        async with self.journal.claim(run_id), self._talking(conversation):
+        whose = principal if owner is None else _checked_text("owner", owner)
+        async with self.journal.claim(run_id), self._talking(whose, conversation):
             if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
-            before = await self._before(conversation, after)
+            earlier = await before(self.journal, whose, conversation, after)
+            asked = with_attachments(UserMessage.of(question), attachments, earlier.handles())
+            heard = await news(self.journal, earlier.unfinished, self.clock.now(), Wording.for_text(asked.text))
             started = Started(
                 agent=self.name,
                 model=self.model.name,
-                said=(with_attachments(UserMessage.of(question), attachments, before.handles()),),
-                instructions=self._render_instructions(UserMessage.of(question).text),
+                said=(*heard.said, asked),
+                instructions=self._render_instructions(asked.text),
                 tools=(await self._listed()).digest,
                 limits=self._limits_recorded,
                 principal=principal,
                 roles=_checked_roles(roles),
                 key_id=_checked_text("key_id", key_id),
                 conversation=conversation,
-                previous=before.run_id,
-                seen=before.seen,
+                owner=None if whose == principal else whose,
+                previous=earlier.run_id,
+                seen=earlier.seen,
+                telling=TELLING if earlier.run_id else 0,
+                unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
             )
-            setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer)
-            return await self._begin(run_id, started, before.messages, setting)
+            setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer)
+            return await self._begin(run_id, started, earlier.messages, setting)
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
         """`run` for programs without an event loop; the options are the same.
@@ -302,6 +319,7 @@ class Agent:
         run_id: str,
         answers: Mapping[str, Answer | str] | None = None,
         *,
+        principal: str | None = None,
         context: object = None,
         accept: bool = False,
         approver: Approver | None = None,
@@ -315,15 +333,18 @@ class Agent:
             answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a
                 result, `"done"`, `"not_done"`, `"retry"` or `"unknown"` for a call in doubt, a JSON object, `"deny"` or
                 `"cancel"` for what a tool asks for.
+            principal: whoever asks for it; a run on behalf of another principal is not there for them. None where the
+                program itself goes on with a run, whoever it is for.
             context, approver, peer, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
 
         Raises:
-            UnknownName: there is no such run, or nothing pending under such an id.
+            UnknownName: there is no such run (of this principal), or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
-        setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer, accept=accept)
+        await self._check_principal(run_id, principal)
+        setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept)
         return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
 
     async def fork(
@@ -335,6 +356,7 @@ class Agent:
         result: str | ToolResult | None = None,
         new_run: str | None = None,
         conversation: str = "",
+        principal: str | None = None,
     ) -> str:
         """Begin a run that branches off from another: it has that run's entries up to one, and this agent's model,
         instructions and tools. `resume` goes on with it.
@@ -347,22 +369,24 @@ class Agent:
             question: another question in the place of the user's; only with `at=0`.
             result: another result in the place of the one that entry `at` holds.
             new_run: the id of the new run.
-            conversation: of the new run; its own history it has anyway.
+            conversation: of the new run; its own history it has anyway. It belongs to whom the other run belongs to.
+            principal: whoever asks for it, as for `resume`.
 
         Returns:
             The id of the new run.
 
         Raises:
-            UnknownName: there is no such run.
+            UnknownName: there is no such run (of this principal).
             UsageError: a run can not be branched off there.
         """
+        await self._check_principal(run_id, principal)
         entries = sound(run_id, await self.journal.read(_checked_id(run_id)))
         if question is not None:
             question = with_attachments(UserMessage.of(question), (), await self._handles_before(entries))
         records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else _checked_id(new_run)
         catalog = await self._listed()
-        async with self.journal.claim(new), self._talking(conversation):
+        async with self.journal.claim(new), self._talking(records[0].belongs_to, conversation):
             if await self.journal.read(new):
                 raise UsageError(f"there is a run {new!r} already")
             self.journal.keep(catalog.digest, catalog.definitions)
@@ -370,7 +394,7 @@ class Agent:
                 records[0],
                 agent=self.name,
                 model=self.model.name,
-                instructions=self._render_instructions(question_of(records[0])),
+                instructions=self._render_instructions(records[0].question),
                 tools=catalog.digest,
                 limits=self._limits_recorded,
                 conversation=conversation,
@@ -385,7 +409,7 @@ class Agent:
             await self.journal.sync(new)
         return new
 
-    async def compact(self, conversation: str, *, keep: int = 2, principal: str = "") -> str:
+    async def compact(self, conversation: str, *, keep: int = 2, principal: str = "", owner: str | None = None) -> str:
         """Have the model sum up a conversation; from here on it is told the summary in place of what was before.
 
         The summary is a step on record, and nothing is deleted.
@@ -393,7 +417,7 @@ class Agent:
         Args:
             conversation: its id.
             keep: so many of its latest runs stay as they are.
-            principal: on whose behalf.
+            principal, owner: on whose behalf, and whose conversation it is; as for `run`.
 
         Returns:
             The summary.
@@ -402,11 +426,12 @@ class Agent:
             UnknownName: there is no such conversation.
             ModelError: the model gave no answer, or an empty one; the conversation stays as it is.
         """
-        async with self._talking(conversation):
-            before = await self._before(conversation)
-            if not before.run_id:
+        whose = principal if owner is None else owner
+        async with self._talking(whose, conversation):
+            earlier = await before(self.journal, whose, conversation)
+            if not earlier.run_id:
                 raise UnknownName(f"there is no conversation {conversation!r} in this journal")
-            wording = Wording.for_text("".join(said.text for said in before.messages if isinstance(said, UserMessage)))
+            wording = Wording.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
             ask, run_id = UserMessage((TextPart(wording.compact()),), "developer"), new_id("run")
             started = Started(
                 agent=self.name,
@@ -414,14 +439,17 @@ class Agent:
                 said=(ask,),
                 principal=principal,
                 conversation=conversation,
-                previous=before.run_id,
-                seen=before.seen,
+                owner=None if whose == principal else whose,
+                previous=earlier.run_id,
+                seen=earlier.seen,
+                telling=TELLING,
+                unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
                 compacts=True,
             )
             async with self.journal.claim(run_id):
                 self.journal.append(run_id, started)
                 try:
-                    reply = await self.model.reply(Request(messages=[*before.messages, ask]))
+                    reply = await self.model.reply(Request(messages=[*earlier.messages, ask]))
                     self.journal.append(run_id, Replied("", reply))
                     if not reply.text.strip():
                         raise ModelGarbled("the model summed up the conversation in no words: it stays as it is")
@@ -439,16 +467,26 @@ class Agent:
         return AgentTool(self, name or self.name, text)
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
-        """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
+        """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`.
+
+        Raises:
+            InDoubt: the run was begun in another journal, by an earlier version.
+        """
+        journal = context.journal
+        if journal is None:
+            raise UsageError("an agent works as a tool within a run only: this context belongs to none")
         setting = Setting(
+            journal=journal,
             budget=self._budget(context.budget, context.key),
             deps=context.deps,
             peer=context.peer,
             ancestors=context.ancestors,
         )
-        entries = await self.journal.read(run_id)
+        entries = await journal.read(run_id)
         if entries:
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
+        if context.attempt > 1:
+            await self._check_begun(run_id, context.run_id, journal)
         started = Started(
             agent=self.name,
             model=self.model.name,
@@ -463,8 +501,60 @@ class Agent:
             bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
             trace=context.traceparent,
         )
-        async with self.journal.claim(run_id):
+        async with journal.claim(run_id):
             return await self._begin(run_id, started, (), setting)
+
+    async def _check_begun(self, run_id: str, parent: str, journal: Journal) -> None:
+        """A child run that is not in its caller's journal was not begun before. Earlier versions wrote child runs to
+        the journal of the child: to begin such a run anew could do everything a second time.
+
+        Raises:
+            InDoubt: it was begun.
+        """
+        asked = [entry.record for entry in await journal.read(parent) if isinstance(entry.record, Asked)]
+        if any(each.run == run_id for each in asked) or (
+            self.journal is not journal and await self.journal.read(run_id)
+        ):
+            raise InDoubt(
+                f"The agent {self.name!r} had begun this task, and what it did is not in this journal. It may have "
+                "done all of it or a part; it was not begun anew."
+            )
+
+    def _setting(
+        self,
+        *,
+        deps: object,
+        emit: Emit | None,
+        approver: Approver | None,
+        peer: Peer | None,
+        accept: bool = False,
+    ) -> Setting:
+        """The setting of a run that is begun, or gone on with, on this agent directly."""
+        return Setting(
+            journal=self.journal,
+            budget=self._budget(),
+            deps=deps,
+            emit=emit,
+            approver=approver,
+            peer=peer,
+            accept=accept,
+        )
+
+    async def _check_principal(self, run_id: str, principal: str | None) -> None:
+        """Before anything is said of a run: whoever asks may know of it.
+
+        Raises:
+            UnknownName: the run is on behalf of another principal, or not there.
+        """
+        if principal is None:
+            return
+        first = (await self.journal.read(_checked_id(run_id)))[:1]
+        try:
+            known = Recording(first).beginning().principal
+        except JournalError:
+            known = None
+        if known != principal:
+            raise unknown_run(run_id)
 
     def _budget(self, above: Budget | None = None, call: str = "") -> Budget:
         """What a run may use; one on behalf of a call, under the run whose call it is."""
@@ -479,10 +569,11 @@ class Agent:
         answers: Callable[[Recording], list[Answered]],
         setting: Setting,
     ) -> RunResult:
-        async with self.journal.claim(_checked_id(run_id)):
-            entries = sound(run_id, await self.journal.read(run_id))
+        journal = setting.journal
+        async with journal.claim(_checked_id(run_id)):
+            entries = sound(run_id, await journal.read(run_id))
             if not entries:
-                raise UnknownName(f"there is no run {run_id!r} in this journal")
+                raise unknown_run(run_id)
             recording = Recording(entries)
             if recording.beginning().compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
@@ -490,44 +581,25 @@ class Agent:
             answered = answers(recording)
             await self._compare(run_id, recording, setting.accept)
             for record in answered:
-                self.journal.append(run_id, record)
+                journal.append(run_id, record)
                 recording.note_answer(record)
-            started = recording.beginning()
-            before = await history(self.journal, started.previous, started.seen)
-            return await self._carry_out(run_id, recording, before, setting)
+            earlier = await history_of(journal, recording.beginning())
+            return await self._carry_out(run_id, recording, earlier, setting)
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
         return (await self._listed()).tools
 
-    def _talking(self, conversation: str) -> AbstractAsyncContextManager[None]:
+    def _talking(self, owner: str, conversation: str) -> AbstractAsyncContextManager[None]:
         """Two who add to one conversation at once would not hear each other."""
-        return self.journal.claim(f"conversation:{conversation}") if conversation else nullcontext()
-
-    async def _before(self, conversation: str, after: str = "") -> Before:
-        """What was said in a conversation until now, or up to another point."""
-        run_id, _, number = after.partition("@")
-        if not after and conversation:
-            run_id = next((run.run_id for run in await self.journal.runs(conversation=conversation, limit=1)), "")
-        if after and not run_id:
-            raise UsageError(f"after={after!r}: name a run before the @")
-        if not run_id:
-            return Before()
-        seen = len(await self.journal.read(run_id))
-        if not seen:
-            raise UnknownName(f"there is no run {run_id!r} in this journal")
-        if number:
-            if not number.isdecimal() or int(number) >= seen:
-                raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
-            seen = int(number) + 1
-        return Before(run_id, seen, await history(self.journal, run_id, seen))
+        return self.journal.claim(claim_of_conversation(owner, conversation)) if conversation else nullcontext()
 
     async def _handles_before(self, entries: Sequence[Entry]) -> set[str]:
         """The handles of attachments that were taken when the run of these entries began."""
         if not entries:
             return set()
         begun = Recording(entries[:1]).beginning()
-        return Before(messages=await history(self.journal, begun.previous, begun.seen)).handles()
+        return Before(messages=await history_of(self.journal, begun)).handles()
 
     async def _begin(
         self,
@@ -537,8 +609,8 @@ class Agent:
         setting: Setting,
     ) -> RunResult:
         catalog = await self._listed()
-        self.journal.keep(catalog.digest, catalog.definitions)
-        self.journal.append(run_id, started)
+        setting.journal.keep(catalog.digest, catalog.definitions)
+        setting.journal.append(run_id, started)
         recording = Recording()
         recording.begin(started)
         return await self._carry_out(run_id, recording, before, setting)
@@ -554,12 +626,12 @@ class Agent:
         price = budget.price(self.model.name)
         budget.take_up(recording.used())
         messages = [*before, *started.said]
-        wording = Wording.for_text(question_of(started))
+        wording = Wording.for_text(started.question)
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
         scope = Scope(
             run_id=run_id,
-            journal=self.journal,
+            journal=setting.journal,
             clock=self.clock,
             recording=recording,
             began=self.clock.now() - recording.elapsed,
@@ -583,7 +655,7 @@ class Agent:
             ancestors=setting.ancestors,
             facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
             root=run_id,
-            done_elsewhere=await done_after(self.journal, started) if started.forked else frozenset(),
+            done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
             extra=self._extra,
         )
@@ -619,7 +691,7 @@ class Agent:
         """Before a recorded run goes on: it was started with the instructions and tools that this agent has."""
         started = recording.beginning()
         same = not isinstance(self._instructions, str) or (
-            self._render_instructions(question_of(started)) == started.instructions
+            self._render_instructions(started.question) == started.instructions
         )
         if not same and not accept:
             raise ReplayDiverged(

@@ -47,7 +47,7 @@ def branch(
     if question is not None:
         if at != 0:
             raise UsageError("another question can only be asked at the beginning: branch off at 0")
-        started = structs.replace(started, said=(UserMessage.of(question),))
+        started = structs.replace(started, said=(*started.said[:-1], UserMessage.of(question)))
     if result is not None:
         records[-1] = _with_result(records[-1], at, result)
     return (started, *_with_own_questions(records[1:]))

@@ -13,10 +13,11 @@ from msgspec import Struct
 
 from ..call.recording import Place, Recording
 from ..core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
-from ..core.errors import JournalError
+from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
-from ..core.record import Entry, Started, verify
+from ..core.record import TELLING, Entry, Started, Unfinished, verify
+from .unfinished import standing, unfinished
 from .wording import Wording
 
 NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
@@ -27,25 +28,92 @@ IN_DOUBT = Failure(
 )
 
 
-def outcome(recording: Recording, place: Place, call: ToolCall) -> ToolResult:
-    """What a call came to; one that has no outcome was not made, or nobody knows."""
-    known = recording.outcome(place)
-    if known is not None:
-        return known[0]
-    return ToolResult(call.id, error=IN_DOUBT if recording.in_doubt(place) else NOT_MADE)
+class Before(Struct, frozen=True):
+    """What was said in a conversation before a run.
+
+    Attributes:
+        run_id: the latest run.
+        seen: how many entries it has.
+        messages: all that was said.
+        unfinished: the runs that have not come to their end, as far as the conversation was told of them.
+    """
+
+    run_id: str = ""
+    seen: int = 0
+    messages: Sequence[Message] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+
+    def handles(self) -> set[str]:
+        """The handles of attachments that are taken."""
+        return {part.handle for part in media(self.messages)}
 
 
-async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
+async def before(journal: Journal, owner: str, conversation: str, after: str = "") -> Before:
+    """What was said in a conversation until now, or up to another point.
+
+    Args:
+        owner: whose conversation it is; another owner's runs are not there, as far as this one can tell.
+        conversation: its id; empty for none.
+        after: the run to go on after instead of the latest: its id, or `id@number`.
+
+    Raises:
+        UnknownName: there is no such run.
+        UsageError: the run has no such entry.
+    """
+    run_id, _, number = after.partition("@")
+    if not after and conversation:
+        run_id = next((run.run_id for run in await journal.runs(conversation=conversation, owner=owner, limit=1)), "")
+    if after and not run_id:
+        raise UsageError(f"after={after!r}: name a run before the @")
+    if not run_id:
+        return Before()
+    entries = await journal.read(run_id)
+    if owner_of(entries) != owner:
+        raise unknown_run(run_id)
+    seen = len(entries)
+    if number:
+        if not number.isdecimal() or int(number) >= seen:
+            raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
+        seen = int(number) + 1
+    told = await history(journal, run_id, seen, owner=owner)
+    return Before(run_id, seen, told, await unfinished(journal, run_id, entries, seen, owner))
+
+
+def owner_of(entries: Sequence[Entry]) -> str | None:
+    """The principal that a run belongs to; None where there is no run, or nothing that tells."""
+    try:
+        return Recording(entries[:1]).beginning().belongs_to
+    except JournalError:
+        return None
+
+
+def unknown_run(run_id: str) -> UnknownName:
+    """The error of whoever names a run that is not there, or is not theirs: the two can not be told apart."""
+    return UnknownName(f"there is no run {run_id!r} in this journal")
+
+
+async def history_of(journal: Journal, started: Started) -> list[Message]:
+    """Every message before a run, as the run was told them when it began."""
+    owner = started.belongs_to if started.telling else None
+    return await history(journal, started.previous, started.seen, owner=owner, telling=started.telling)
+
+
+async def history(
+    journal: Journal, run_id: str, seen: int, *, owner: str | None, telling: int = TELLING
+) -> list[Message]:
     """Every message up to this run, those of the runs before it first; instructions left out.
 
     Args:
         run_id: the last run of the conversation; empty for none.
         seen: how many of its entries count. A run that was paused may have gone on since.
+        owner: whose conversation it is. Runs of others, which are among them in records that are older than owners, are
+            left out. None leaves out none.
+        telling: as in `Started.telling`, of the run that is told.
 
     Raises:
         JournalError: a run is not there, or not as it was written.
     """
-    runs: list[Recording] = []
+    runs: list[tuple[Recording, int]] = []
     summary: list[Message] = []
     left: int | None = None  # so many runs before a summary stay as they are
     while run_id and left != 0:
@@ -53,15 +121,31 @@ async def history(journal: Journal, run_id: str, seen: int) -> list[Message]:
         if entries and not entries[0].payload:
             break  # forgotten, and what was before it with it
         recording = Recording(entries)
-        if recording.compacted is not None and left is None:
-            left = recording.compacted.keep
-            text = recording.compacted.summary
-            summary = [UserMessage((TextPart(Wording.for_text(text).summary(text)),), "memory")]
-        elif not recording.beginning().compacts:
-            runs.append(recording)
+        started = recording.beginning()
+        if owner is not None and started.belongs_to != owner:
+            pass  # somebody else's
+        elif recording.compacted is not None and left is None:
+            if not await _sums_up_others(journal, started, owner):
+                left = recording.compacted.keep
+                text = recording.compacted.summary
+                summary = [UserMessage((TextPart(Wording.for_text(text).summary(text)),), "memory")]
+        elif not started.compacts:
+            runs.append((recording, telling))
             left = left and left - 1
-        run_id, seen = recording.beginning().previous, recording.beginning().seen
-    return [*summary, *(message for recording in reversed(runs) for message in said_in(recording))]
+        run_id, seen, telling = started.previous, started.seen, started.telling
+    return [*summary, *(message for recording, telling in reversed(runs) for message in said_in(recording, telling))]
+
+
+async def _sums_up_others(journal: Journal, started: Started, owner: str | None) -> bool:
+    """Whether a summary that is older than owners was made of what others said, too."""
+    while owner is not None and not started.telling and started.previous:
+        entries = await journal.read(started.previous)
+        if not entries or not entries[0].payload:
+            return False
+        started = Recording(entries[:1]).beginning()
+        if started.belongs_to != owner:
+            return True
+    return False
 
 
 def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
@@ -76,17 +160,23 @@ def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def said_in(recording: Recording) -> list[Message]:
+def said_in(recording: Recording, telling: int = TELLING) -> list[Message]:
     """The messages that one run added.
 
-    Each call is answered: one that has no outcome, by a word that it was not made or that nobody knows.
+    Each call is answered: one that has no outcome, by how it stood when the run was told.
+
+    Args:
+        telling: as in `Started.telling`, of the run that is told.
     """
-    messages: list[Message] = list(recording.beginning().said)
+    started = recording.beginning()
+    messages: list[Message] = list(started.said)
+    wording = Wording.for_text(started.question)
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
             place = Place(number, index)
-            messages.append(ToolMessage(call.name, recording.told(place, outcome(recording, place, call))))
+            result = as_it_stands(recording, place, call, wording) if telling else outcome(recording, place, call)
+            messages.append(ToolMessage(call.name, recording.told(place, result)))
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)
             for asked in recording.questions
@@ -95,33 +185,32 @@ def said_in(recording: Recording) -> list[Message]:
     return messages
 
 
-class Before(Struct, frozen=True):
-    """What was said in a conversation before a run.
+def outcome(recording: Recording, place: Place, call: ToolCall) -> ToolResult:
+    """What a call of a run came to that is over; one that has no outcome was not made, or nobody knows."""
+    known = recording.outcome(place)
+    if known is not None:
+        return known[0]
+    return ToolResult(call.id, error=IN_DOUBT if recording.in_doubt(place) else NOT_MADE)
 
-    Attributes:
-        run_id: the latest run.
-        seen: how many entries it has.
-        messages: all that was said.
-    """
 
-    run_id: str = ""
-    seen: int = 0
-    messages: Sequence[Message] = ()
-
-    def handles(self) -> set[str]:
-        """The handles of attachments that are taken."""
-        return {part.handle for part in media(self.messages)}
+def as_it_stands(recording: Recording, place: Place, call: ToolCall, wording: Wording) -> ToolResult:
+    """What a call of an earlier run came to, or how it stands in that run."""
+    known = recording.outcome(place)
+    if known is not None:
+        return known[0]
+    how = standing(recording, place)
+    words = wording.stands(how)
+    if how == "doubt":
+        return ToolResult(call.id, error=Failure("in_doubt", words, "unknown"))
+    if how == "unmade":
+        return ToolResult(call.id, error=Failure("cancelled", words))
+    return ToolResult(call.id, (TextPart(words),))
 
 
 def media(messages: Sequence[Message]) -> list[MediaPart]:
     """What users attached."""
     said = [message for message in messages if isinstance(message, UserMessage)]
     return [part for message in said for part in message.content if isinstance(part, MediaPart)]
-
-
-def question_of(started: Started) -> str:
-    """The user's words that a run began with."""
-    return next((message.text for message in started.said if isinstance(message, UserMessage)), "")
 
 
 def with_attachments(message: UserMessage, attachments: Sequence[MediaPart], taken: set[str]) -> UserMessage:

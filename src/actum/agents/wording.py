@@ -7,8 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..core.call import ToolCall, ToolResult
 from ..core.error_words import language_of
 from ..core.event import Pending
+from ..core.json import dumps
+from ..core.record import Standing
+
+ARGUMENTS_MAX = 500
+RESULT_MAX = 2_000
+"""So many characters of a call's arguments, and of its result, are told when it ends in another run."""
 
 _STOPPED = {
     "en": {
@@ -49,6 +56,28 @@ _STOPPED = {
     },
 }
 
+_STANDS: dict[str, dict[Standing, str]] = {
+    "en": {
+        "waiting": "It waits for a person. Do not make this call again: you will be told what becomes of it.",
+        "approved": "A person approved it, and it has not been carried out yet. Do not make this call again.",
+        "denied": "A person said no: it was not carried out.",
+        "expired": "Nobody approved it in time: it was not carried out.",
+        "answered": "A person answered what it waited for, and it has not come to its end yet. Do not make it again.",
+        "doubt": "It was begun, and how it ended is not known: it may or may not have happened. It was not repeated.",
+        "unmade": "It has not been carried out, since its turn did not come to its end.",
+    },
+    "zh": {
+        "waiting": "正在等待人工处理。请不要再次发起这个调用，结果出来后会告诉你。",
+        "approved": "已获批准，但还没有执行。请不要再次发起这个调用。",
+        "denied": "有人拒绝了，没有执行。",
+        "expired": "没有人及时批准，没有执行。",
+        "answered": "它等待的问题已有人回答，但它还没有结束。请不要再次发起这个调用。",
+        "doubt": "已经开始执行，但结果未知：可能已经发生，也可能没有。没有重复执行。",
+        "unmade": "没有执行，因为那一轮没有进行到底。",
+    },
+}
+"""How a call of an earlier turn stands that has no outcome."""
+
 _SENTENCES = {
     "en": {
         "ask_for": "I need one more thing for {tool}: what is “{parameter}”?",
@@ -64,6 +93,10 @@ _SENTENCES = {
         ),
         "summary": "Summary of our conversation so far:\n{summary}",
         "doubt": "Interrupted, and not known whether it happened: {names}.",
+        "news": "Since this was last told, this became of calls of earlier turns (from the record, not from the user):",
+        "call_done": "carried out. Result: {result}",
+        "call_failed": "ended with an error: {message}",
+        "turn_answered": "The turn of these calls ended with this answer: {text}",
     },
     "zh": {
         "ask_for": "调用 {tool} 还缺一项信息：请问“{parameter}”是什么？",
@@ -77,6 +110,10 @@ _SENTENCES = {
         ),
         "summary": "到目前为止的对话总结：\n{summary}",
         "doubt": "中途中断，不清楚是否已经执行：{names}。",
+        "news": "前面几轮的调用有了新情况（来自运行记录，不是用户说的）：",
+        "call_done": "已执行。结果：{result}",
+        "call_failed": "出错结束：{message}",
+        "turn_answered": "这些调用所在的那一轮最后回答了：{text}",
     },
 }
 
@@ -91,6 +128,7 @@ class Wording:
     def __init__(self, language: str) -> None:
         self._sentences = _SENTENCES[language]
         self._stopped = _STOPPED[language]
+        self._stands = _STANDS[language]
 
     @classmethod
     def for_text(cls, text: str) -> Wording:
@@ -130,3 +168,44 @@ class Wording:
     def summary(self, text: str) -> str:
         """Tell the model what was said before, summed up."""
         return self._sentences["summary"].format(summary=text)
+
+    def stands(self, how: Standing) -> str:
+        """Tell the model how a call stands that has no outcome."""
+        return self._stands[how]
+
+    def call_stands(self, call: ToolCall, how: Standing) -> str:
+        """Tell the model that a call of an earlier turn stands otherwise than it was told."""
+        return f"{_call(call)}: {self._stands[how]}"
+
+    def call_ended(self, call: ToolCall, result: ToolResult, shown: int | None) -> str:
+        """Tell the model what a call of an earlier turn came to.
+
+        Args:
+            shown: so many characters of the result at most, where it was cut in its own run.
+        """
+        if result.error is not None:
+            said = self._sentences["call_failed"].format(message=_quoted(result.error.message))
+        else:
+            said = self._sentences["call_done"].format(result=_quoted(result.text, shown))
+        return f"{_call(call)}: {said}"
+
+    def turn_answered(self, text: str) -> str:
+        """Tell the model how an earlier turn ended."""
+        return self._sentences["turn_answered"].format(text=_quoted(text))
+
+    def news(self, lines: Sequence[str]) -> str:
+        """Tell the model what became of calls of earlier turns."""
+        return "\n- ".join([self._sentences["news"], *lines])
+
+
+def _call(call: ToolCall) -> str:
+    return f"{call.name} {_cut(dumps(call.arguments), ARGUMENTS_MAX)}"
+
+
+def _quoted(text: str, most: int | None = None) -> str:
+    """A foreign text as one line, so that it can not pass for a line of ours."""
+    return dumps(_cut(text, RESULT_MAX if most is None else min(most, RESULT_MAX)))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -100,6 +100,7 @@ class MemoryJournal:
         self,
         *,
         conversation: str = "",
+        owner: str | None = None,
         principal: str = "",
         since: float | None = None,
         until: float | None = None,
@@ -109,6 +110,7 @@ class MemoryJournal:
             run
             for run in reversed(self._summaries.values())
             if conversation in ("", run.conversation)
+            and owner in (None, run.owner)
             and principal in ("", run.principal)
             and (since is None or run.started >= since)
             and (until is None or run.started < until)

@@ -528,6 +528,7 @@ class CallPath:
             inquiry=inquiry,
             state=(self._scope.recording.parked(place) or "") if place is not None else "",
             peer=self._scope.peer,
+            journal=self._scope.journal,
             traceparent=traceparent_of(self._scope.trace, plan.key),
             lineage=self._lineage,
         )

@@ -203,6 +203,11 @@ class Recording:
         """What a person was asked about this call."""
         return self._asked.get(place)
 
+    def was_asked(self, place: Place) -> bool:
+        """A person was asked about this call, by itself or by an agent that works on it, after it was begun."""
+        asked = [*self._children, *self._doubts.values(), *self._midway]
+        return any(Place(each.reply, each.index) == place for each in asked)
+
     def doubt(self, place: Place) -> Asked | None:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
         return self._doubts.get(place)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+import msgspec
+
 from .errors import Busy
 
 
@@ -36,6 +38,21 @@ class Claims:
 
 def busy(name: str) -> Busy:
     """The error of whoever comes second."""
-    kind, colon, rest = name.partition(":")
-    what = f"conversation {rest!r}" if kind == "conversation" and colon else f"run {name!r}"
+    what = f"run {name!r}"
+    if name.startswith(_CONVERSATION):
+        _, conversation = msgspec.json.decode(name.removeprefix(_CONVERSATION), type=tuple[str, str])
+        what = f"conversation {conversation!r}"
     return Busy(f"{what} is under way: wait until it has ended or paused")
+
+
+def claim_of_conversation(owner: str, conversation: str) -> str:
+    """The name under which the right to add to a conversation is claimed. No two conversations share one.
+
+    >>> claim_of_conversation("ada", "c1")
+    'conversation ["ada","c1"]'
+    """
+    return _CONVERSATION + msgspec.json.encode((owner, conversation)).decode()
+
+
+_CONVERSATION = "conversation "
+"""No id of a run holds a space."""

@@ -192,6 +192,8 @@ class Context:
         budget: what the run has used; for tools that start runs themselves.
         state: what the tool left when it was last parked; see `Waiting`.
         peer: the other end of the run, for tools that start runs themselves.
+        journal: where the run is written down, for tools that start runs themselves: they are written there too. None
+            where the context belongs to no run.
         traceparent: this call as a span of a trace, for services that take one; see `core.trace`.
     """
 
@@ -207,6 +209,7 @@ class Context:
         "budget",
         "call",
         "deps",
+        "journal",
         "key",
         "key_id",
         "peer",
@@ -237,6 +240,7 @@ class Context:
         inquiry: Inquiry | None = None,
         state: str = "",
         peer: Peer | None = None,
+        journal: Journal | None = None,
         traceparent: str = "",
         lineage: Callable[[], tuple[Ancestor, ...]] | None = None,
     ) -> None:
@@ -257,6 +261,7 @@ class Context:
         self._inquiry = inquiry
         self.state = state
         self.peer = peer
+        self.journal = journal
         self.traceparent = traceparent
         self._lineage = lineage
 
@@ -528,7 +533,7 @@ class Journal(Protocol):
         """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""
 
     def claim(self, name: str) -> AbstractAsyncContextManager[None]:
-        """The right to drive a run (its id) or to add to a conversation (`conversation:` and its id) within a block.
+        """The right to drive a run (its id) or to add to a conversation (see `claim_of_conversation`) within a block.
 
         It ends with the block, or with the process: nobody waits for a lease of the dead to run out. Should two hold it
         all the same, the number of an entry is the fence: only one of them can write the next.
@@ -565,6 +570,7 @@ class Journal(Protocol):
         self,
         *,
         conversation: str = "",
+        owner: str | None = None,
         principal: str = "",
         since: float | None = None,
         until: float | None = None,
@@ -573,7 +579,9 @@ class Journal(Protocol):
         """The latest runs, newest first.
 
         Args:
-            conversation, principal: only those of it.
+            conversation: only runs under this id. The same id under another owner is another conversation.
+            owner: only runs that belong to this principal, which may be `""`; None for all.
+            principal: only runs on behalf of this principal; empty for all.
             since, until: only those that were started from the one on and before the other, in seconds since 1970.
             limit: so many at most; None for all.
         """

@@ -41,21 +41,53 @@ GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
 
 
+Standing = Literal["waiting", "approved", "denied", "expired", "answered", "doubt", "unmade"]
+"""How a call without an outcome stands: it waits for a person; a person said yes, or no, and the call was not made yet;
+no approval came in time; what it asked for midway was answered; it was begun and nobody knows how it ended; it was not
+reached."""
+
+
+class Unfinished(Struct, frozen=True, omit_defaults=True):
+    """An earlier run of a conversation that had not come to its end when the conversation was last told of it.
+
+    Attributes:
+        run: its id.
+        told: how many of its entries the conversation was told of.
+        calls: its calls without an outcome, by their place (`3.0`), with how the model was told that each stands.
+        follows: the conversation also hears of what the run does later. False where the conversation branched off from
+            the middle of the run: then it only hears what became of `calls`.
+    """
+
+    run: str
+    told: int
+    calls: dict[str, Standing] = {}
+    follows: bool = True
+
+
+TELLING = 1
+"""How the messages of earlier runs are made out of their records, by this version; see `Started.telling`."""
+
+
 class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=True):
     """A run begins.
 
     Attributes:
         agent: the agent's name.
         model: the model's name.
-        said: the messages that this run adds to the conversation: the user's words.
+        said: the messages that this run adds to the conversation: the user's words, and before them what became of
+            calls of earlier runs.
         instructions: the system prompt as it was rendered.
         tools: digest of the tool definitions, which the journal keeps under it.
         limits: digest-relevant settings of the loop, as JSON.
         principal: on whose behalf.
         roles, key_id: as in `interfaces.Facts`.
         conversation: id of the conversation, empty for a run that stands alone.
+        owner: the principal that the conversation, or the run, belongs to; None where it is `principal`.
         previous: the run before this one in the conversation.
         seen: how many entries it had when this run began; what it did later is not in this run's history.
+        telling: how the messages of earlier runs were made out of their records. 0 is how it was before conversations
+            had owners: an open call was told as not made. Such a run is replayed as it was.
+        unfinished: earlier runs of the conversation that had not come to their end when this run began.
         parent: the run whose call started this one.
         bound: the names of the agents above this run whose policies bind it; empty where no policy does.
         forked: the run that this one branched off from; it has that run's entries up to `fork_at`, numbered alike.
@@ -75,14 +107,27 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     roles: tuple[str, ...] = ()
     key_id: str = ""
     conversation: str = ""
+    owner: str | None = None
     previous: str = ""
     seen: int = 0
+    telling: int = 0
+    unfinished: tuple[Unfinished, ...] = ()
     parent: str = ""
     bound: tuple[str, ...] = ()
     forked: str = ""
     fork_at: int = 0
     compacts: bool = False
     trace: str = ""
+
+    @property
+    def belongs_to(self) -> str:
+        """The principal that what is said in this run belongs to."""
+        return self.principal if self.owner is None else self.owner
+
+    @property
+    def question(self) -> str:
+        """The user's words: they stand behind what the program tells of earlier runs."""
+        return next((message.text for message in reversed(self.said) if isinstance(message, UserMessage)), "")
 
 
 class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
@@ -434,6 +479,7 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
         status: `running`, `waiting` for a person, as it ended: `done`, `paused`, `stopped`, `failed`; or `forgotten`.
         started, ended: seconds since 1970; `ended` is None while it has not.
         question: the user's first words.
+        conversation, owner: the conversation is named by both; see `Started`.
     """
 
     run_id: str
@@ -446,6 +492,7 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     conversation: str = ""
     parent: str = ""
     principal: str = ""
+    owner: str = ""
 
 
 Telling = Started | Ended | Asked | Answered | Forgotten
@@ -456,7 +503,6 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
     """The line of a run in the list of runs after one more record: how every journal keeps its index."""
     match record:
         case Started():
-            question = next((message.text for message in record.said if isinstance(message, UserMessage)), "")
             return RunSummary(
                 run_id=run_id,
                 status="running",
@@ -464,10 +510,11 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 ended=None,
                 agent=record.agent,
                 model=record.model,
-                question=question,
+                question=record.question,
                 conversation=record.conversation,
                 parent=record.parent,
                 principal=record.principal,
+                owner=record.belongs_to,
             )
         case _ if before is None:
             raise JournalError(f"run {run_id} has a {type(record).__name__} record before it was started")
@@ -480,7 +527,9 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
         case Answered():
             return msgspec.structs.replace(before, status="running", ended=None)
         case Forgotten():
-            return msgspec.structs.replace(before, status="forgotten", question="", principal="", conversation="")
+            return msgspec.structs.replace(
+                before, status="forgotten", question="", principal="", conversation="", owner=""
+            )
 
 
 class Head(Struct, frozen=True):

@@ -34,7 +34,7 @@ from .database import Database, Row
 from .migrations import Migrations, migrate
 from .writer import Writer
 
-_LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal"
+_LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner"
 """The columns of a run's line, named as the fields of `RunSummary`."""
 
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
@@ -155,6 +155,7 @@ class DatabaseJournal:
         self,
         *,
         conversation: str = "",
+        owner: str | None = None,
         principal: str = "",
         since: float | None = None,
         until: float | None = None,
@@ -162,6 +163,7 @@ class DatabaseJournal:
     ) -> list[RunSummary]:
         asked = {
             "conversation = ?": conversation or None,
+            "owner = ?": owner,
             "principal = ?": principal or None,
             "started >= ?": since,
             "started < ?": until,

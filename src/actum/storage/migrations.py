@@ -50,6 +50,13 @@ SQLITE: Migrations = (
             signature BLOB NOT NULL
         )""",
     ),
+    (
+        # A conversation is named by its owner and its id. Before, there were no owners besides principals.
+        "ALTER TABLE runs ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
+        "UPDATE runs SET owner = principal WHERE principal != ''",
+        "DROP INDEX runs_by_conversation",
+        "CREATE INDEX runs_by_conversation ON runs (conversation, owner)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -75,6 +82,12 @@ POSTGRES: Migrations = (
             place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run_id TEXT NOT NULL, number BIGINT NOT NULL,
             head BYTEA NOT NULL, signature BYTEA NOT NULL
         )""",
+    ),
+    (
+        "ALTER TABLE runs ADD COLUMN owner TEXT NOT NULL DEFAULT ''",
+        "UPDATE runs SET owner = principal WHERE principal != ''",
+        "DROP INDEX runs_by_conversation",
+        "CREATE INDEX runs_by_conversation ON runs (conversation, owner, place)",
     ),
 )
 

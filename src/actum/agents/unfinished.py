@@ -1,0 +1,168 @@
+"""Calls that had no outcome when their conversation went on: how they stand, and the news when that changes.
+
+A run can wait for a person while the conversation goes on with another run. What the model was told then is never
+changed afterwards, since replay and the caches of providers rest on it. The next run after the change begins with a
+message that says what became of the call; the message stands in `Started.said`, and what is still open in
+`Started.unfinished`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from ..call.recording import Place, Recording
+from ..core.call import TextPart, ToolCall
+from ..core.interfaces import Journal
+from ..core.message import UserMessage
+from ..core.record import TELLING, Entry, Standing, Unfinished, verify
+from .wording import Wording
+
+log = logging.getLogger("actum.journal")
+
+FOLLOWED_MAX = 32
+"""So many runs that did not come to their end are followed, beside those that have open calls: each is read anew when
+a turn begins.
+"""
+_FINAL = frozenset({"denied", "expired"})
+"""A call that stands so is never made."""
+
+
+class News(Struct, frozen=True):
+    """What the model is told of earlier runs.
+
+    Attributes:
+        said: the message, where there is anything to tell.
+        unfinished: the runs that have not come to their end yet.
+    """
+
+    said: tuple[UserMessage, ...] = ()
+    unfinished: tuple[Unfinished, ...] = ()
+
+
+def standing(recording: Recording, place: Place, now: float = 0.0) -> Standing:
+    """How a call stands that has no outcome.
+
+    Args:
+        now: seconds since 1970, to tell an approval that did not come in time; 0 where time does not count.
+    """
+    approval = recording.asked(place)
+    late = approval is not None and 0 < approval.expires < now
+    waiting = [asked for asked in recording.waiting() if (asked.reply, asked.index) == (place.reply, place.index)]
+    if waiting:
+        if late and approval in waiting:
+            return "expired"
+        return "doubt" if all(asked.kind == "doubt" and not asked.run for asked in waiting) else "waiting"
+    if recording.in_doubt(place):
+        return "answered" if recording.was_asked(place) else "doubt"
+    answer = recording.answers.get(approval.id) if approval is not None else None
+    if answer is not None:
+        return "denied" if answer.verdict == "deny" else "expired" if late else "approved"
+    return "answered" if recording.parked(place) is not None else "unmade"
+
+
+def open_calls(recording: Recording, telling: int = TELLING) -> dict[str, Standing]:
+    """The calls of a run that have no outcome, by place, with how the model is told that each stands."""
+    found: dict[str, Standing] = {}
+    for place, _ in _calls(recording):
+        if recording.outcome(place) is None:
+            before: Standing = "doubt" if recording.in_doubt(place) else "unmade"
+            found[place.name] = standing(recording, place) if telling else before
+    return found
+
+
+async def unfinished(
+    journal: Journal, run_id: str, entries: Sequence[Entry], seen: int, owner: str
+) -> tuple[Unfinished, ...]:
+    """The runs of a conversation that have not come to their end, as far as the conversation was told of them.
+
+    Args:
+        run_id: the latest run of the conversation.
+        entries: all its entries.
+        seen: how many of its entries count.
+        owner: whose conversation it is.
+    """
+    found: list[Unfinished] = []
+    telling = TELLING
+    while entries and entries[0].payload:
+        recording = Recording(entries[:seen])
+        started = recording.beginning()
+        if not (started.compacts or _is_done(recording)) and started.belongs_to == owner:
+            to_the_end = seen == len(entries) or recording.ended is not None
+            found.append(Unfinished(run_id, seen, open_calls(recording, telling), to_the_end))
+        if started.telling or not started.previous:
+            return (*started.unfinished, *reversed(found))
+        telling, run_id, seen = started.telling, started.previous, started.seen
+        entries = await journal.read(run_id)
+    return tuple(reversed(found))
+
+
+async def news(journal: Journal, before: Sequence[Unfinished], now: float, wording: Wording) -> News:
+    """What became of earlier runs since the conversation was last told of them.
+
+    Args:
+        before: the runs, and what was told of each.
+        now: seconds since 1970.
+        wording: in which language the model is told.
+    """
+    texts: list[str] = []
+    left: list[Unfinished] = []
+    for known in before:
+        entries = await journal.read(known.run)
+        if not entries or not entries[0].payload:
+            continue  # forgotten, and nothing is told of it any more
+        if problems := verify(entries):
+            log.warning("run %s: what became of its calls is not told, since %s", known.run, problems[0])
+            left.append(known)
+            continue
+        recording = Recording(entries)
+        lines, calls = _changes(recording, known, now, wording)
+        done = _is_done(recording)
+        if done and known.follows and recording.ended is not None and recording.ended.text:
+            lines.append(wording.turn_answered(recording.ended.text))
+        texts += lines
+        if not done and (known.follows or calls):
+            left.append(Unfinished(known.run, len(entries), calls, known.follows))
+    said = (UserMessage((TextPart(wording.news(texts)),), "memory"),) if texts else ()
+    return News(said, _bounded(left))
+
+
+def _changes(
+    recording: Recording, known: Unfinished, now: float, wording: Wording
+) -> tuple[list[str], dict[str, Standing]]:
+    """A line for each call that stands otherwise than it was told, and the calls that are still open."""
+    lines: list[str] = []
+    calls: dict[str, Standing] = {}
+    for place, call in _calls(recording):
+        told = known.calls.get(place.name)
+        if told is None and not (known.follows and place.reply >= known.told):
+            continue
+        outcome = recording.outcome(place)
+        if outcome is not None:
+            lines.append(wording.call_ended(call, outcome[0], recording.cut.get(place)))
+            continue
+        how = standing(recording, place, now)
+        if how != told:
+            lines.append(wording.call_stands(call, how))
+        if how not in _FINAL:
+            calls[place.name] = how
+    return lines, calls
+
+
+def _bounded(left: Sequence[Unfinished]) -> tuple[Unfinished, ...]:
+    """All runs with open calls, and the latest of the others."""
+    silent = [each for each in left if not each.calls]
+    dropped = {each.run for each in silent[:-FOLLOWED_MAX]}
+    return tuple(each for each in left if each.run not in dropped)
+
+
+def _calls(recording: Recording) -> Iterator[tuple[Place, ToolCall]]:
+    for number, replied in recording.replies:
+        for index, call in enumerate(replied.reply.calls):
+            yield Place(number, index), call
+
+
+def _is_done(recording: Recording) -> bool:
+    return recording.ended is not None and recording.ended.status == "done"
