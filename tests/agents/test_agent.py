@@ -357,13 +357,13 @@ async def test_a_conversation_remembers_what_was_said_and_done() -> None:
 
 
 @pytest.mark.row("A3")
-async def test_in_a_conversation_a_call_that_was_never_made_is_answered_so() -> None:
+async def test_in_a_conversation_a_call_that_waits_is_told_as_waiting() -> None:
     model = ScriptedModel([[call("pay", to="b", amount=1)], "ok"])
     agent = Agent(model, [pay])
     await agent.run("pay", conversation="c")
     await agent.run("never mind", conversation="c")
     answers = [message for message in model.requests[-1].messages if isinstance(message, ToolMessage)]
-    assert "not carried out" in answers[0].result.text
+    assert answers[0].result.text.startswith("It waits for a person. Do not make this call again")
 
 
 async def test_a_policy_that_breaks_ends_the_run_before_anything_is_done_and_on_record() -> None:

@@ -599,4 +599,5 @@ async def test_an_agent_is_not_handed_what_it_handed_on() -> None:
     first.agent = Agent(ScriptedModel(script), [second.as_tool("ask")])
     result = await first.agent.run("go")
     assert "it can not be given it again" in result.text
-    assert len(await second.journal.runs()) == 1
+    assert [run.agent for run in await first.agent.journal.runs()] == ["agent", "agent"]
+    assert await second.journal.runs() == []

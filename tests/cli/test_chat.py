@@ -12,6 +12,7 @@ import pytest
 from typer.testing import Result
 
 from actum import ToolCall
+from actum.cli.terminal import who
 from actum.core.message import Reply, UserMessage
 from actum.core.record import Intended, Replied, Started
 from actum.storage.sqlite import SQLiteJournal
@@ -118,7 +119,7 @@ def test_a_turn_in_a_conversation_that_somebody_else_is_using_is_not_sent(
 def test_whoever_comes_back_to_a_turn_that_was_killed_is_told(run: Run, home: Path) -> None:
     async def killed() -> None:
         journal = SQLiteJournal(home / "runs.db")
-        journal.append("run_1", Started(agent="agent", model="m", said=(), conversation="tea"))
+        journal.append("run_1", Started(agent="agent", model="m", said=(), conversation="tea", principal=who()))
         journal.append("run_1", Replied("", Reply.of(calls=[ToolCall("1", "keep", {"text": "milk"})])))
         journal.append("run_1", Intended(1, 0, 1, "keep", "v", {"text": "milk"}, "key"))
         await journal.close()

@@ -62,7 +62,9 @@ def test_a_branch_can_begin_within_a_turn(run: Run) -> None:
     assert told["command"][4:6] == ["--after", told["after"]]
     assert run("conversations", "branch", "--at", "last@99", *RECORD).exit_code == 2
     run("run", "alone", *MINE, "models.py:nothing")
-    assert "is not part of tea" in run("conversations", "branch", "tea", "--at", "last", *RECORD).stderr
+    alone = json.loads(run("runs", "list", "--json", *RECORD).stdout)[0]["run_id"]
+    assert "no runs of tea begin with" in run("conversations", "branch", "tea", "--at", alone, *RECORD).stderr
+    assert run("conversations", "branch", "tea", "--at", "last@1", *RECORD).exit_code == 0
 
 
 def test_a_conversation_is_summed_up_and_nothing_is_deleted(run: Run) -> None:

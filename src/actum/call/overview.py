@@ -5,12 +5,14 @@ Reads by the `Journal` protocol alone.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
+from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.record import Entry, RunSummary
+from .recording import Recording
 
 
 class Family(Struct, frozen=True):
@@ -25,13 +27,14 @@ class Conversation(Struct, frozen=True, kw_only=True):
     """A conversation in a list of them.
 
     Attributes:
-        id: its id.
+        owner, id: it is named by both: whose it is, and its id.
         runs: how many turns it has.
         began, latest: when its first and its latest turn began, in seconds since 1970.
         question: its first words.
         status: how its latest turn stands.
     """
 
+    owner: str
     id: str
     runs: int
     began: float
@@ -60,15 +63,20 @@ async def family(journal: Journal, run: RunSummary) -> Family:
     return await _family(journal, run, await as_they_stand(journal, later))
 
 
-async def conversations(journal: Journal) -> list[Conversation]:
-    """All conversations, the one that was talked in last first."""
-    runs = await as_they_stand(journal, await journal.runs(limit=None))
-    talks: dict[str, list[RunSummary]] = {}
+async def conversations(journal: Journal, owner: str | None = None) -> list[Conversation]:
+    """Conversations, the one that was talked in last first.
+
+    Args:
+        owner: whose; None for everybody's.
+    """
+    runs = await as_they_stand(journal, await journal.runs(owner=owner, limit=None))
+    talks: dict[tuple[str, str], list[RunSummary]] = {}
     for run in runs:
         if run.conversation:
-            talks.setdefault(run.conversation, []).append(run)
+            talks.setdefault((run.owner, run.conversation), []).append(run)
     return [
         Conversation(
+            owner=whose,
             id=talk,
             runs=len(turns),
             began=turns[-1].started,
@@ -76,8 +84,34 @@ async def conversations(journal: Journal) -> list[Conversation]:
             question=turns[-1].question,
             status=turns[0].status,
         )
-        for talk, turns in talks.items()
+        for (whose, talk), turns in talks.items()
     ]
+
+
+async def mixed_conversations(journal: Journal) -> list[str]:
+    """The ids of conversations in which several principals heard each other, before conversations had owners.
+
+    Each of them goes on with its own words only.
+    """
+    speakers: dict[str, dict[str, str]] = {}
+    for run in await journal.runs(limit=None):
+        if run.conversation:
+            speakers.setdefault(run.conversation, {})[run.run_id] = run.owner
+    several = {talk: runs for talk, runs in speakers.items() if len(set(runs.values())) > 1}
+    return [talk for talk, runs in several.items() if await _heard_others(journal, runs)]
+
+
+async def _heard_others(journal: Journal, owners: Mapping[str, str]) -> bool:
+    """Whether one of these runs, given with their owners, was told what another owner's run had said."""
+    for run_id, owner in owners.items():
+        first = (await journal.read(run_id))[:1]
+        try:
+            started = Recording(first).beginning()
+        except JournalError:
+            continue
+        if not started.telling and owners.get(started.previous, owner) != owner:
+            return True
+    return False
 
 
 async def _family(journal: Journal, run: RunSummary, later: Sequence[RunSummary]) -> Family:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shlex
 import sys
 from collections.abc import Callable
 
@@ -29,6 +30,7 @@ from .options import (
     LimitFlag,
     McpFlag,
     ModelFlag,
+    OwnerFlag,
     PolicyFlag,
     ToolsFlag,
     VerboseFlag,
@@ -51,6 +53,7 @@ def chat(
     mcp: McpFlag = None,
     dialect: DialectFlag = "",
     conversation: ConversationFlag = "",
+    owner: OwnerFlag = None,
     after: AfterFlag = "",
     instructions: InstructionsFlag = "",
     verbose: VerboseFlag = False,
@@ -84,7 +87,7 @@ def chat(
                 )
                 prompts = Prompts(loaded.servers)
                 talk = Chat(terminal, runner, agent, opened, settings, prompts, verbose=verbose, as_json=as_json)
-                return talk.go_on(conversation or new_id("conv"), after)
+                return talk.go_on(conversation or new_id("conv"), after, owner)
             finally:
                 runner.run(opening.__aexit__(None, None, None))
         finally:
@@ -117,6 +120,7 @@ class Chat:
         self._settings = settings
         self._prompts = prompts
         self._conversation = self._after = ""
+        self._owner = who()
         self._as_json = as_json
         self._trace = Trace(
             terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=as_json, model=agent.model
@@ -134,14 +138,16 @@ class Chat:
             "/help": (self._help, "this list"),
         }
 
-    def go_on(self, conversation: str, after: str = "") -> int:
+    def go_on(self, conversation: str, after: str = "", owner: str | None = None) -> int:
         """Turn after turn, until the input ends. The exit code: of a pipe, whether every turn was answered.
 
         Args:
             conversation: its id.
             after: the run after which the first turn goes on, where that is not the latest.
+            owner: whose conversation it is; None for the person's own.
         """
         self._conversation, self._after = conversation, after
+        self._owner = who() if owner is None else owner
         if self._terminal.person:
             self._welcome()
         self._runner.run(self._look_back())
@@ -157,7 +163,9 @@ class Chat:
                 self._terminal.note("cancelled")
                 self._runner.run(self._look_back())
         if self._terminal.person and self._trace.run_id:
-            self._terminal.note(f"To go on with this conversation: actum chat --conversation {self._conversation}")
+            words = ["actum", "chat", "--conversation", self._conversation]
+            words += ["--owner", self._owner] if self._owner != who() else []
+            self._terminal.note(f"To go on with this conversation: {shlex.join(words)}")
         return DONE if self._terminal.person else self._code
 
     def _next_line(self) -> str | None:
@@ -227,14 +235,20 @@ class Chat:
         if question_id:
             return await self._agent.resume(self._trace.run_id, {question_id: message.text}, emit=self._trace.show)
         result = await self._agent.run(
-            message, conversation=self._conversation, after=self._after, principal=who(), emit=self._trace.show
+            message,
+            conversation=self._conversation,
+            owner=self._owner,
+            after=self._after,
+            principal=who(),
+            emit=self._trace.show,
         )
         self._after = ""
         return result
 
     async def _look_back(self) -> None:
         """Say so if the latest turn did not come to its end, or nobody knows whether one of its calls happened."""
-        latest = await as_they_stand(self._journal, await self._journal.runs(conversation=self._conversation, limit=1))
+        runs = await self._journal.runs(conversation=self._conversation, owner=self._owner, limit=1)
+        latest = await as_they_stand(self._journal, runs)
         for run in latest:
             timeline = Timeline(await self._journal.read(run.run_id))
             doubtful = [call.call.name for call in timeline.calls() if call.in_doubt and run.status != "running"]
@@ -264,6 +278,7 @@ class Chat:
 
     def _new(self, _: str) -> None:
         self._conversation, self._after, self._question_id = new_id("conv"), "", ""
+        self._owner = who()
         self._terminal.note(f"a new conversation: {self._conversation}")
 
     def _compact(self, word: str) -> None:
@@ -273,7 +288,8 @@ class Chat:
         keep = int(word) if word else COMPACT_KEEP
 
         def turn() -> int:
-            summary = self._runner.run(self._agent.compact(self._conversation, keep=keep, principal=who()))
+            summing = self._agent.compact(self._conversation, keep=keep, principal=who(), owner=self._owner)
+            summary = self._runner.run(summing)
             if self._as_json:
                 self._terminal.json({"conversation": self._conversation, "summary": summary})
             else:

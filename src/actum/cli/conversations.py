@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -16,7 +17,7 @@ from ..core.interfaces import Journal
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.record import RunSummary, new_id
 from . import moments, options
-from .options import JournalFlag, JsonFlag, ModelFlag
+from .options import JournalFlag, JsonFlag, ModelFlag, OwnerFlag
 from .terminal import Terminal, shorten, who
 from .trace import RESULT_MAX, call_line, result_line
 
@@ -37,15 +38,17 @@ def listed(context: typer.Context) -> None:
 @app.command("list")
 def list_conversations(
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many, the latest first.")] = 20,
+    owner: OwnerFlag = None,
+    everybody: Annotated[bool, typer.Option("--all", help="Those of everybody.")] = False,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> None:
-    """List the conversations."""
+    """List your conversations."""
     terminal = Terminal()
 
     async def command() -> list[Conversation]:
         async with options.journal(options.read(journal=journal)) as opened:
-            return (await conversations(opened))[:limit]
+            return (await conversations(opened, None if everybody else _whose(owner)))[:limit]
 
     found = asyncio.run(command())
     if as_json:
@@ -53,21 +56,38 @@ def list_conversations(
     elif not found:
         terminal.note("Nobody has talked yet. Try: actum chat")
     else:
-        rows = [(moments.shown(each.latest), each.status, str(each.runs), each.id, each.question) for each in found]
-        terminal.table("latest", "status", "turns", "conversation", "begins with", rows=rows)
+        rows = [
+            (
+                moments.shown(each.latest),
+                each.status,
+                str(each.runs),
+                each.id,
+                *([each.owner] * everybody),
+                each.question,
+            )
+            for each in found
+        ]
+        whose = ["of"] * everybody
+        terminal.table("latest", "status", "turns", "conversation", *whose, "begins with", rows=rows)
 
 
 @app.command("show")
-def show(conversation: ConversationArgument = "last", as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+def show(
+    conversation: ConversationArgument = "last",
+    owner: OwnerFlag = None,
+    as_json: JsonFlag = False,
+    journal: JournalFlag = "",
+) -> None:
     """Show a conversation as the model is told of it, and the runs that it is made of."""
     terminal = Terminal()
 
     async def command() -> tuple[str, list[RunSummary], list[Message]]:
         async with options.journal(options.read(journal=journal)) as opened:
-            found = await _find(opened, conversation)
-            runs = await opened.runs(conversation=found, limit=None)
+            whose = _whose(owner)
+            found = await _find(opened, whose, conversation)
+            runs = await opened.runs(conversation=found, owner=whose, limit=None)
             seen = len(await opened.read(runs[0].run_id))
-            return found, runs[::-1], await history(opened, runs[0].run_id, seen)
+            return found, runs[::-1], await history(opened, runs[0].run_id, seen, owner=whose)
 
     found, runs, messages = asyncio.run(command())
     if as_json:
@@ -84,6 +104,7 @@ def branch(
     at: Annotated[
         str, typer.Option("--at", metavar="RUN[@N]", help="Go on after this run, or after its record N.")
     ] = "",
+    owner: OwnerFlag = None,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> None:
@@ -92,12 +113,10 @@ def branch(
 
     async def command() -> str:
         async with options.journal(options.read(journal=journal)) as opened:
-            found = await _find(opened, conversation)
-            runs = await opened.runs(conversation=found, limit=None)
+            found = await _find(opened, _whose(owner), conversation)
+            runs = await opened.runs(conversation=found, owner=_whose(owner), limit=None)
             wanted, sign, number = at.partition("@")
-            run_id = (await options.find_run(opened, wanted)).run_id if wanted else runs[0].run_id
-            if run_id not in {run.run_id for run in runs}:
-                raise UsageError(f"run {run_id} is not part of {found}")
+            run_id = _turn(runs, wanted, found) if wanted else runs[0].run_id
             seen = len(await opened.read(run_id))
             if sign and not (number.isdecimal() and int(number) < seen):
                 raise UsageError(f"--at {at!r}: run {run_id} has the records 0 to {seen - 1}")
@@ -105,6 +124,7 @@ def branch(
 
     after, new = asyncio.run(command()), new_id("conv")
     words = ["actum", "chat", "--conversation", new, "--after", after]
+    words += ["--owner", owner] if owner is not None else []
     words += ["--journal", journal] if journal else []
     if as_json:
         terminal.json({"conversation": new, "after": after, "command": words})
@@ -117,6 +137,7 @@ def compact(
     conversation: ConversationArgument = "last",
     keep: Annotated[int, typer.Option(min=0, help="So many of the latest turns stay as they are.")] = 2,
     model: ModelFlag = "",
+    owner: OwnerFlag = None,
     as_json: JsonFlag = False,
     journal: JournalFlag = "",
 ) -> None:
@@ -126,9 +147,9 @@ def compact(
 
     async def command() -> tuple[str, str]:
         async with options.journal(settings) as opened:
-            found = await _find(opened, conversation)
+            found = await _find(opened, _whose(owner), conversation)
             agent = compose.make_agent(settings, compose.make_model(settings), [], journal=opened, approver=None)
-            return found, await agent.compact(found, keep=keep, principal=who())
+            return found, await agent.compact(found, keep=keep, principal=who(), owner=owner)
 
     found, summary = asyncio.run(command())
     if as_json:
@@ -137,13 +158,32 @@ def compact(
         terminal.text(summary)
 
 
-async def _find(journal: Journal, wanted: str) -> str:
+def _whose(owner: str | None) -> str:
+    """Whose conversations are meant: the person's own, where nobody else is named."""
+    return who() if owner is None else owner
+
+
+def _turn(runs: Sequence[RunSummary], wanted: str, conversation: str) -> str:
+    """The id of the run of a conversation that a person means. Of other runs nothing is told.
+
+    Raises:
+        UsageError: none, or more than one.
+    """
+    if wanted == "last":
+        return runs[0].run_id
+    found = options.beginning_with(wanted, runs, lambda run: run.run_id)
+    if len(found) == 1:
+        return found[0].run_id
+    raise UsageError(f"{len(found) or 'no'} runs of {conversation} begin with {wanted!r}")
+
+
+async def _find(journal: Journal, owner: str, wanted: str) -> str:
     """The id of the conversation that a person means.
 
     Raises:
         UnknownName: none, or more than one.
     """
-    known = [each.id for each in await conversations(journal)]
+    known = [each.id for each in await conversations(journal, owner)]
     if wanted == "last" and known:
         return known[0]
     found = [name for name in known if name == wanted] or [name for name in known if name.startswith(wanted)]
@@ -156,7 +196,7 @@ async def _find(journal: Journal, wanted: str) -> str:
 
 def _show_message(terminal: Terminal, message: Message) -> None:
     match message:
-        case UserMessage():
+        case UserMessage() if message.source not in ("memory", "developer"):
             terminal.line("you", message.text, "bold cyan")
         case Reply():
             if message.text.strip():

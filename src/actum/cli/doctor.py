@@ -14,6 +14,7 @@ from typing import Literal
 from msgspec import Struct
 
 from .. import compose
+from ..call.overview import mixed_conversations
 from ..compose import EMBEDDED, SETTINGS_FILE, Settings
 from ..core.errors import ActumError, ModelError
 from ..core.interfaces import Model, Request
@@ -29,6 +30,8 @@ from .terminal import Terminal, duration, styled, version_of
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 ENDPOINT_S_MAX = 60.0
+MIXED_SHOWN = 5
+"""So many conversations are named in which several principals heard each other."""
 _DOOR = Tool(
     name="open_door",
     description="Opens the door with this number.",
@@ -132,10 +135,16 @@ async def _journal(settings: Settings) -> Finding:
     try:
         async with options.journal(settings) as opened, opened.claim("doctor"):
             count = len(await opened.runs(limit=10_000))
+            mixed = await mixed_conversations(opened)
     except ActumError as error:
         return Finding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
     signed = ", signed" if settings.journal_key else ""
-    return Finding("ok", "journal", f"{compose.journal_place(settings, os.environ)}, {count} runs{signed}")
+    found = f"{compose.journal_place(settings, os.environ)}, {count} runs{signed}"
+    if not mixed:
+        return Finding("ok", "journal", found)
+    shown = ", ".join(mixed[:MIXED_SHOWN]) + (", ..." if len(mixed) > MIXED_SHOWN else "")
+    found += f"; in {len(mixed)} conversations several principals heard each other before: {shown}"
+    return Finding("warn", "journal", found, "each goes on with its own words; to share one, run(..., owner=...)")
 
 
 async def _tools(settings: Settings) -> Finding:

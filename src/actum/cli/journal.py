@@ -245,7 +245,7 @@ def _agreed(terminal: Terminal, chosen: Sequence[RunSummary]) -> bool:
 async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Sequence[RunSummary]) -> list[str]:
     """Other runs that hold what these say: branches, and summaries of their conversations."""
     gone = {run.run_id for run in chosen}
-    talks = {run.conversation for run in chosen if run.conversation}
+    talks = {(run.owner, run.conversation) for run in chosen if run.conversation}
     found = []
     for run in everything if chosen else ():
         if run.run_id in gone or run.status == "forgotten":
@@ -253,7 +253,7 @@ async def _copies(journal: Journal, chosen: Sequence[RunSummary], everything: Se
         entries = await journal.read(run.run_id)
         started = _record(entries[0]) if entries else None
         if isinstance(started, Started) and (
-            started.forked in gone or (started.compacts and run.conversation in talks)
+            started.forked in gone or (started.compacts and (run.owner, run.conversation) in talks)
         ):
             found.append(run.run_id)
     return found

@@ -60,6 +60,14 @@ InstructionsFlag = Annotated[str, typer.Option("--instructions", "-i", metavar="
 ConversationFlag = Annotated[
     str, typer.Option("--conversation", "-c", metavar="ID", help="Go on with the conversation of this id.")
 ]
+OwnerFlag = Annotated[
+    str | None,
+    typer.Option(
+        "--owner",
+        metavar="NAME",
+        help="Whose conversation it is, where it is not your own; '' for those of programs that name no principal.",
+    ),
+]
 AfterFlag = Annotated[
     str,
     typer.Option(

@@ -123,7 +123,7 @@ def page_of(family: Family) -> str:
 
 def _header(family: Family, timeline: Timeline) -> Html:
     run, started = family.run, timeline.started
-    asked = "\n".join(message.text for message in started.said if isinstance(message, UserMessage)) if started else ""
+    asked = started.question if started else ""
     answers = [row.record.text for row in timeline.rows if isinstance(row, Note) and isinstance(row.record, Ended)]
     told = [
         element("p", element("code", run.run_id), " ", element("span", run.status, class_=f"pill {run.status}")),
@@ -131,6 +131,8 @@ def _header(family: Family, timeline: Timeline) -> Html:
         element("p", " · ".join([moments.shown(run.started), *facts(family, timeline)]), class_="facts"),
         *(element("p", line, class_="facts") for line in belongings(started)),
     ]
+    told_before = [message for message in started.said[:-1] if isinstance(message, UserMessage)] if started else []
+    told += [_fold("told of earlier turns", _text(message.text)) for message in told_before]
     if started is not None and started.instructions:
         told.append(_fold("instructions", _text(started.instructions)))
     if answers and answers[-1]:

@@ -30,6 +30,7 @@ from .options import (
     LimitFlag,
     McpFlag,
     ModelFlag,
+    OwnerFlag,
     PolicyFlag,
     ToolsFlag,
     VerboseFlag,
@@ -53,6 +54,7 @@ def run(
     mcp: McpFlag = None,
     dialect: DialectFlag = "",
     conversation: ConversationFlag = "",
+    owner: OwnerFlag = None,
     after: AfterFlag = "",
     instructions: InstructionsFlag = "",
     verbose: VerboseFlag = False,
@@ -91,7 +93,9 @@ def run(
                 view.question(text)
 
             async def go(emit: Emit) -> RunResult:
-                return await agent.run(text, conversation=conversation, after=after, principal=who(), emit=emit)
+                return await agent.run(
+                    text, conversation=conversation, owner=owner, after=after, principal=who(), emit=emit
+                )
 
             return await carry_out(terminal, agent, settings, view, go, as_json=as_json)
 

@@ -98,7 +98,8 @@ def belongings(started: Started | None) -> Iterator[str]:
     if started is None:
         return
     if started.conversation:
-        yield f"conversation {started.conversation}"
+        whose = f" of {started.owner or 'nobody'}" if started.owner is not None else ""
+        yield f"conversation {started.conversation}{whose}"
     if started.parent:
         yield f"part of {started.parent}"
     if started.forked:
@@ -120,7 +121,9 @@ class _Branches:
         """Hang everything where it belongs."""
         started = self._timeline.started
         for message in started.said if started is not None else ():
-            if isinstance(message, UserMessage):
+            if isinstance(message, UserMessage) and message.source == "memory":
+                self._tree.add(_line("told of earlier turns", message.text, ""))
+            elif isinstance(message, UserMessage):
                 self._tree.add(_line("question", message.text, "bold cyan"))
         for gone, rows in groupby(self._timeline.rows, lambda row: isinstance(row, Note) and row.record is None):
             if gone:

@@ -92,10 +92,18 @@ class SQLiteDatabase:
         self.set_version(self.version())  # the cheapest thing that counts as a change
 
     def version(self) -> int:
+        if (version := self._version()) or not self._has_tables():
+            return version
+        if version := self._version():  # another process made the tables between the two looks
+            return version
+        raise JournalError(f"{self.name} is a database of something else: name another file for the journal")
+
+    def _version(self) -> int:
         version: int = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0 and self._connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchall():
-            raise JournalError(f"{self.name} is a database of something else: name another file for the journal")
         return version
+
+    def _has_tables(self) -> bool:
+        return bool(self._connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table'").fetchall())
 
     def set_version(self, version: int) -> None:
         self._connection.execute(f"PRAGMA user_version={version}")

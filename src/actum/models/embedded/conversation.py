@@ -54,6 +54,8 @@ def turns_of(messages: Sequence[Message]) -> list[Turn]:
     turns: list[Turn] = []
     since: list[Message] = []
     for message in reversed(messages):
+        if isinstance(message, UserMessage) and message.source == "memory":
+            continue  # the program's word on earlier turns, and not the user's
         if isinstance(message, UserMessage):
             turns.append(_turn(message, since[::-1]))
             since = []
