@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from actum import Agent
+from actum import Agent, Limits, ToolCall, tool
 from actum.call.journal import MemoryJournal
+from actum.call.overview import conversations, mixed_conversations
+from actum.core.call import MediaPart
+from actum.core.claim import Claims, claim_of_conversation
 from actum.core.errors import Busy, ModelError, ModelUnavailable, UnknownName, UsageError
-from actum.core.interfaces import Journal, Request
+from actum.core.interfaces import Context, Journal, Request
 from actum.core.message import Reply, UserMessage
+from actum.core.record import Compacted, Ended, Replied, Started
 from actum.testing import Said, ScriptedModel
 
 pytestmark = pytest.mark.row("A3")
@@ -115,3 +122,189 @@ async def test_what_was_forgotten_is_no_part_of_the_conversation_any_more() -> N
         await agent(journal).run(question, conversation="c", run_id=question)
     assert await journal.forget("a", by="ada", reason="asked to") == 3
     assert (await agent(journal).run("d", conversation="c")).text == "b | a | a | b | d"
+
+
+# Whose it is ----------------------------------------------------------------------------------------------------------
+
+GUIDE = Path(__file__).parents[2] / "docs" / "runs.md"
+ROW = re.compile(r"^\| `(principal=.*|conversation=.*|)` \| `(.*)` \| (yes|no|`UnknownName`) \|$", re.MULTILINE)
+
+
+def options(cell: str) -> dict[str, Any]:
+    """What a cell of the guide's table hands to `run`."""
+    return eval(f"dict({cell})")  # type: ignore[no-any-return]  # noqa: S307  # our own guide
+
+
+async def test_each_row_of_the_guide_on_whose_conversation_it_is_holds() -> None:
+    rows = ROW.findall(GUIDE.read_text("utf-8"))
+    assert len(rows) == 15
+    for first, then, told in rows:
+        journal = MemoryJournal()
+        await agent(journal).run("SECRET", run_id="r1", **options(first))
+        if told == "`UnknownName`":
+            with pytest.raises(UnknownName) as theirs:
+                await agent(journal).run("?", **options(then))
+            with pytest.raises(UnknownName) as nobody_s:
+                await agent(MemoryJournal()).run("?", **options(then))
+            assert str(theirs.value) == str(nobody_s.value), f"{first} then {then}: the error tells that it exists"
+            continue
+        result = await agent(journal).run("?", **options(then))
+        assert ("SECRET" in str(result.messages)) == (told == "yes"), f"{first} then {then}"
+
+
+async def test_a_conversation_that_is_shared_is_on_record_as_such() -> None:
+    journal = MemoryJournal()
+    await agent(journal).run("a", conversation="c", principal="alice", run_id="hers")
+    await agent(journal).run("b", conversation="c", principal="bob", owner="alice", run_id="his")
+    await agent(journal).run("c", conversation="c", principal="bob", run_id="own")
+    started = [(await journal.read(run_id))[0].record for run_id in ("hers", "his", "own")]
+    assert [(each.principal, each.owner, each.previous) for each in started if isinstance(each, Started)] == [
+        ("alice", None, ""),
+        ("bob", "alice", "hers"),
+        ("bob", None, ""),
+    ]
+    assert [(each.owner, each.id, each.runs) for each in await conversations(journal)] == [
+        ("bob", "c", 1),
+        ("alice", "c", 2),
+    ]
+    assert [each.runs for each in await conversations(journal, "alice")] == [2]
+    assert await conversations(journal, "") == []
+    assert [run.run_id for run in await journal.runs(conversation="c", owner="alice")] == ["his", "hers"]
+
+
+async def test_nothing_that_bob_can_ask_tells_that_alice_has_a_conversation() -> None:
+    shared, alone = MemoryJournal(), MemoryJournal()
+    picture = MediaPart("image/png", b"png")
+    for turn in ("a", "b"):
+        await agent(shared).run(turn, conversation="c", principal="alice", run_id=turn, attachments=[picture])
+
+    async def told(journal: Journal) -> list[object]:
+        """What bob learns, in words, of everything that he can try."""
+        bob, found = agent(journal), list[object]()
+        for attempt in (
+            bob.compact("c", principal="bob"),
+            bob.resume("a", principal="bob"),
+            bob.fork("a", 0, principal="bob"),
+            bob.run("?", after="a@99", principal="bob"),
+            bob.run("?", after="a", conversation="c", principal="bob"),
+        ):
+            with pytest.raises(UnknownName) as refused:
+                await attempt
+            found.append(str(refused.value))
+        result = await bob.run("?", conversation="c", principal="bob", run_id="bob1", attachments=[picture])
+        found += [result.text, result.usage, str(result.messages[0])]
+        found.append(await bob.compact("c", principal="bob"))
+        return [*found, [(talk.runs, talk.question) for talk in await conversations(journal, "bob")]]
+
+    async with shared.claim("a"), shared.claim(claim_of_conversation("alice", "c")):  # she is in the middle of a turn
+        assert await told(shared) == await told(alone)
+    with pytest.raises(Busy, match="conversation 'c' is under way"):
+        async with shared.claim(claim_of_conversation("bob", "c")):
+            await agent(shared).run("?", conversation="c", principal="bob")
+    assert (await agent(shared).run("?", conversation="c", principal="alice")).text == "a | a | b | a | a | b | ?"
+
+
+async def test_a_handle_of_a_cut_result_or_an_attachment_reaches_nothing_of_another_principal() -> None:
+    journal = MemoryJournal()
+
+    @tool(effects={"read"})
+    async def lines() -> str:
+        """Lines."""
+        return "SECRET " * 100
+
+    @tool(effects={"read"})
+    async def look(ctx: Context) -> list[str]:
+        """Look."""
+        return list(ctx.attachments)
+
+    from_limits = Agent(
+        ScriptedModel([[ToolCall("1", "lines", {})], "Read."]),
+        [lines, look],
+        journal=journal,
+        limits=Limits(result_bytes=50),
+    )
+    await from_limits.run("Read", conversation="c", principal="alice", attachments=[MediaPart("image/png", b"png")])
+    tries: list[Said] = [[ToolCall("1", "read_result", {"id": "1.0", "offset": 0}), ToolCall("2", "look", {})], "Well."]
+    bob = Agent(ScriptedModel(tries), [lines, look], journal=journal, limits=Limits(result_bytes=50))
+    result = await bob.run("?", conversation="c", principal="bob")
+    assert "SECRET" not in str(result.messages)
+    assert result.calls[1][1].structured == []
+
+
+async def test_no_two_conversations_share_a_claim() -> None:
+    names = [("a", "b"), ("a:b", ""), ("", "a:b"), ('a","b', ""), ("a", 'b"'), ("", '["a","b"]')]
+    claims = Claims()
+    for owner, conversation in names:
+        claims.hold(claim_of_conversation(owner, conversation)).__enter__()
+    assert len({claim_of_conversation(*name) for name in names}) == len(names)
+
+
+# Journals that are older than owners ----------------------------------------------------------------------------------
+
+
+def old_turn(journal: Journal, run_id: str, principal: str, previous: str = "", summary: str = "") -> None:
+    """A turn of conversation `c` as it was written before: after whoever's turn was the latest."""
+    said = UserMessage.of(f"{principal}'s {run_id}")
+    journal.append(
+        run_id,
+        Started(
+            agent="agent",
+            model="scripted",
+            said=(said,),
+            principal=principal,
+            conversation="c",
+            previous=previous,
+            seen=3 + (previous == "s") if previous else 0,
+            compacts=bool(summary),
+        ),
+    )
+    journal.append(run_id, Replied("", Reply.of(f"to {run_id}")))
+    if summary:
+        journal.append(run_id, Compacted(summary, 0))
+    journal.append(run_id, Ended("done", f"to {run_id}"))
+
+
+async def test_where_several_heard_each_other_before_each_goes_on_with_their_own_words() -> None:
+    journal = MemoryJournal()
+    for number, principal in enumerate(["alice", "bob", "alice"]):
+        old_turn(journal, f"r{number}", principal, f"r{number - 1}" if number else "")
+    assert await mixed_conversations(journal) == ["c"]
+    alice = await agent(journal).run("?", conversation="c", principal="alice")
+    assert alice.text == "alice's r0 | to r0 | alice's r2 | to r2 | ?"
+    bob = await agent(journal).run("?", conversation="c", principal="bob")
+    assert bob.text == "bob's r1 | to r1 | ?"
+    fresh = await agent(journal).run("?", conversation="c")
+    assert fresh.text == "?"
+    old_turn(other := MemoryJournal(), "r0", "alice")
+    await agent(other).run("?", conversation="c", principal="bob")
+    assert await mixed_conversations(other) == [], "the same id of two principals is nothing to tell of"
+
+
+@pytest.mark.parametrize("mixed", [True, False])
+async def test_a_summary_of_what_others_said_is_told_to_nobody(mixed: bool) -> None:
+    journal = MemoryJournal()
+    old_turn(journal, "r0", "bob" if mixed else "alice")
+    old_turn(journal, "r1", "alice", "r0")
+    old_turn(journal, "s", "alice", "r1", summary="SUMMARY")
+    old_turn(journal, "r2", "alice", "s")
+    told = (await agent(journal).run("?", conversation="c", principal="alice")).text
+    before = "alice's r1 | to r1" if mixed else "Summary of our conversation so far:\nSUMMARY"
+    assert told == f"{before} | alice's r2 | to r2 | ?"
+
+
+async def test_a_run_that_had_heard_another_replays_as_it_was() -> None:
+    journal = MemoryJournal()
+    old_turn(journal, "r0", "alice")
+    started = Started(
+        agent="agent",
+        model="scripted",
+        said=(UserMessage.of("?"),),
+        tools=(await agent(journal)._listed()).digest,
+        principal="bob",
+        conversation="c",
+        previous="r0",
+        seen=3,
+    )
+    journal.append("r1", started)
+    assert (await agent(journal).resume("r1")).text == "alice's r0 | to r0 | ?"
+    assert (await agent(journal).resume("r1")).text == "alice's r0 | to r0 | ?"

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from typer.testing import Result
+
+from actum import Agent
+from actum.cli.terminal import who
+from actum.storage.sqlite import SQLiteJournal
+from actum.testing import ScriptedModel
 
 pytestmark = pytest.mark.row("A3")
 
@@ -89,3 +96,53 @@ def test_the_beginning_of_several_ids_is_not_enough(run: Run) -> None:
 def test_nobody_has_talked_yet(run: Run) -> None:
     result = run("conversations", "list", *RECORD)
     assert (result.exit_code, result.stdout, "actum chat" in result.stderr) == (0, "", True)
+
+
+async def talk(home: Path, conversation: str, principal: str, question: str) -> None:
+    journal = SQLiteJournal(home / "runs.db")
+    agent = Agent(ScriptedModel(["Noted."]), journal=journal)
+    await agent.run(question, conversation=conversation, principal=principal, run_id=f"run_{principal or 'nobody'}")
+    await journal.close()
+
+
+def test_conversations_of_others_are_not_there_unless_their_owner_is_named(run: Run, home: Path) -> None:
+    for principal in ("alice", ""):
+        asyncio.run(talk(home, "tea", principal, f"SECRET of {principal}"))
+    nothing = run("conversations", "list", *RECORD)
+    assert (nothing.stdout, "Nobody has talked yet" in nothing.stderr) == ("", True)
+    for command in (["show", "tea"], ["show", "last"], ["branch", "tea"], ["compact", "tea"]):
+        result = run("conversations", *command, *RECORD)
+        assert (result.exit_code, "SECRET" in result.stdout + result.stderr) == (2, False)
+        assert f"there is no conversation '{command[1]}'" in result.stderr
+    run("chat", "-c", "tea", *MINE, "models.py:nothing", input="mine\n")
+    assert "SECRET" not in run("conversations", "show", *RECORD).stdout
+    alone = run("conversations", "branch", "--at", "run_alice", *RECORD)
+    assert (alone.exit_code, "no runs of tea begin with 'run_alice'" in alone.stderr) == (2, True)
+    hidden = run("run", "?", "--after", "run_alice", *MINE, "models.py:nothing")
+    assert "there is no run 'run_alice'" in hidden.stderr
+
+    assert "SECRET of alice" in run("conversations", "show", "tea", "--owner", "alice", *RECORD).stdout
+    assert run("conversations", "list", "--owner", "", *RECORD).stdout.split()[-3:] == ["tea", "SECRET", "of"]
+    everybody = json.loads(run("conversations", "list", "--all", "--json", *RECORD).stdout)
+    assert {(each["owner"], each["id"]) for each in everybody} == {("alice", "tea"), ("", "tea"), (who(), "tea")}
+    assert len(run("conversations", "list", "--all", *RECORD).stdout.splitlines()) == 4
+
+    command = shlex.split(run("conversations", "branch", "tea", "--owner", "alice", *RECORD).stdout)
+    assert run(*command[1:], "--tools", "tools.py", "--model", "models.py:counting", input="other\n").stdout == "2\n"
+    run("run", "I join in", "-c", "tea", "--owner", "alice", *MINE, "models.py:counting")
+    told = json.loads(run("conversations", "show", "tea", "--owner", "alice", "--json", *RECORD).stdout)
+    assert [(each["principal"], each["owner"]) for each in told["runs"]] == [("alice", "alice"), (who(), "alice")]
+    assert "conversation tea of alice" in run("runs", "show", *RECORD).stdout
+
+
+def test_what_became_of_an_earlier_call_is_not_shown_as_the_person_s_words(run: Run) -> None:
+    paused = run("run", "keep it", "-c", "milk", *MINE, "models.py:keep")
+    run("run", "hello", "-c", "milk", *MINE, "models.py:nothing")
+    answer = next(line for line in paused.stderr.splitlines() if "actum resume" in line)
+    assert run(*shlex.split(answer)[1:]).exit_code == 0
+    run("run", "and?", "-c", "milk", *MINE, "models.py:nothing")
+    lines = run("conversations", "show", "milk", *RECORD).stdout.splitlines()
+    assert [line.split()[0] for line in lines if line.split()[0] in ("you", "told")] == ["you", "you", "told", "you"]
+    assert "told of earlier turns" in run("runs", "show", *RECORD).stdout
+    assert json.loads(run("runs", "list", "--json", *RECORD).stdout)[0]["question"] == "and?"
+    assert "told of earlier turns" in run("runs", "show", "--html", "-", *RECORD).stdout

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import cast
 
+import msgspec
 import pytest
 
 from actum import Agent
@@ -118,6 +119,10 @@ async def test_the_list_of_runs_follows_the_records(journal: Journal) -> None:
     journal.append("r1", Ended("done", "ok"))
     (only,) = await journal.runs(conversation="c1")
     assert (only.status, only.question, only.principal, only.ended is None) == ("done", "first", "ada", False)
+    journal.append("r3", msgspec.structs.replace(started("third", "c1", "bob"), owner="ada"))
+    assert [run.principal for run in await journal.runs(conversation="c1", owner="ada")] == ["bob", "ada"]
+    assert await journal.forget("r3") == 1
+    assert [run.run_id for run in await journal.runs(owner="")] == ["r3", "r2"]
 
 
 async def test_runs_are_found_by_conversation_principal_and_time(store: Store) -> None:
@@ -134,6 +139,9 @@ async def test_runs_are_found_by_conversation_principal_and_time(store: Store) -
     assert await found(conversation="c") == ["r1", "r0"]
     assert await found(principal="ada") == ["r2", "r0"]
     assert await found(conversation="c", principal="ada") == ["r0"]
+    assert await found(conversation="c", owner="bob") == ["r1"]
+    assert await found(owner="") == ["r3"]
+    assert await found(conversation="c", owner="") == []
     assert await found(since=1_000_010.0, until=1_000_030.0) == ["r2", "r1"]
     assert await found(since=0.0, limit=1) == ["r3"]
     assert await found(limit=10**30) == ["r3", "r2", "r1", "r0"]

@@ -264,7 +264,8 @@ async def test_a_file_of_the_first_version_opens_and_its_runs_are_as_they_were(f
     assert (verify(entries), [entry.record for entry in entries]) == ([], [of_ada, DONE])
     assert [run.run_id for run in await journal.runs()] == ["r2", "r1"]
     (found,) = await journal.runs(principal="ada", conversation="c")
-    assert (found.run_id, found.status, found.started) == ("r1", "done", 20.0)
+    assert (found.run_id, found.status, found.started, found.owner) == ("r1", "done", 20.0, "ada")
+    assert await journal.runs(owner="ada") == [found]
     assert journal.append("r1", REPLIED) == 2
     assert await journal.forget("r2") == 0
     assert [head.run_id for head in await journal.heads()] == ["r2"]
