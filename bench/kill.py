@@ -1,8 +1,10 @@
 """`kill -9` at random moments; part of `make bench`: what is lost, what is done twice, what is said to be in doubt.
 
-A run of ten steps acts on a ledger outside of the journal: reads, calls that take an idempotency key, calls that can be
-looked up, plain writes, several at once, and one that waits for approval. Its process is killed and another goes on
-with the run, again and again, until it is done. The ledger then says what really happened.
+A run of twelve steps acts on a ledger outside of the journal: reads, calls that take an idempotency key, calls that can
+be looked up, plain writes, several at once, one that waits for approval, and two tasks for another agent, which acts
+and waits for approval itself. Each approval comes two turns late: the conversation goes on meanwhile, and its last turn
+signs again if it is not told that all was signed. Its process is killed and another goes on, again and again, until all
+is done. The ledger then says what really happened.
 
     look     only reads: may run again, must not be missing
     keyed    the service knows its key: exactly once
@@ -34,7 +36,7 @@ from actum import Agent, Context, ToolCall, tool
 from actum.compose import Settings, open_journal
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Request
-from actum.core.message import Reply
+from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.record import Asked, Ended, Intended, Settled, verify
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function import FunctionTool
@@ -54,26 +56,66 @@ STEPS: list[list[str]] = [
     ["plain"],
     ["keyed"],
     ["probed", "probed", "plain"],
+    ["clerk"],
     ["plain", "look"],
+    ["clerk", "keyed"],
 ]
+CLERK: list[list[str]] = [["keyed"], ["plain", "look"], ["signed"], ["probed"]]
+"""What the other agent does in each of its tasks."""
 EFFECT_S = 0.003
 """So long a service takes to answer after it has done what it was asked: the window in which a kill leaves a doubt."""
-LIFE_S = 0.05
+LIFE_S = 0.15
 """A process is killed at a random moment of so many seconds after it took the run up."""
-KILLS_EACH = 6
+KILLS_EACH = 12
 """A run is left in peace after so many kills, so that it comes to its end."""
 
 
 DONE = "after it was done"
-STATES = ("before it began", "between calls", "in a call", "in calls side by side", "while it waited")
+STATES = (
+    "before it began",
+    "between calls",
+    "in a call",
+    "in calls side by side",
+    "while it waited",
+    "in its child",
+    "in a later turn",
+)
+LATE = 2
+"""So many turns after its question an approval comes."""
+LAST = "Was all signed?"
+
+
+def steps_of(steps: list[list[str]], request: Request) -> Said:
+    """Says the next step by what is in the conversation, so that it can be asked again by another process."""
+    done = sum(isinstance(message, Reply) for message in request.messages)
+    if done == len(steps):
+        return "All done."
+    return [
+        ToolCall(str(index), kind, {"task": "Act"} if kind == "clerk" else {"step": done, "index": index})
+        for index, kind in enumerate(steps[done])
+    ]
 
 
 def script(request: Request) -> Said:
-    """Says the next step by what is in the conversation, so that it can be asked again by another process."""
-    done = sum(isinstance(message, Reply) for message in request.messages)
-    if done == len(STEPS):
-        return "All done."
-    return [ToolCall(str(index), kind, {"step": done, "index": index}) for index, kind in enumerate(STEPS[done])]
+    """The run itself, and the turns that come while it waits."""
+    asked = next(message.text for message in reversed(request.messages) if isinstance(message, UserMessage))
+    if asked == "Go":
+        return steps_of(STEPS, request)
+    if asked == LAST and isinstance(request.messages[-1], UserMessage) and not is_told_of_all(request):
+        return ToolCall("again", "signed", {"step": 99, "index": 0})
+    return "Well."
+
+
+def is_told_of_all(request: Request) -> bool:
+    """Whether the model is told that every call which waited was carried out, there or in a message behind it."""
+    waited, made = 0, 0
+    for message in request.messages:
+        if isinstance(message, ToolMessage) and message.name in ("signed", "clerk"):
+            waited += message.result.text not in ("done", "All done.")
+        elif isinstance(message, UserMessage) and message.source == "memory":
+            lines = [line for line in message.text.splitlines() if line.startswith(("- signed", "- clerk"))]
+            made += sum("carried out. Result" in line for line in lines)
+    return made >= waited
 
 
 class Ledger:
@@ -153,23 +195,36 @@ def tools(ledger: Ledger) -> list[FunctionTool]:
 
 
 async def live(journal: Journal, run_id: str, ledger: Ledger) -> None:
-    """What one process does: take the run up, and go on until it is done or waits for a person.
+    """What one process does: take the conversation up, and go on until all of it is done.
 
-    The person is this process, too: it approves, and of a doubt it says that nobody knows.
+    The person is this process, too: it approves, two turns late, and of a doubt it says that nobody knows.
     """
-    agent = Agent(ScriptedModel(script), tools(ledger), journal=journal)
+    clerk = Agent(ScriptedModel(partial(steps_of, CLERK)), tools(ledger), name="clerk")
+    agent = Agent(ScriptedModel(script), [*tools(ledger), clerk], journal=journal)
     print("up", flush=True)
-    result: RunResult | None = None
-    while result is None or result.status == "paused":
-        words = {"approval": "approve", "doubt": "unknown"}
-        answers = {one.id: words[one.kind] for one in result.pending} if result is not None else {}
-        if result is None and not await journal.read(run_id):
-            result = await agent.run("Go", run_id=run_id)
-        else:
-            result = await agent.resume(run_id, answers)
-        if result.status == "paused":
-            await asyncio.sleep(EFFECT_S * 5)  # it waits, and can be killed meanwhile
-    print(result.status, flush=True)
+
+    async def turn(name: str, question: str) -> RunResult:
+        """Begin a turn, or go on with it."""
+        if await journal.read(name):
+            return await agent.resume(name)
+        return await agent.run(question, run_id=name, conversation=run_id)
+
+    for name, question in {run_id: "Go", last_turn(run_id): LAST}.items():
+        result = await turn(name, question)
+        while result.status == "paused":
+            for waiting in result.pending:
+                if waiting.kind == "approval" and name == run_id:
+                    for number in range(LATE):
+                        await turn(f"{run_id}.{waiting.id}.{number}", "And how is the weather?")
+            await asyncio.sleep(EFFECT_S * 2)  # it waits, and can be killed meanwhile
+            words = {"approval": "approve", "doubt": "unknown"}
+            result = await agent.resume(name, {one.id: words[one.kind] for one in result.pending})
+        print(name, result.status, flush=True)
+
+
+def last_turn(run_id: str) -> str:
+    """The id of the turn that a conversation ends with."""
+    return f"{run_id}.last"
 
 
 class Tally(Struct, kw_only=True):
@@ -197,14 +252,17 @@ class Tally(Struct, kw_only=True):
 
 
 async def state_of(journal: Journal, run_id: str) -> str:
-    """In which state of the run the process died."""
+    """In which state of the conversation the process died."""
     records = [entry.record for entry in await journal.read(run_id)]
     if not records:
         return STATES[0]
-    last = records[-1]
-    if isinstance(last, Ended) and last.status == "done":
+    last_turn_records = [entry.record for entry in await journal.read(last_turn(run_id))]
+    if last_turn_records and isinstance(last_turn_records[-1], Ended) and last_turn_records[-1].status == "done":
         return DONE
-    if isinstance(last, Asked | Ended):
+    (latest, *_) = await journal.runs(limit=1)
+    if latest.status == "running" and latest.run_id != run_id:
+        return STATES[5] if latest.parent else STATES[6]
+    if isinstance(records[-1], Asked | Ended):
         return STATES[4]
     settled = {(record.reply, record.index) for record in records if isinstance(record, Settled)}
     begun = {(record.reply, record.index) for record in records if isinstance(record, Intended)} - settled
@@ -212,27 +270,33 @@ async def state_of(journal: Journal, run_id: str) -> str:
 
 
 async def count(journal: Journal, run_id: str, ledger: Ledger, tally: Tally) -> None:
-    """Compare what happened with what was meant, once the run is done."""
-    entries = await journal.read(run_id)
-    records = [entry.record for entry in entries]
-    keys = {(record.reply, record.index): record.key for record in records if isinstance(record, Intended)}
-    doubts = [record for record in records if isinstance(record, Asked) and record.kind == "doubt"]
-    asked = {keys[record.reply, record.index] for record in doubts}
+    """Compare what happened with what was meant, once all is done."""
+    runs = [run for run in await journal.runs(limit=None) if run_id in (run.run_id, run.parent, run.conversation)]
+    meant = Counter(kind for step in [*STEPS, *CLERK, *CLERK] for kind in step)
+    keys: dict[tuple[str, int, int], str] = {}
+    asked: set[str] = set()
+    for run in runs:
+        entries = await journal.read(run.run_id)
+        records = [entry.record for entry in entries]
+        tally.broken += bool(verify(entries))
+        keys |= {(run.run_id, each.reply, each.index): each.key for each in records if isinstance(each, Intended)}
+        doubts = [each for each in records if isinstance(each, Asked) and each.kind == "doubt" and not each.run]
+        asked |= {keys[run.run_id, each.reply, each.index] for each in doubts}
     done = Counter(ledger.lines())
     tally.done += sum(done.values())
-    tally.broken += bool(verify(entries))
     tally.doubts += len(asked)
     for kind in ("keyed", "probed", "signed", "look"):
         times = [number for (found, _), number in done.items() if found == kind]
         # Where a reply was lost with its process, a read may be made again under another key: it does no harm.
-        tally.lost += max(0, sum(step.count(kind) for step in STEPS) - len(times))
+        tally.lost += max(0, meant[kind] - len(times))
         tally.twice += sum(number - 1 for number in times) if kind != "look" else 0
         if kind != "look":
-            tally.twice += max(0, len(times) - sum(step.count(kind) for step in STEPS))
+            tally.twice += max(0, len(times) - meant[kind])
     plain = {key: number for (kind, key), number in done.items() if kind == "plain"}
-    missing = sum(step.count("plain") for step in STEPS) - len(plain)
+    missing = meant["plain"] - len(plain)
     unasked_missing = missing - len(asked - plain.keys())
     tally.silent += max(0, unasked_missing) + sum(number - 1 for number in plain.values())
+    tally.twice += max(0, -missing)
 
 
 def torment(journal: str, folder: Path, kills: int, seed: int) -> Tally:
