@@ -379,6 +379,7 @@ class Agent:
             UnknownName: there is no such run (of this principal).
             UsageError: a run can not be branched off there.
         """
+        conversation = _checked_text("conversation", conversation)
         await self._check_principal(run_id, principal)
         entries = sound(run_id, await self.journal.read(_checked_id(run_id)))
         if question is not None:
@@ -426,7 +427,8 @@ class Agent:
             UnknownName: there is no such conversation.
             ModelError: the model gave no answer, or an empty one; the conversation stays as it is.
         """
-        whose = principal if owner is None else owner
+        principal, conversation = _checked_text("principal", principal), _checked_text("conversation", conversation)
+        whose = principal if owner is None else _checked_text("owner", owner)
         async with self._talking(whose, conversation):
             earlier = await before(self.journal, whose, conversation)
             if not earlier.run_id:

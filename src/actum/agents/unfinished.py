@@ -17,7 +17,7 @@ from ..call.recording import Place, Recording
 from ..core.call import TextPart, ToolCall
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
-from ..core.record import TELLING, Entry, Standing, Unfinished, verify
+from ..core.record import TELLING, Ended, Entry, Standing, Unfinished, verify
 from .wording import Wording
 
 log = logging.getLogger("actum.journal")
@@ -87,15 +87,17 @@ async def unfinished(
     found: list[Unfinished] = []
     telling = TELLING
     while entries and entries[0].payload:
-        recording = Recording(entries[:seen])
-        started = recording.beginning()
-        if not (started.compacts or _is_done(recording)) and started.belongs_to == owner:
-            to_the_end = seen == len(entries) or recording.ended is not None
-            found.append(Unfinished(run_id, seen, open_calls(recording, telling), to_the_end))
+        started, last = Recording(entries[:1]).beginning(), entries[seen - 1].record
+        is_done = isinstance(last, Ended) and last.status == "done"
+        if not (started.compacts or is_done) and started.belongs_to == owner:
+            calls = open_calls(Recording(entries[:seen]), telling)
+            found.append(Unfinished(run_id, seen, calls, seen == len(entries) or isinstance(last, Ended)))
         if started.telling or not started.previous:
             return (*started.unfinished, *reversed(found))
         telling, run_id, seen = started.telling, started.previous, started.seen
         entries = await journal.read(run_id)
+        if verify(entries):
+            break  # what was changed is not acted upon
     return tuple(reversed(found))
 
 
