@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum import Agent, ToolCall, ToolError, tool
+from actum.call.border import lower
+from actum.call.common_words import is_common
 from actum.call.journal import MemoryJournal
 from actum.call.origin import OriginIndex, leaves
 from actum.core.call import TextPart, ToolResult
@@ -49,7 +51,7 @@ USER, MODEL = Origin("user"), Origin("model")
         ("2026-12-01", [USER]),
         ("北京电力公司", [USER]),
         ("电力", [USER]),
-        (1200.5, [Origin("tool", "find_bill", "bills[0].amount")]),
+        (1200.5, [USER, Origin("tool", "find_bill", "bills[0].amount")]),
         ("1200.50", [USER]),
         ("power & co", [Origin("tool", "find_bill", "bills[0].to")]),
         ("DE77 1", [Origin("tool", "find_bill", "bills[0].iban", trusted=True)]),
@@ -63,7 +65,10 @@ USER, MODEL = Origin("user"), Origin("model")
         (None, [MODEL]),
         ("", [MODEL]),
         ("Nobody said this", [MODEL]),
-        ("Dear Ada!\nCall me back soon, Bob.\nI beg you.", [Origin("tool", "read_mail"), MODEL]),
+        (
+            "Dear Ada!\nCall me back soon, Bob.\nI beg you.",
+            [Origin("tool", "read_mail", part=True), Origin("model", part=True)],
+        ),
     ],
 )
 def test_a_value_is_known_by_where_it_stands(value: Json, origins: list[Origin]) -> None:
@@ -79,7 +84,7 @@ def test_every_value_inside_of_an_argument_has_its_own_origins() -> None:
 words = st.text(st.characters(categories=["L", "N"], max_codepoint=0x9FFF), min_size=1, max_size=8)
 
 
-@given(words, st.lists(words, max_size=4), st.lists(words, max_size=4))
+@given(words.filter(lambda word: not is_common(lower(word))), st.lists(words, max_size=4), st.lists(words, max_size=4))
 def test_a_word_that_was_said_is_always_found(word: str, before: list[str], after: list[str]) -> None:
     text = " ".join([*before, word, *after])
     made = OriginIndex([ToolMessage("t", ToolResult("1", (TextPart(text),)))], lambda name: ())

@@ -15,7 +15,7 @@ passed the tools in code. How a policy is read from a file stands in `policy.py`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime
 from fnmatch import translate
@@ -30,7 +30,9 @@ from ..core.errors import UsageError
 from ..core.interfaces import Decision, Facts, Requirement
 from ..core.json import Json, JsonObject
 from ..core.tool import Effects, Tool
-from .condition import VARIABLES, Condition, ConditionFailed
+from .condition import VARIABLES, Condition, ConditionFailed, check_bounds
+from .origin import comes_from, is_relied_on, is_user, values_at
+from .origin_condition import OriginTest
 
 Verdict = Literal["allow", "ask", "deny"]
 Patterns = str | Collection[str]
@@ -278,6 +280,10 @@ class _Case:
         return self._users.get(self.facts.principal, frozenset()) | set(self.facts.roles)
 
     @cached_property
+    def _declared(self) -> frozenset[str]:
+        return frozenset(_declared_names(self.tool.parameters))
+
+    @cached_property
     def _plain(self) -> dict[str, object]:
         return {
             "args": self.call.arguments,
@@ -290,13 +296,25 @@ class _Case:
             "now": datetime.fromtimestamp(self.facts.now, UTC),
         }
 
-    def variables(self, names: AbstractSet[str]) -> dict[str, object]:
-        """What a condition speaks of. Origins are looked up only for one that does."""
-        if "origins" not in names:
+    def variables(self, condition: Condition) -> dict[str, object]:
+        """What a condition speaks of. Origins are looked up only for a condition that speaks of them.
+
+        Raises:
+            ConditionFailed: the arguments hold too many values.
+        """
+        if "origins" not in condition.names and not condition.tests:
             return self._plain
-        origins = self.facts.origins(self.call.arguments)
-        told = {path: [msgspec.structs.asdict(origin) for origin in some] for path, some in origins.items()}
-        return self._plain | {"origins": told}
+        check_bounds({"args": self.call.arguments})
+        found: dict[str, object] = {name: self._passes(test) for name, test in condition.tests.items()}
+        if "origins" in condition.names:
+            origins = self.facts.origins(self.call.arguments)
+            found["origins"] = {path: [msgspec.structs.asdict(origin) for origin in some] for path, some in origins.items()}
+        return self._plain | found
+
+    def _passes(self, test: OriginTest) -> bool:
+        accept = is_relied_on if test.function == "trusted" else is_user
+        values = values_at(self.call.arguments, test.names)
+        return all([comes_from(value, self.facts.origins, accept, lambda: self._declared) for value in values])
 
 
 _GIVEN: dict[str, Callable[[_Case], Collection[str]]] = {
@@ -374,7 +392,7 @@ class _Ready:
 
     def _holds(self, when: Condition | Predicate, case: _Case) -> bool:
         if isinstance(when, Condition):
-            return when.holds(case.variables(when.names), local=not case.tool.foreign)
+            return when.holds(case.variables(when), local=not case.tool.foreign)
         try:
             held = when(case.call, case.facts)
         except Exception as error:  # a predicate of the program's own: the record hears of it, and the call is denied
@@ -400,17 +418,29 @@ class _Required:
             ConditionFailed: one of its arguments has no value.
         """
         local = not case.tool.foreign
-        values = {name: each.value(case.variables(each.names), local=local) for name, each in self._args.items()}
+        values = {name: each.value(case.variables(each), local=local) for name, each in self._args.items()}
 
         def fault(check: Json) -> str:
             try:
-                held = self._when.holds(case.variables(self._when.names) | {"check": check}, local=local)
+                held = self._when.holds(case.variables(self._when) | {"check": check}, local=local)
             except ConditionFailed as failed:
                 return f"{self._when.source} has no value: {failed}"
             return "" if held else f"{self._when.source} is false"
 
         arguments: JsonObject = msgspec.to_builtins(values)  # a moment in time becomes its text
         return Requirement(self._tool, arguments, fault, self._reason)
+
+
+def _declared_names(schema: Json) -> Iterator[str]:
+    """The names of fields that a schema declares, at any depth."""
+    if isinstance(schema, dict):
+        properties = schema.get("properties")
+        yield from properties if isinstance(properties, dict) else ()
+        for inner in schema.values():
+            yield from _declared_names(inner)
+    elif isinstance(schema, list):
+        for inner in schema:
+            yield from _declared_names(inner)
 
 
 def _several(patterns: Patterns) -> Collection[str]:

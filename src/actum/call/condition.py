@@ -15,6 +15,8 @@ from collections.abc import Callable, Collection, Mapping
 from ..core import canonical
 from ..core.errors import UsageError
 from ..core.json import Json
+from . import origin_condition
+from .origin_condition import taken_out
 
 VARIABLES = ("args", "user", "roles", "agent", "key", "tool", "effects", "now", "origins")
 """What a condition may speak of."""
@@ -43,7 +45,8 @@ _BUILT_IN = frozenset(
         *("getHours", "getMilliseconds", "getMinutes", "getSeconds"),
     }
 )
-FUNCTIONS = tuple(sorted(_BUILT_IN | _LOCAL.keys()))
+_FUNCTIONS = tuple(sorted(_BUILT_IN | _LOCAL.keys()))
+FUNCTIONS = tuple(sorted([*_FUNCTIONS, *origin_condition.FUNCTIONS]))
 _TYPES = frozenset({"bool", "bytes", "double", "int", "list", "map", "string", "uint"})
 _LOOP = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(\s*(\w*)")
 _NAMED = re.compile(r"[A-Za-z]\w*")
@@ -63,6 +66,7 @@ class Condition:
     Attributes:
         source: its text.
         names: the variables it speaks of.
+        tests: the tests of origins in it, such as `trusted(to)`, by the variables that tell what came of them.
 
     Raises:
         UsageError: it is no CEL, too long, or speaks of what there is not; or the library is not installed.
@@ -75,18 +79,22 @@ class Condition:
             import cel  # it takes 0.3 s to load, and most programs have no condition
         except ImportError:
             raise UsageError("conditions need CEL: pip install 'actum[policy]'") from None
+        text, self.tests = taken_out(source)
         try:
-            self._program = cel.compile(source)
+            self._program = cel.compile(text)
         except ValueError as error:
             raise UsageError(f"{source!r} is no CEL: {_first_line(error)}") from None
         bound = _LOOP.findall(source)
         if len(bound) > LOOPS_MAX:
             raise UsageError(f"{source!r} goes through lists {len(bound)} times; {LOOPS_MAX} times are allowed")
         self.source = source
-        self.names = frozenset(self._program.variables()) - set(bound) - _TYPES
+        for test in self.tests.values():
+            if test.names[0] in bound:
+                raise UsageError(f"{test}: {test.names[0]!r} is a variable of a macro, and no argument")
+        self.names = frozenset(self._program.variables()) - set(bound) - _TYPES - self.tests.keys()
         functions = {name for name in self._program.functions() if _NAMED.fullmatch(name)}
         _check_names("variable", self.names, known)
-        _check_names("function", functions, FUNCTIONS)
+        _check_names("function", functions, _FUNCTIONS)
         self._functions = functions & _LOCAL.keys()
         self._context = cel.Context
 
@@ -94,7 +102,7 @@ class Condition:
         """What it comes to.
 
         Args:
-            variables: by name; all of them.
+            variables: by name; all of them, and those of its tests of origins.
             local: paths in them are of this machine.
 
         Raises:
@@ -103,9 +111,8 @@ class Condition:
         failures: list[str] = []
         table = _LOCAL if local else _FOREIGN
         functions = {name: _noting(name, table[name], failures) for name in self._functions}
-        given = {name: variables[name] for name in self.names}
-        if not _is_bounded(given):
-            raise ConditionFailed(f"the arguments hold more than {VALUES_MAX} values, or more than {DEPTH_MAX} deep")
+        given = {name: variables[name] for name in (*self.names, *self.tests)}
+        check_bounds(given)
         try:
             value: object = self._program.execute(self._context(given, functions))
         except Exception as error:  # noqa: BLE001  # the library raises a dozen kinds: all of them mean that there is no value
@@ -142,8 +149,20 @@ def _noting(name: str, function: Callable[..., object], failures: list[str]) -> 
 
 def _check_names(what: str, used: Collection[str], known: Collection[str]) -> None:
     unknown = sorted(set(used) - set(known))
+    if unknown and unknown[0] in origin_condition.FUNCTIONS:
+        raise UsageError(f"{unknown[0]} is used with the name of an argument, as in {unknown[0]}(to)")
     if unknown:
         raise UsageError(f"there is no {what} {unknown[0]!r}; there are: {', '.join(known)}")
+
+
+def check_bounds(values: Mapping[str, object]) -> None:
+    """Bound what a condition goes through.
+
+    Raises:
+        ConditionFailed: the values hold too many others, or too deep.
+    """
+    if not _is_bounded(values):
+        raise ConditionFailed(f"the arguments hold more than {VALUES_MAX} values, or more than {DEPTH_MAX} deep")
 
 
 def _is_bounded(values: Mapping[str, object]) -> bool:

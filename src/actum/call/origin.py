@@ -1,17 +1,22 @@
 """Finds where the values of a call's arguments came from, by looking for them in all that was said before.
 
-Pure, and never wrong in one direction: what is named as an origin does hold the value. A value that stands nowhere,
-such as one that the model reckoned or put in other words, comes from the model, which has read everything. Nothing is
-blocked by it here.
+Pure, and never wrong in one direction: what is named as an origin does hold the value, as a whole (an address, a link,
+a number, a name, an id: `border.py` tells where such a value ends). A value that stands nowhere as a whole has the
+origins of its parts, each marked `part`; what stands nowhere at all, such as a value that the model reckoned or put in
+other words, comes from the model, which has read everything. A common word alone (`to`, `me`, `请`) says nothing of
+where it came from, so it is the model's.
 
-It grows with the conversation: a text is taken apart once, and only when a call is looked at that may change something.
+The index grows with the conversation: a text is taken apart once, and only when a call is looked at that may change
+something. Nothing is blocked here; a policy does that, with `trusted(to)` (`comes_from`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 
+import msgspec
 from msgspec import UNSET
 
 from ..core.call import TextPart
@@ -19,21 +24,37 @@ from ..core.errors import ToolError
 from ..core.json import Json, JsonObject
 from ..core.message import Message, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
+from .border import lower, same_but_for_case, spaced, stands_whole
+from .common_words import is_common
 
 ORIGINS_MAX = 8
-"""So many origins of one value are told."""
+"""So many origins of one value are told, those that a policy can rely on first."""
 TEXTS_MAX = 32
 """In so many texts at most a value is looked for."""
-_WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
-_PIECE = re.compile(r"[^\n.!?。！？;；]+")
+PLACES_MAX = 256
+"""At so many places of one text at most."""
 PIECE_LENGTH_MIN = 12
-"""A piece of a longer text is looked for by itself from this length on."""
+"""A sentence of a longer text is looked for by itself from this length on."""
+PIECES_MAX = 200
+"""So many pieces of one value are looked for by themselves."""
+NUMBER_LENGTH_MAX = 40
+SHORT_WORDS_MAX = 8
+"""In a value of at most so many words each word is looked for by itself."""
+
+_HAN = "\u3400-\u9fff"
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
+_SENTENCE_END = re.compile(r"\n+|(?<=[.!?])\s+|[;。！？；]+")
+_PART = re.compile(rf"[{_HAN}]+|[^\s,，、;{_HAN}]+")
+_AROUND = "\"'`()[]{}<>“”‘’«»「」《》（）【】.,:;!?，。；：！？、*"
+_GROUPED_NUMBER = re.compile(r"(?<![\w.,'])\d+(?:[.,']\d+)+")
 _MODEL = (Origin("model"),)
 _NESTED = (dict, list)
 
 
 Trust = Callable[[str], Sequence[str]]
 """Which fields of the results of a tool are declared to be trusted."""
+Lookup = Callable[[JsonObject], Origins]
+"""Tells the origins of arguments, such as `OriginIndex.of`."""
 
 
 class OriginIndex:
@@ -45,16 +66,15 @@ class OriginIndex:
 
     >>> index = OriginIndex([UserMessage.of("Send 20 euros to Ada")], lambda tool: ())
     >>> index.of({"to": "Ada", "amount": 20, "note": "hello"})["to"]
-    (Origin(source='user', tool='', field='', trusted=False),)
+    (Origin(source='user', tool='', field='', trusted=False, part=False),)
     """
 
     def __init__(self, messages: Sequence[Message], trust: Trust) -> None:
         self._messages = messages
         self.trust = trust
         self._seen = 0
-        self._leaves: dict[str, list[Origin]] = {}
-        self._texts: list[tuple[str, Origin]] = []
-        self._by_word: dict[str, list[int]] = {}
+        self._relied_on = _Said()  # looked in first: many results of tools must not push the user's words out
+        self._rest = _Said()
 
     def of(self, arguments: JsonObject) -> Origins:
         """The origins of each value in the arguments of a call, by its path."""
@@ -64,9 +84,10 @@ class OriginIndex:
         found: Origins = {}
         for name, value in arguments.items():
             if isinstance(value, _NESTED):
-                found |= {path: self._of_value(inner) for path, inner in leaves(value, name)}
+                for path, inner in leaves(value, name):
+                    found[path] = _together(found.get(path, ()), self._of_value(inner))
             else:
-                found[name] = self._of_value(value)
+                found[name] = _together(found.get(name, ()), self._of_value(value))
         return found
 
     def _read(self, message: Message) -> None:
@@ -80,8 +101,9 @@ class OriginIndex:
             case ToolMessage(name, result):
                 trusted = self.trust(name)
                 if result.structured is not UNSET:
-                    for path, value in leaves(result.structured):
-                        self._add_leaf(value, Origin("tool", name, path, _is_trusted(path, trusted)))
+                    fields = _fields(trusted)
+                    for path, names, value in _walk(result.structured, "", ()):
+                        self._add_leaf(value, Origin("tool", name, path, _is_trusted(names, fields)))
                 texts = [part.text for part in result.content if isinstance(part, TextPart)]
                 if result.error is not None and result.error.code == ToolError.code:  # other errors are our own words
                     texts.append(result.error.message)
@@ -91,92 +113,267 @@ class OriginIndex:
                 pass
 
     def _add_leaf(self, value: Json, origin: Origin) -> None:
-        plain = _plain(value)
-        if not plain:
-            return
-        known = self._leaves.setdefault(plain, [])
-        if origin not in known and len(known) < ORIGINS_MAX:
-            known.append(origin)
-        if isinstance(value, str):
-            self._add_text(value, origin)
+        text = _written(value)
+        if text:
+            said = self._relied_on if is_relied_on(origin) else self._rest
+            said.add_value(text, origin)
+            if isinstance(value, str):
+                said.add_text(text, origin)
 
     def _add_text(self, text: str, origin: Origin) -> None:
-        plain = _plain(text)
-        number = len(self._texts)
-        self._texts.append((plain, origin))
-        for word in set(_WORD.findall(plain)):
-            self._by_word.setdefault(word, []).append(number)
+        (self._relied_on if is_relied_on(origin) else self._rest).add_text(spaced(text), origin)
 
     def _of_value(self, value: Json) -> tuple[Origin, ...]:
         if value is None or isinstance(value, bool):
             return _MODEL  # it stands everywhere and says nothing
-        plain = _plain(value)
-        if not plain:
-            return _MODEL
-        found = dict.fromkeys(self._leaves.get(plain, ()))
-        found |= dict.fromkeys(self._holding(plain))
-        if not found and isinstance(value, str):
-            pieces = [_plain(piece) for piece in _PIECE.findall(value)]
-            for piece in pieces if len(pieces) > 1 else ():
-                if len(piece) >= PIECE_LENGTH_MIN:
-                    found |= dict.fromkeys(self._holding(piece))
-            return (*list(found)[: ORIGINS_MAX - 1], *_MODEL)  # what is between the pieces is the model's
-        return tuple(list(found)[:ORIGINS_MAX]) or _MODEL
+        found = self._whole(value)
+        if found or not isinstance(value, str):
+            return tuple(found)[:ORIGINS_MAX] or _MODEL
+        return self._of_parts(value)
 
-    def _holding(self, plain: str) -> Iterator[Origin]:
-        """The texts in which this stands, whole words of it."""
+    def _whole(self, value: Json) -> dict[Origin, None]:
+        """Where a value stands as a whole."""
+        text, found = _written(value), dict[Origin, None]()
+        forms = [text] if text else []
+        if "://" in text and text.endswith("/") and text.count("/") == 3:
+            forms.append(text[:-1])  # a link to a host alone is written out with a slash
+        for said in (self._relied_on, self._rest):
+            for form in forms:
+                said.find(form, found)
+            if not isinstance(value, str):
+                said.find_number(text, found)
+        return found
+
+    def _of_parts(self, value: str) -> tuple[Origin, ...]:
+        """The origins of the parts of a text that stands nowhere as a whole; what is left over is the model's."""
+        found: dict[Origin, None] = {}
+        left_over = False
+        is_short = len(_PART.findall(value)) <= SHORT_WORDS_MAX
+        for count, part in enumerate(self._parts(value)):
+            is_telling = len(part) >= PIECE_LENGTH_MIN or not part.isalpha() or is_short
+            origins = self._whole(part) if is_telling and count < PIECES_MAX else {}
+            if not origins and is_short:
+                for word in _WORD.findall(part)[:SHORT_WORDS_MAX]:
+                    found |= self._whole(word)
+            found |= origins
+            left_over = left_over or not origins
+            if count == PIECES_MAX:
+                break
+        if not found:
+            return _MODEL
+        told = [*list(found)[: ORIGINS_MAX - 1], *(_MODEL if left_over else ())]
+        return tuple(msgspec.structs.replace(origin, part=True) for origin in told)
+
+    def _parts(self, value: str) -> Iterator[str]:
+        """The sentences of a text, and the words of each that stands nowhere."""
+        for raw in _SENTENCE_END.split(value):
+            sentence = spaced(raw).strip(_AROUND + " ")
+            if len(sentence) >= PIECE_LENGTH_MIN and self._whole(sentence):
+                yield sentence
+            else:
+                words = (word.strip(_AROUND) for word in _PART.findall(sentence))
+                yield from filter(None, words)
+
+
+class _Said:
+    """Texts and plain values, by their words."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, list[tuple[str, Origin]]] = {}
+        self._texts: list[tuple[str, str, Origin]] = []
+        self._by_word: dict[str, list[int]] = {}
+        self._numbers: dict[str, dict[Origin, None]] = {}
+
+    def add_value(self, text: str, origin: Origin) -> None:
+        """Take in a plain value: a field of a result."""
+        known = self._values.setdefault(lower(text), [])
+        if (text, origin) not in known and len(known) < TEXTS_MAX:
+            known.append((text, origin))
+
+    def add_text(self, text: str, origin: Origin) -> None:
+        """Take in a text, with single blanks."""
+        plain = lower(text)
+        place = len(self._texts)
+        self._texts.append((plain, text, origin))
+        for word in set(_WORD.findall(plain)):
+            self._by_word.setdefault(word, []).append(place)
+        for found in _GROUPED_NUMBER.finditer(plain):
+            number = _number(found[0])
+            if number is not None and stands_whole(plain, found.start(), found.end()):
+                self._numbers.setdefault(number, {})[origin] = None
+
+    def find(self, value: str, found: dict[Origin, None]) -> None:
+        """Add the origins of all that holds a value as a whole to those that were found."""
+        plain = lower(value)
+        for text, origin in self._values.get(plain, ()):
+            if same_but_for_case(value, text):
+                found[origin] = None
+        is_alone = is_common(plain)
         words = {plain} if plain.isascii() and plain.isalnum() else set(_WORD.findall(plain))
         lists = [self._by_word.get(word, ()) for word in words]
         if not lists:
             return
-        shortest = min(lists, key=len)
-        if len(shortest) > TEXTS_MAX:  # it stands everywhere: the first and the latest places will do
-            shortest = [*shortest[: TEXTS_MAX // 2], *shortest[-TEXTS_MAX // 2 :]]
-        for number in shortest:
-            text, origin = self._texts[number]
-            at = text.find(plain)
-            while at >= 0:
-                if _stands_alone(text, at, at + len(plain)):
-                    yield origin
-                    break
-                at = text.find(plain, at + 1)
+        places = min(lists, key=len)
+        if len(places) > TEXTS_MAX:  # it stands everywhere: the first and the latest places will do
+            places = [*places[: TEXTS_MAX // 2], *places[-TEXTS_MAX // 2 :]]
+        for place in places:
+            text, written, origin = self._texts[place]
+            if origin not in found and (text == plain if is_alone else _holds(text, written, plain, value)):
+                found[origin] = None
+
+
+    def find_number(self, number: str, found: dict[Origin, None]) -> None:
+        """Add the origins of all texts that hold a number in another form, such as `1,000.00`."""
+        found |= self._numbers.get(number, {})
+
+
+def _holds(text: str, written: str, plain: str, value: str) -> bool:
+    """Whether a value stands in a text as a whole.
+
+    Args:
+        text, plain: the text and the value in lower case.
+        written, value: the same as they were written.
+    """
+    at = -1
+    for _ in range(PLACES_MAX):
+        at = text.find(plain, at + 1)
+        if at < 0:
+            break
+        end = at + len(plain)
+        if stands_whole(text, at, end) and same_but_for_case(value, written[at:end]):
+            return True
+    return False
+
+
+def is_relied_on(origin: Origin) -> bool:
+    """Whether a value that came from there as a whole was named by the user, the developer or a trusted field."""
+    return not origin.part and (origin.source in ("user", "developer") or origin.trusted)
+
+
+def is_user(origin: Origin) -> bool:
+    """Whether a value that came from there as a whole was named by the user."""
+    return not origin.part and origin.source == "user"
+
+
+def comes_from(
+    value: Json, origins: Lookup, accept: Callable[[Origin], bool], declared: Callable[[], frozenset[str]]
+) -> bool:
+    """Whether every plain value inside of a value, and every key, came as a whole from an origin that is accepted.
+
+    Args:
+        value: the argument of a call, or a part of it.
+        origins: looks origins up.
+        accept: which origins are accepted.
+        declared: tells the names of fields that the schema of the tool declares. Such a key is the tool's own word.
+
+    Returns:
+        False also where there is no value: for null, an empty text, an empty list and an empty object.
+    """
+    names: frozenset[str] | None = None
+    waiting: list[Json] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            names = declared() if names is None else names
+            waiting += [key for key in item if key not in names]
+        if isinstance(item, _NESTED):
+            if not item:
+                return False
+            waiting += item.values() if isinstance(item, dict) else item
+        elif not any(map(accept, origins({"value": item}).get("value", ()))):
+            return False
+    return True
+
+
+def values_at(arguments: Json, names: Sequence[str]) -> Iterator[Json]:
+    """The values that stand under names which lead into each other; items of a list have the name of their list.
+
+    Null stands for each that is not there.
+    """
+    if isinstance(arguments, list) and names and arguments:
+        for item in arguments:
+            yield from values_at(item, names)
+    elif not names:
+        yield arguments
+    elif isinstance(arguments, dict) and names[0] in arguments:
+        yield from values_at(arguments[names[0]], names[1:])
+    else:
+        yield None
 
 
 def leaves(value: Json, path: str = "") -> Iterator[tuple[str, Json]]:
     """Every plain value inside a value, with its path: `items[0].name`. The path of a plain value itself is empty."""
+    for inner, _, leaf in _walk(value, path, ()):
+        yield inner, leaf
+
+
+def _walk(value: Json, path: str, names: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], Json]]:
+    """Every plain value with its path, and with the names of the fields that lead there, without places in lists."""
     if isinstance(value, dict):
         for name, item in value.items():
-            yield from leaves(item, f"{path}.{name}" if path else name)
+            yield from _walk(item, f"{path}.{name}" if path else name, (*names, name))
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from leaves(item, f"{path}[{index}]")
+            yield from _walk(item, f"{path}[{index}]", names)
     else:
-        yield path, value
+        yield path, names, value
 
 
-def _plain(value: Json) -> str:
-    """The value as it is compared: without case, the width of spaces, and the way in which a number is written."""
-    if type(value) is int:
-        return str(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return " ".join(str(value).casefold().split())
+def _together(some: tuple[Origin, ...], more: tuple[Origin, ...]) -> tuple[Origin, ...]:
+    """The origins of two values that have the same path, as `{"a.b": 1, "a": {"b": 2}}` has."""
+    return tuple(dict.fromkeys((*some, *more)))
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    """It is no part of a longer word or number: `20` does not stand in `1200`. Chinese has no spaces between words."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    left = not (_is_letter(before) and _is_letter(text[start]))
-    return left and not (_is_letter(after) and _is_letter(text[end - 1]))
+def _written(value: Json) -> str:
+    """A value as it is compared: with single blanks, and a number in its shortest form."""
+    if isinstance(value, str):
+        return spaced(value)
+    if isinstance(value, float):
+        return _plain_decimal(repr(value))
+    return str(value)
 
 
-def _is_letter(char: str) -> bool:
-    return char.isalnum() and not "\u3400" <= char <= "\u9fff"
+def _number(text: str) -> str | None:
+    """A number in its shortest form, whether it is written `1200.5`, `1,200.50` or `1.200,50`; None where it is none.
+
+    Three digits behind a single comma are thousands, behind a single dot they are decimals.
+
+    >>> [_number(text) for text in ("1,000.00", "1000", "1.5", "1,5", "1.2.2026", "007")]
+    ['1000', '1000', '1.5', '1.5', None, None]
+    """
+    found = _NUMBER.fullmatch(text) if len(text) <= NUMBER_LENGTH_MAX else None
+    if found is None:
+        return None
+    sign, commas, dots, quotes, plain, cents = found.groups()
+    whole = next(form for form in (commas, dots, quotes, plain) if form is not None)
+    digits = re.sub(r"[.,']", "", whole)
+    return _plain_decimal(f"{sign}{digits}.{cents or 0}")
 
 
-def _is_trusted(path: str, trusted: Sequence[str]) -> bool:
-    """Declared so itself, or inside of what is; list items have the name of their list."""
-    if not trusted:
-        return False
-    bare = re.sub(r"\[\d+\]", "", path)
-    return any(bare == name or bare.startswith(f"{name}.") for name in trusted)
+_NUMBER = re.compile(
+    r"(-?)(?:([1-9]\d{0,2}(?:,\d{3})+)(?=\.|$)|([1-9]\d{0,2}(?:\.\d{3})+)(?=,)|([1-9]\d{0,2}(?:'\d{3})+)|(0|[1-9]\d*))"
+    r"(?:[.,](\d{1,20}))?"
+)
+
+
+def _plain_decimal(text: str) -> str:
+    number = Decimal(text)
+    if not number.is_finite():
+        return text
+    if number == number.to_integral_value() and number.adjusted() < 40:
+        return str(int(number))
+    return f"{number.normalize():f}" if abs(number.adjusted()) < 40 else str(number)
+
+
+def _fields(trusted: Sequence[str]) -> list[tuple[str, ...]]:
+    """The declared fields as names: `account.balance` as two. The empty one is the value itself."""
+    return [tuple(field.split(".")) if field else () for field in trusted]
+
+
+def _is_trusted(names: tuple[str, ...], fields: Sequence[tuple[str, ...]]) -> bool:
+    """Whether a field is declared to be trusted, or is inside of one that is.
+
+    It goes by the names of the fields and not by their path as a text: a key `email.x` or `[0].email`, which a stranger
+    may have chosen, is not the field `email`.
+    """
+    return any(names == field or (field and names[: len(field)] == field) for field in fields)

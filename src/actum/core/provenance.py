@@ -19,16 +19,20 @@ class Origin(Struct, frozen=True, omit_defaults=True):
         tool: for a tool's result, the tool.
         field: for a tool's result, the path of the field in it; empty for its text.
         trusted: the tool is declared to be trusted with what stands there.
+        part: only a part of the value came from there. A value of several parts has the origins of all of them, and
+            says nothing of the value as a whole.
     """
 
     source: Source
     tool: str = ""
     field: str = ""
     trusted: bool = False
+    part: bool = False
 
     def __str__(self) -> str:
         where = self.tool + (f".{self.field}" if self.field else "")
-        return f"{self.source} {where}".rstrip() + (" (trusted)" if self.trusted else "")
+        notes = (" (trusted)" if self.trusted else "") + (" (in part)" if self.part else "")
+        return f"{self.source} {where}".rstrip() + notes
 
 
 Origins = dict[str, tuple[Origin, ...]]
