@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.call.authorize import CAREFUL, DEFAULT, Predicate, Require, Rule, Rules, Verdict
+from actum.call.condition import VALUES_MAX
+from actum.call.origin import OriginIndex
 from actum.core.call import ToolCall
 from actum.core.errors import UsageError
 from actum.core.interfaces import Decision, Facts
 from actum.core.json import Json, JsonObject
+from actum.core.message import UserMessage
 from actum.core.provenance import Origin, Origins
 from actum.core.tool import Effects, Tool
 
@@ -240,14 +243,14 @@ def test_a_decision_is_explained_rule_by_rule() -> None:
 
 
 NAMES = st.sampled_from(["t", "u", "t*", "*"])
-WHO = st.sampled_from([(), "ada", "bob", "*"])
+WHO = st.sampled_from([None, (), "ada", "bob", "*"])
 CONDITIONS = ["", "args.n < 5", "args.n >= 5", "user == 'ada'", "args.gone > 1"]
 rules = st.builds(
     Rule,
     st.sampled_from(["allow", "ask", "deny"]),
     tools=NAMES,
     users=WHO,
-    effects=st.sampled_from([frozenset(), frozenset({"read"}), frozenset({"write", "send"})]),
+    effects=st.sampled_from([None, frozenset(), frozenset({"read"}), frozenset({"write", "send"})]),
     when=st.sampled_from(CONDITIONS),
 )
 
@@ -256,7 +259,9 @@ def plainly(rule: Rule, subject: Tool, number: int, user: str) -> bool | None:
     """Whether a rule fits, in other words; None where nobody knows."""
     if rule.tools not in (subject.name, "*") and not (rule.tools == "t*" and subject.name == "t"):
         return False
-    if rule.users not in ((), "*", user) or (rule.effects and not rule.effects & (subject.effects or set())):
+    if rule.users not in (None, "*", user) or (
+        rule.effects is not None and not rule.effects & (subject.effects or set())
+    ):
         return False
     held = {"": True, "args.n < 5": number < 5, "args.n >= 5": number >= 5, "user == 'ada'": user == "ada"}
     return held.get(str(rule.when))
@@ -295,3 +300,133 @@ def test_a_tool_is_barred_where_every_call_of_it_would_be_denied(rules: list[Rul
     pay = Tool(name="pay_bill", effects=frozenset({"spend"}))
     assert Rules(*rules).bars(pay, Facts(principal="eve")) is barred
     assert Rules(default="deny").bars(pay, Facts(principal="eve"))
+
+
+ANYBODY = Facts(principal="mallory", roles=("guest",), agent="desk", key_id="k1")
+
+
+def test_an_empty_list_fits_nothing_in_allow_ask_and_deny_alike() -> None:
+    verdicts: tuple[Verdict, ...] = ("allow", "ask", "deny")
+    for verdict in verdicts:
+        otherwise: Verdict = "allow" if verdict == "deny" else "deny"
+        for field in ("tools", "users", "roles", "agents", "keys"):
+            for empty in ([], (), frozenset[str]()):
+                rule = Rule(verdict, **{field: empty})  # type: ignore[arg-type]
+                assert judged(Rules(rule, default=otherwise), ANYBODY).verdict == otherwise, (verdict, field, empty)
+                assert (rule.empty, rule.fits_all) == ((field,), False)
+            rule = Rule(verdict, **{field: None})  # type: ignore[arg-type]
+            assert judged(Rules(rule, default=otherwise), ANYBODY).verdict == verdict, (verdict, field)
+        for effects in (set[Effects](), frozenset[Effects]()):
+            assert judged(Rules(Rule(verdict, effects=effects), default=otherwise), ANYBODY).verdict == otherwise
+
+
+def test_a_rule_for_an_empty_list_bars_no_tool_and_is_about_none() -> None:
+    pay = Tool(name="pay", effects=frozenset({"spend"}))
+    assert not Rules(Rule("deny", tools=[])).bars(pay, ANYBODY)
+    assert not Rules(Rule("deny", effects=set())).bars(pay, ANYBODY)
+    assert Rules(Rule("allow", users=[]), default="deny").bars(pay, ANYBODY)
+    assert not Rule("allow", tools=[]).is_about(pay)
+    assert not Rule("allow", effects=set()).is_about(pay)
+
+
+def test_an_empty_list_is_told_as_the_reason_why_a_rule_does_not_fit() -> None:
+    looks, _ = Rules(Rule("allow", users=[])).explain(tool("write"), CALL, ANYBODY)
+    assert looks[0].why_not == "users: an empty list fits nothing"
+
+
+def test_approvers_that_are_an_empty_list_are_refused_in_python_too() -> None:
+    with pytest.raises(UsageError, match="nobody could ever answer"):
+        Rule("ask", approvers=[])
+    assert judged(Rules(Rule("ask", approvers=None))).approvers == ()
+
+
+def heard(text: str) -> Facts:
+    return Facts(origins=OriginIndex([UserMessage.of(text)], lambda tool: ()).of)
+
+
+def test_an_origin_test_is_looked_up_by_the_name_of_an_argument_and_never_by_its_value() -> None:
+    facts = heard("Send 20 to ada-main")
+    policy = Rules(Rule("allow", when="trusted(to)"), default="deny")
+    for arguments, verdict in (
+        ({"to": "ada-main", "amount": 99}, "allow"),
+        ({"to": "mallory-1", "amount": 20}, "deny"),
+        ({"to": "amount", "amount": 20}, "deny"),
+        ({"amount": 20}, "deny"),
+        ({"to.x": "ada-main"}, "deny"),
+        ({"to": ["mallory-1"], "to[0]": "ada-main"}, "deny"),
+        ({"to": True}, "deny"),
+    ):
+        assert (arguments, judged(policy, facts, **arguments).verdict) == (arguments, verdict)  # type: ignore[arg-type]
+
+
+def test_origin_tests_stand_beside_other_conditions_and_their_opposite_denies() -> None:
+    facts = heard("Send 20 to ada-main")
+    policy = Rules(Rule("deny", when="!trusted(to) || args.amount > 100"), default="allow")
+    assert judged(policy, facts, to="ada-main", amount=20).verdict == "allow"
+    assert judged(policy, facts, to="ada-main", amount=2000).verdict == "deny"
+    assert judged(policy, facts, to="mallory-1", amount=20).verdict == "deny"
+    assert judged(policy, facts, amount=20).verdict == "deny"
+
+
+def test_a_part_of_an_argument_is_tested_by_the_names_that_lead_there() -> None:
+    facts = heard("Send 20 to ada-main and 5 to bob-main")
+    policy = Rules(Rule("allow", when='trusted(payments.to) && trusted("to-whom")'), default="deny")
+    for payments, verdict in (
+        ([{"to": "ada-main", "note": "hi"}, {"to": "bob-main"}], "allow"),
+        ([{"to": "ada-main"}, {"to": "mallory-1"}], "deny"),
+        ([{"to": "ada-main"}, {}], "deny"),
+        ({"to": ["ada-main", "bob-main"]}, "allow"),
+        ({"to": []}, "deny"),
+        ([], "deny"),
+        ("ada-main", "deny"),
+    ):
+        decision = judged(policy, facts, **{"payments": payments, "to-whom": "ada-main"})  # type: ignore[arg-type]
+        assert (payments, decision.verdict) == (payments, verdict)
+
+
+def test_a_key_counts_unless_the_schema_of_the_tool_declares_it() -> None:
+    schema: JsonObject = {"type": "object", "properties": {"to": {"properties": {"name": {}}}}}
+    subject = Tool(name="t", parameters=schema)
+    policy = Rules(Rule("allow", when="trusted(to)"), default="deny")
+    facts = heard("Send 20 to Ada")
+    assert judged(policy, facts, subject, to={"name": "Ada"}).verdict == "allow"
+    assert judged(policy, facts, subject, to={"mallory-1": "Ada"}).verdict == "deny"
+    assert judged(policy, facts, subject, to={"Ada": 20}).verdict == "allow"
+
+
+def test_trusted_takes_the_developer_and_trusted_fields_and_from_user_only_the_user() -> None:
+    sources = (
+        (Origin("user"), True, True),
+        (Origin("developer"), True, False),
+        (Origin("tool", "find", "email", trusted=True), True, False),
+        (Origin("tool", "find", "email"), False, False),
+        (Origin("user", part=True), False, False),
+        (Origin("tool", "find", "email", trusted=True, part=True), False, False),
+        (Origin("agent"), False, False),
+        (Origin("memory"), False, False),
+        (Origin("model"), False, False),
+    )
+    for origin, trusted, from_user in sources:
+
+        def origins(arguments: JsonObject, origin: Origin = origin) -> Origins:
+            return dict.fromkeys(arguments, (origin,))
+
+        facts = Facts(origins=origins)
+        for when, held in (("trusted(to)", trusted), ("from_user(to)", from_user)):
+            policy = Rules(Rule("allow", when=when), default="deny")
+            assert (origin, judged(policy, facts, to="x").verdict) == (origin, "allow" if held else "deny")
+
+
+def test_an_origin_test_of_too_many_values_denies() -> None:
+    policy = Rules(Rule("deny", when="!trusted(to)"), default="allow")
+    for to in (["ada-main"] * (VALUES_MAX + 1), nested(100_000)):
+        decision = judged(policy, heard("ada-main"), to=to)
+        assert (decision.verdict, "more than" in decision.rule) == ("deny", True)
+
+
+def nested(depth: int) -> Json:
+    """A list in a list, so deep."""
+    value: Json = "ada-main"
+    for _ in range(depth):
+        value = [value]
+    return value

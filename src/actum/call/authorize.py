@@ -14,6 +14,7 @@ passed the tools in code. How a policy is read from a file stands in `policy.py`
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -34,8 +35,11 @@ from .condition import VARIABLES, Condition, ConditionFailed, check_bounds
 from .origin import comes_from, is_relied_on, is_user, values_at
 from .origin_condition import OriginTest
 
+log = logging.getLogger("actum.call")
+
 Verdict = Literal["allow", "ask", "deny"]
 Patterns = str | Collection[str]
+"""A pattern of names, or several; a name fits where one of them does, so that an empty list fits none."""
 Predicate = Callable[[ToolCall, Facts], bool]
 """A condition in Python: whether a rule fits this call."""
 
@@ -62,7 +66,7 @@ class Require(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):
-    """One line of a policy. What is empty fits all; a pattern may hold `*`.
+    """One line of a policy. What is None fits all, an empty list fits nothing; a pattern may hold `*`.
 
     Attributes:
         then: what happens to calls that fit: `allow`, `ask` a person, or `deny`.
@@ -75,7 +79,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         when: a CEL condition, or a Python predicate of the call and the facts.
         reason: told to the model and the user.
         require: a check that comes first.
-        approvers: with `ask`, who may answer: users, or `role:` and a role; anybody when empty.
+        approvers: with `ask`, who may answer: users, or `role:` and a role; None for anybody.
         quorum: so many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
         where: the place in a file, for the record.
@@ -85,16 +89,16 @@ class Rule(Struct, frozen=True, omit_defaults=True):
     """
 
     then: Verdict
-    tools: Patterns = "*"
-    effects: AbstractSet[Effects] = frozenset()
-    users: Patterns = ()
-    roles: Patterns = ()
-    agents: Patterns = ()
-    keys: Patterns = ()
+    tools: Patterns | None = None
+    effects: AbstractSet[Effects] | None = None
+    users: Patterns | None = None
+    roles: Patterns | None = None
+    agents: Patterns | None = None
+    keys: Patterns | None = None
     when: str | Predicate = ""
     reason: str = ""
     require: Require | None = None
-    approvers: Collection[str] = ()
+    approvers: Collection[str] | None = None
     quorum: int = 1
     expires_s: float | None = None
     where: str = ""
@@ -104,14 +108,16 @@ class Rule(Struct, frozen=True, omit_defaults=True):
             name
             for name, right in {
                 "then": self.then in get_args(Verdict),
-                "effects": isinstance(self.effects, AbstractSet) and self.effects <= set(get_args(Effects)),
+                "effects": self.effects is None
+                or (isinstance(self.effects, AbstractSet) and self.effects <= set(get_args(Effects))),
                 "when": isinstance(self.when, str) or callable(self.when),
                 "reason": isinstance(self.reason, str),
                 "require": self.require is None or isinstance(self.require, Require),
-                "approvers": _are_texts(self.approvers) and not isinstance(self.approvers, str),
+                "approvers": self.approvers is None
+                or (_are_patterns(self.approvers) and not isinstance(self.approvers, str)),
                 "quorum": isinstance(self.quorum, int) and not isinstance(self.quorum, bool) and self.quorum > 0,
                 "expires_s": self.expires_s is None or self.expires_s > 0,
-                **{name: _are_texts(getattr(self, name)) for name in ("tools", "users", "roles", "agents", "keys")},
+                **{name: _are_patterns(getattr(self, name)) for name in _GIVEN},
             }.items()
             if not right
         ]
@@ -121,26 +127,36 @@ class Rule(Struct, frozen=True, omit_defaults=True):
                 f"effects are a set of {', '.join(get_args(Effects))}; tools, users, roles, agents and keys are a "
                 "pattern or several; quorum and expires_s are above 0"
             )
-        if self.then != "ask" and (self.approvers or self.quorum != 1 or self.expires_s is not None):
+        if self.approvers is not None and not self.approvers:
+            raise UsageError("approvers = []: nobody could ever answer; leave approvers out where anybody may")
+        if self.then != "ask" and (self.approvers is not None or self.quorum != 1 or self.expires_s is not None):
             raise UsageError("approvers, quorum and expires_s belong to a rule that asks")
         if self.then == "deny" and self.require is not None:
             raise UsageError("a rule that denies requires nothing to be looked up first")
 
     def label(self, number: int) -> str:
         """What it is called on record; `number` is its place among the rules, from 1."""
-        return f"{self.where or f'rule {number}'}: {self.then} {' '.join(_several(self.tools))}"
+        names = "*" if self.tools is None else " ".join(_several(self.tools)) or "[]"
+        return f"{self.where or f'rule {number}'}: {self.then} {names}"
 
     @property
     def fits_all(self) -> bool:
         """There is no call that it does not fit."""
-        patterns = [_several(getattr(self, name)) for name in _GIVEN]
-        return not self.effects and not self.when and all("*" in several or not several for several in patterns)
+        patterns = [getattr(self, name) for name in _GIVEN]
+        return (
+            self.effects is None and not self.when and all(each is None or "*" in _several(each) for each in patterns)
+        )
+
+    @property
+    def empty(self) -> tuple[str, ...]:
+        """The fields that are empty lists, by which the rule fits no call at all."""
+        return tuple(name for name in (*_GIVEN, "effects") if _is_empty(getattr(self, name)))
 
     def is_about(self, tool: Tool) -> bool:
         """Whether it can fit calls of this tool."""
-        if self.effects and not self.effects & (tool.effects or frozenset()):
+        if self.effects is not None and self.effects.isdisjoint(tool.effects or ()):
             return False
-        return bool(_compiled(_several(self.tools))(tool.name))
+        return self.tools is None or bool(_compiled(_several(self.tools))(tool.name))
 
 
 class Look(Struct, frozen=True):
@@ -193,6 +209,9 @@ class Rules:
         self._careful = careful
         self._default = default and Decision(default, f"default: {default}", _DEFAULT_REASONS[default])
         self._ready = [self._prepared(rule, rule.label(place)) for place, rule in enumerate(rules, 1)]
+        for place, rule in enumerate(rules, 1):
+            if rule.then == "deny" and rule.empty:
+                log.warning("%s denies nothing: %s = [] fits nothing", rule.label(place), rule.empty[0])
 
     def decide(self, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
         """Judge a call; see `core.interfaces.Policy`."""
@@ -236,7 +255,7 @@ class Rules:
     def _approvers(self, rule: Rule) -> tuple[str, ...]:
         """The users that may answer, delegates included."""
         named: list[str] = []
-        for name in rule.approvers:
+        for name in rule.approvers or ():
             who = [name]
             if name.startswith(ROLE):
                 who = [user for user, roles in self.users.items() if name.removeprefix(ROLE) in roles]
@@ -308,13 +327,15 @@ class _Case:
         found: dict[str, object] = {name: self._passes(test) for name, test in condition.tests.items()}
         if "origins" in condition.names:
             origins = self.facts.origins(self.call.arguments)
-            found["origins"] = {path: [msgspec.structs.asdict(origin) for origin in some] for path, some in origins.items()}
+            found["origins"] = {
+                path: [msgspec.structs.asdict(origin) for origin in some] for path, some in origins.items()
+            }
         return self._plain | found
 
     def _passes(self, test: OriginTest) -> bool:
         accept = is_relied_on if test.function == "trusted" else is_user
         values = values_at(self.call.arguments, test.names)
-        return all([comes_from(value, self.facts.origins, accept, lambda: self._declared) for value in values])
+        return all(comes_from(value, self.facts.origins, accept, lambda: self._declared) for value in values)
 
 
 _GIVEN: dict[str, Callable[[_Case], Collection[str]]] = {
@@ -336,7 +357,7 @@ class _Ready:
         self._patterns = [
             (name, given, _compiled(patterns))
             for name, given in _GIVEN.items()
-            if (patterns := _several(getattr(rule, name))) and "*" not in patterns
+            if (said := getattr(rule, name)) is not None and "*" not in (patterns := _several(said))
         ]
         self._decision = Decision(rule.then, label, rule.reason, approvers, rule.quorum, rule.expires_s)
         self._effects = rule.effects
@@ -378,7 +399,7 @@ class _Ready:
                     break
             else:
                 return name
-        if self._effects and self._effects.isdisjoint(case.tool.effects or ()):
+        if self._effects is not None and self._effects.isdisjoint(case.tool.effects or ()):
             return "effects"
         return ""
 
@@ -387,6 +408,8 @@ class _Ready:
         name = self.misfit(case)
         if name == "when":
             return f"when: {self._rule.when} is false"
+        if name in self._rule.empty:
+            return f"{name}: an empty list fits nothing"
         given = (case.tool.effects or ()) if name == "effects" else _GIVEN[name](case)
         return f"{name}: {_listed(given)} is none of {_listed(_several(getattr(self._rule, name)))}"
 
@@ -447,12 +470,19 @@ def _several(patterns: Patterns) -> Collection[str]:
     return (patterns,) if isinstance(patterns, str) else patterns
 
 
+def _is_empty(given: Collection[str] | None) -> bool:
+    return given is not None and not isinstance(given, str) and not given
+
+
 def _compiled(patterns: Collection[str]) -> Callable[[str], object]:
-    return re.compile("|".join(map(translate, patterns))).match
+    """Tells whether a name fits one of the patterns; none fits where there are none."""
+    return re.compile("|".join(map(translate, patterns)) or "(?!)").match
 
 
-def _are_texts(value: object) -> bool:
-    return isinstance(value, str | list | tuple | AbstractSet) and all(isinstance(item, str) for item in value)
+def _are_patterns(value: object) -> bool:
+    if value is None or isinstance(value, str):
+        return True
+    return isinstance(value, list | tuple | AbstractSet) and all(isinstance(item, str) for item in value)
 
 
 def _listed(values: Collection[str]) -> str:

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Literal
 
 _Class = Literal["break", "connector", "letter", "han", "hiragana", "katakana"]
-_BREAKS = frozenset("\"`*|,;<>—–…•、。，；！？：")
+_BREAKS = frozenset('"`*|,;<>—–…•、。，；！？：')
 _BREAK_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Ps", "Pe", "Pi", "Pf", "Sc", "So"})
 _JOINING_CATEGORIES = frozenset({"Mn", "Mc", "Me", "Cf"})
 _APOSTROPHES = "'’"
@@ -72,7 +72,9 @@ def _is_border(text: str, at: int, step: Literal[-1, 1], inner: str, *, is_email
         return all(char in _SOFT for char in text[min(at, far + 1) : max(at + 1, far)])
     if step < 0:
         is_alone = far == at - 1
-        return is_alone and ((text[at] == ":" and is_email) or (text[at] == "=" and _KEY.search(text, 0, at) is not None))
+        return is_alone and (
+            (text[at] == ":" and is_email) or (text[at] == "=" and _KEY.search(text, 0, at) is not None)
+        )
     return _is_possessive(text, at)
 
 
@@ -98,7 +100,12 @@ def _class(text: str, at: int) -> _Class:
 
 @lru_cache(4096)
 def _class_of(char: str) -> _Class:
-    if "\u3400" <= char <= "\u9fff" or char in "々〇" or "\U00020000" <= char <= "\U0003ffff" or "豈" <= char <= "\ufaff":
+    if (
+        "\u3400" <= char <= "\u9fff"
+        or char in "々〇"
+        or "\U00020000" <= char <= "\U0003ffff"
+        or "豈" <= char <= "\ufaff"
+    ):
         return "han"
     if "\u3040" <= char <= "\u309f":
         return "hiragana"

@@ -208,7 +208,8 @@ class _Said:
         for text, origin in self._values.get(plain, ()):
             if same_but_for_case(value, text):
                 found[origin] = None
-        is_alone = is_common(plain)
+        is_plain_word = is_common(plain)
+        is_abbreviation = len(value) > 1 and value.isupper()  # `US` is a country where the text has it in capitals too
         words = {plain} if plain.isascii() and plain.isalnum() else set(_WORD.findall(plain))
         lists = [self._by_word.get(word, ()) for word in words]
         if not lists:
@@ -218,21 +219,23 @@ class _Said:
             places = [*places[: TEXTS_MAX // 2], *places[-TEXTS_MAX // 2 :]]
         for place in places:
             text, written, origin = self._texts[place]
-            if origin not in found and (text == plain if is_alone else _holds(text, written, plain, value)):
+            if origin in found or (is_plain_word and text != plain and not (is_abbreviation and value in written)):
+                continue
+            if _holds(text, written, plain, value, exactly=is_plain_word and is_abbreviation):
                 found[origin] = None
-
 
     def find_number(self, number: str, found: dict[Origin, None]) -> None:
         """Add the origins of all texts that hold a number in another form, such as `1,000.00`."""
         found |= self._numbers.get(number, {})
 
 
-def _holds(text: str, written: str, plain: str, value: str) -> bool:
+def _holds(text: str, written: str, plain: str, value: str, *, exactly: bool) -> bool:
     """Whether a value stands in a text as a whole.
 
     Args:
         text, plain: the text and the value in lower case.
         written, value: the same as they were written.
+        exactly: the cases have to be equal.
     """
     at = -1
     for _ in range(PLACES_MAX):
@@ -240,7 +243,8 @@ def _holds(text: str, written: str, plain: str, value: str) -> bool:
         if at < 0:
             break
         end = at + len(plain)
-        if stands_whole(text, at, end) and same_but_for_case(value, written[at:end]):
+        there = written[at:end]
+        if (there == value or not exactly) and stands_whole(text, at, end) and same_but_for_case(value, there):
             return True
     return False
 

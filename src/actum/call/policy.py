@@ -32,6 +32,7 @@ from ..core.errors import UsageError
 from ..core.interfaces import Decision, Facts
 from ..core.tool import Effects, Tool
 from .authorize import Look, Require, Rule, Rules, Verdict
+from .origin_condition import taken_out
 
 log = logging.getLogger("actum.call")
 
@@ -46,16 +47,16 @@ class _Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A rule as it stands in a file."""
 
     then: Verdict
-    tools: Texts = "*"
-    effects: list[Effects] | Effects = []
-    users: Texts = []
-    roles: Texts = []
-    agents: Texts = []
-    keys: Texts = []
+    tools: Texts | None = None
+    effects: list[Effects] | Effects | None = None
+    users: Texts | None = None
+    roles: Texts | None = None
+    agents: Texts | None = None
+    keys: Texts | None = None
     when: str = ""
     reason: str = ""
     require: Require | None = None
-    approvers: Texts = []
+    approvers: Texts | None = None
     quorum: int = 1
     expires: str | float | None = None
 
@@ -154,22 +155,63 @@ class PolicyFile:
         return read_rules(text, self.path.name, careful=self._careful)
 
 
-def lint(rules: Rules, tools: Sequence[Tool]) -> list[tuple[str, str]]:
-    """What can not be meant in a policy that can be read: pairs of a rule and a sentence.
+class Finding(Struct, frozen=True):
+    """What can not be meant in a policy that can be read.
+
+    Attributes:
+        rule: the rule, as it is called on record.
+        problem: what is wrong with it, in a sentence.
+        severe: the rule looks as if it protected something, and does not.
+    """
+
+    rule: str
+    problem: str
+    severe: bool = False
+
+
+def lint(rules: Rules, tools: Sequence[Tool]) -> list[Finding]:
+    """What can not be meant in a policy that can be read, the severe first.
 
     Args:
         tools: those that it is for; empty where that is not known.
     """
-    found: list[tuple[str, str]] = []
+    found: list[Finding] = []
     last = ""
     for place, rule in enumerate(rules.rules, 1):
         label = rule.label(place)
-        if last:
-            found.append((label, f"is never looked at: {last} fits every call"))
+        if rule.empty:
+            found.append(_never_fits(rule, label))
+        elif last:
+            found.append(Finding(label, f"is never looked at: {last} fits every call"))
         elif rule.fits_all:
             last = label
-        found += [(label, problem) for problem in (_against(rule, tools) if tools else ())]
-    return found
+        found += [Finding(label, problem) for problem in _in_conditions(rule)]
+        found += [Finding(label, problem) for problem in (_against(rule, tools) if tools and not rule.empty else ())]
+    return sorted(found, key=lambda each: not each.severe)
+
+
+def _never_fits(rule: Rule, label: str) -> Finding:
+    name = rule.empty[0]
+    if rule.then == "deny":
+        told = f"DENIES NOTHING: {name} = [] fits nothing, so this rule holds nobody back; leave {name} out to deny all"
+        return Finding(label, told, severe=True)
+    return Finding(label, f"never fits: {name} = [] fits nothing; leave {name} out where any will do")
+
+
+def _in_conditions(rule: Rule) -> Iterator[str]:
+    """What speaks against the conditions of a rule, whatever the tools."""
+    for source in _sources(rule):
+        if _ORIGINS.search(source) and _MACRO.search(source):
+            yield (
+                "goes through `origins`, where one origin of many decides although the rest of the value came from "
+                "elsewhere: write trusted(to) or from_user(to), or ! before it"
+            )
+
+
+def _sources(rule: Rule) -> list[str]:
+    """The conditions of a rule, and the arguments of its check."""
+    sources = [rule.when] if isinstance(rule.when, str) and rule.when else []
+    return sources + ([rule.require.when, *rule.require.args.values()] if rule.require else [])
 
 
 def _against(rule: Rule, tools: Sequence[Tool]) -> Iterator[str]:
@@ -178,11 +220,14 @@ def _against(rule: Rule, tools: Sequence[Tool]) -> Iterator[str]:
     if not fitting:
         yield "fits no tool there is"
     parameters = {name for tool in fitting for name in tool.property_schemas()}
-    sources = [rule.when] if isinstance(rule.when, str) else []
-    sources += [rule.require.when, *rule.require.args.values()] if rule.require else []
+    sources = _sources(rule)
     for name in sorted({name for source in sources for name in _ARGUMENT.findall(source)} - parameters):
         if fitting:
             yield f"args.{name}: no tool that it fits has a parameter of this name"
+    tests = {str(test): test.names[0] for source in sources for test in taken_out(source)[1].values()}
+    for test, name in sorted(tests.items()):
+        if fitting and name not in parameters:
+            yield f"{test}: no tool that it fits has a parameter of this name, so that it is always false"
     if rule.require is not None:
         checks = [tool for tool in tools if tool.name == rule.require.tool]
         if not checks:
@@ -192,6 +237,8 @@ def _against(rule: Rule, tools: Sequence[Tool]) -> Iterator[str]:
 
 
 _ARGUMENT = re.compile(r"\bargs\.([A-Za-z_]\w*)")
+_ORIGINS = re.compile(r"\borigins\b")
+_MACRO = re.compile(r"\.\s*(?:all|exists|exists_one|filter|map)\s*\(")
 _UNUSABLE = "The policy can not be read at the moment."
 
 
@@ -218,7 +265,9 @@ def _rule(raw: Mapping[str, object], where: str, place: int) -> Rule:
         return Rule(
             said.then,
             tools=said.tools,
-            effects=frozenset([said.effects] if isinstance(said.effects, str) else said.effects),
+            effects=None
+            if said.effects is None
+            else frozenset([said.effects] if isinstance(said.effects, str) else said.effects),
             users=said.users,
             roles=said.roles,
             agents=said.agents,

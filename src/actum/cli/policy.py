@@ -11,6 +11,7 @@ import typer
 
 from .. import compose
 from ..call.authorize import Look, Rules
+from ..call.origin import OriginIndex
 from ..call.plan import Terms, fit
 from ..call.policy import PolicyFile, lint
 from ..call.resolve import Catalog
@@ -18,6 +19,7 @@ from ..core.call import ToolCall
 from ..core.errors import InvalidArguments, UsageError
 from ..core.interfaces import Decision, Facts
 from ..core.json import Json, JsonObject
+from ..core.message import UserMessage
 from . import options
 from .call import find_tool, read_arguments
 from .options import JsonFlag, PolicyFlag, ToolsFlag
@@ -37,6 +39,9 @@ def explain(
     pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")] = None,
     args: Annotated[str, typer.Option("--args", metavar="JSON", help="All arguments as one JSON object.")] = "",
     user: Annotated[str, typer.Option(metavar="NAME", help="On whose behalf. Default: you.")] = "",
+    asked: Annotated[
+        list[str] | None, typer.Option("--said", metavar="TEXT", help="What the user said, for trusted(). Repeatable.")
+    ] = None,
     role: Annotated[list[str] | None, typer.Option(metavar="ROLE", help="A role of the user; may be repeated.")] = None,
     agent: Annotated[str, typer.Option(metavar="NAME", help="The agent that makes the call.")] = "agent",
     key: Annotated[str, typer.Option(metavar="ID", help="The id of the API key that was used.")] = "",
@@ -58,7 +63,10 @@ def explain(
         call, _ = fit(ToolCall("call_1", name, arguments), bound, Terms(policy=opened))
     except InvalidArguments as error:
         raise UsageError(str(error)) from None
-    facts = Facts(principal=user or who(), roles=tuple(role or ()), agent=agent, key_id=key, now=time.time())
+    heard = OriginIndex([UserMessage.of(said(text)) for text in asked or []], lambda tool: ())
+    facts = Facts(
+        principal=user or who(), roles=tuple(role or ()), agent=agent, key_id=key, now=time.time(), origins=heard.of
+    )
     looks, decision = opened.explain(bound.tool, call, facts)
     if as_json:
         terminal.json(_as_json(call, looks, decision))
@@ -85,9 +93,11 @@ def lint_policy(
     rules = opened.rules
     found = lint(rules, known)
     if as_json:
-        terminal.json([{"rule": rule, "problem": problem} for rule, problem in found])
-    for rule, problem in [] if as_json else found:
-        terminal.line("lint", styled((f"{rule}  ", "bold yellow"), problem), "yellow")
+        terminal.json([{"rule": each.rule, "problem": each.problem, "severe": each.severe} for each in found])
+    for each in [] if as_json else found:
+        color = "red" if each.severe else "yellow"
+        label = "DANGER" if each.severe else "lint"
+        terminal.line(label, styled((f"{each.rule}  ", f"bold {color}"), each.problem), color)
     if not found and not as_json:
         terminal.note(_summary(rules))
     return FAILED if found else DONE

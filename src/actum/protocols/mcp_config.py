@@ -63,7 +63,8 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         max_timeout: seconds after which a call ends in any case.
         era: the protocol's: with a handshake, without, or found out.
         trusted: what it says of its own tools is believed.
-        include, exclude: patterns of the names of its tools that are used, and that are not.
+        include: patterns of the names of its tools that are used; None for all, while an empty list means none.
+        exclude: patterns of the names of its tools that are not used.
         roots: directories it is told it may work in.
         disabled: it is left alone.
         auth: how one logs in, where it wants that.
@@ -81,7 +82,7 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     max_timeout: float = 600.0
     era: McpEra = "auto"
     trusted: bool = False
-    include: tuple[str, ...] = ()
+    include: tuple[str, ...] | None = None
     exclude: tuple[str, ...] = ()
     roots: tuple[str, ...] = ()
     disabled: bool = False

@@ -235,6 +235,8 @@ def _normalise(fields: JsonObject, where: str, note: Callable[[str], None]) -> N
         table = fields.get(name)
         if isinstance(table, dict):
             fields[name] = {key: str(each) if isinstance(each, int | float) else each for key, each in table.items()}
+    if fields.get("include") == []:
+        note(f"{where}: include is an empty list, so none of its tools is used")
     for name in [name for name, value in fields.items() if value is None]:
         del fields[name]
 

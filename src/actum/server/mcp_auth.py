@@ -78,8 +78,8 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
         id: what it is called, on record too.
         sha256: of its text, in hexadecimal. The text has 256 random bits, so that a slow hash would add nothing.
         principal: whose calls it makes; the id when empty.
-        roles: that this user has.
-        scopes: what it allows.
+        roles: that this user has; without any, no rule for a role fits.
+        scopes: what it allows; without any, nothing that a server wants a scope for.
         expires_at: seconds since 1970; 0 for never.
     """
 

@@ -91,7 +91,8 @@ async def begin(
     agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit | None
 ) -> RunResult:
     """Make a call."""
-    question = _encoder.encode(Said(tool, arguments)).decode()
+    said = UserMessage.of(_encoder.encode(Said(tool, arguments)).decode())
+    question = msgspec.structs.replace(said, source="agent")  # a model of the client may have chosen the arguments
     return await agent.run(
         question,
         run_id=run_id,

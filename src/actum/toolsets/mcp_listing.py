@@ -124,7 +124,7 @@ def _is_wanted(server: McpServer, definition: JsonObject) -> bool:
     name = str(definition.get("name"))
     if any(fnmatchcase(name, pattern) for pattern in server.exclude):
         return False
-    return not server.include or any(fnmatchcase(name, pattern) for pattern in server.include)
+    return server.include is None or any(fnmatchcase(name, pattern) for pattern in server.include)
 
 
 def _sound(server: McpServer, definition: JsonObject) -> Tool:
