@@ -146,6 +146,32 @@ tools = "keep"
     assert run("policy", "lint", "-p", "policy.toml").stdout.count("lint") == 1
 
 
+def test_lint_is_loudest_about_a_deny_that_holds_nobody_back(run: Run, policy: Path) -> None:
+    policy.write_text("[[rules]]\nthen = 'allow'\nroles = []\n[[rules]]\nthen = 'deny'\nusers = []", "utf-8")
+    told = run("policy", "lint", "-p", "policy.toml")
+    assert told.exit_code == 1
+    first, second = [line.split() for line in told.stdout.splitlines() if "policy.toml:" in line]
+    assert (first[:2], second[:2]) == (["DANGER", "policy.toml:4:"], ["lint", "policy.toml:1:"])
+    found = json.loads(run("policy", "lint", "-p", "policy.toml", "--json").stdout)
+    assert [each["severe"] for each in found] == [True, False]
+
+
+def test_a_rule_on_origins_can_be_tried_with_what_the_user_said(run: Run, policy: Path) -> None:
+    policy.write_text("[[rules]]\nthen = 'deny'\nwhen = '!trusted(text)'\n[[rules]]\nthen = 'allow'", "utf-8")
+    for said, text, code in (("Keep milk!", "milk", 0), ("Keep milk!", "tea", 1), ("Keep me posted", "me", 1)):
+        told = run("policy", "test", "keep", f"text={text}", "--said", said, "-p", "policy.toml", *MINE)
+        assert (said, text, told.exit_code) == (said, text, code)
+    assert run("policy", "test", "keep", "text=milk", "-p", "policy.toml", *MINE).exit_code == 1
+
+
+def test_what_a_person_types_at_actum_call_is_their_word(run: Run, home: Path, policy: Path) -> None:
+    policy.write_text("[[rules]]\nthen = 'deny'\nwhen = '!from_user(text)'\n[[rules]]\nthen = 'allow'", "utf-8")
+    for words in (["text=ada@x.com"], ["text=fresh milk"], ["--args", '{"text": "tea"}']):
+        assert (words, run("call", "keep", *words, "-p", "policy.toml", *MINE).exit_code) == (words, 0)
+    assert run("run", "go", "--model", "models.py:keep", "-p", "policy.toml", *MINE).exit_code == 0
+    assert (home / "kept.txt").read_text("utf-8") == "ada@x.comfresh milktea"
+
+
 @pytest.mark.parametrize("way", ["flag", "variable", "file"])
 def test_a_policy_that_is_named_holds_for_every_command(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, way: str

@@ -3,8 +3,12 @@ from __future__ import annotations
 import pytest
 
 from actum import PolicyFile
+from actum.call.origin import OriginIndex
 from actum.call.policy import lint
+from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.event import RunResult
+from actum.core.interfaces import Facts
+from actum.core.message import ToolMessage, UserMessage
 from actum.core.record import Answered, Checked, Intended, Refused
 from examples.bank_transfer import main as example
 from examples.bank_transfer.desk import desk
@@ -81,6 +85,23 @@ async def test_a_hijacked_model_moves_nothing() -> None:
     assert len(attempts) == 8
     assert {outcome.error.code if outcome.error else "done" for _, outcome in attempts} == {"permission_denied"}
     assert bank.transfers == {}
+
+
+def test_a_receiver_that_borrows_the_users_words_is_denied() -> None:
+    mail = ToolMessage("read_mail", ToolResult("1", (TextPart(example.HOSTILE),)))
+    index = OriginIndex([UserMessage.of(f"{example.MAIL} {example.SMALL}"), mail], lambda tool: ())
+    transfer = next(tool.definition for tool in desk("") if tool.name == "transfer")
+    policy, facts = PolicyFile(example.POLICY), Facts(principal="ada", origins=index.of)
+    for to, verdict in (
+        ("bob-main", "allow"),
+        ("mallory-1", "deny"),
+        (f"mallory-1;{example.MAIL.rstrip('?')}", "deny"),
+        ("to", "deny"),
+        ("main", "deny"),
+        ("bob-main,mallory-1", "deny"),
+    ):
+        call = ToolCall("1", "transfer", {"account": "ada-main", "to": to, "amount": 80.0})
+        assert (to, policy.decide(transfer, call, facts).verdict) == (to, verdict)
 
 
 def test_the_policy_fits_the_tools() -> None:

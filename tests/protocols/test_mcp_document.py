@@ -144,3 +144,12 @@ def test_whatever_stands_in_a_document_is_read_or_refused_in_words(entries: Json
         words = ", ".join(server.name for server in read.servers)
         assert len(read.servers) == len(entries_of({"mcpServers": entries}))
     assert words or not entries
+
+
+def test_an_empty_list_of_tools_stays_one_and_is_told() -> None:
+    for word in ("include", "includeTools", "enabled_tools"):
+        found = read_servers({"mcpServers": {"web": {"url": "https://x.example/mcp", word: []}}}, {})
+        (server,) = found.servers
+        assert (word, server.include) == (word, ())
+        assert found.notes == ("MCP server 'web': include is an empty list, so none of its tools is used",)
+        assert server_of("web", entry_of(server), {}).include == ()

@@ -163,6 +163,14 @@ async def test_what_is_denied_to_somebody_outright_is_not_shown_to_them_and_deni
     assert run.principal == "eve"
 
 
+async def test_arguments_of_a_client_are_no_words_of_the_user() -> None:
+    journal = MemoryJournal()
+    policy = Rules(Rule("deny", tools="pay", when="!trusted(amount)", reason="Nobody said so."))
+    async with connected(McpService([add, pay], policy=policy, journal=journal)) as way:
+        assert "Nobody said so." in text(await call(way, "pay", {"amount": 5}))
+        assert text(await call(way, "add", {"a": 1, "b": 2})) == "3"
+
+
 async def test_what_is_not_shown_can_not_be_called() -> None:
     service = McpService([add, pay], visible=lambda tool, who: tool.name != "pay")
     async with connected(service) as way:

@@ -142,6 +142,14 @@ async def test_patterns_leave_tools_out(shifty: Shifty, opened: Open) -> None:
     assert await names(opened(server={"include": ("l*", "w*"), "exclude": ("wipe",)})) == ["shifty_look"]
 
 
+async def test_an_empty_list_of_tools_to_include_includes_none(shifty: Shifty, opened: Open) -> None:
+    shifty.tell(tools=[ADD, READS, DESTROYS])
+    assert await names(opened(server={"include": ()})) == []
+    every = ["shifty_add", "shifty_look", "shifty_wipe"]
+    assert await names(opened(server={"include": None})) == every
+    assert await names(opened(server={"exclude": ()})) == every
+
+
 async def test_a_server_that_is_disabled_is_not_started(shifty: Shifty, opened: Open) -> None:
     assert await names(opened(server={"disabled": True})) == []
     assert shifty.heard() == []

@@ -28,7 +28,9 @@ _SOFT = frozenset(":!?'’#=")
 """Connecting characters that end a value where a Chinese or Japanese character is behind them: `收款人:ada`."""
 
 _EMAIL = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
-_KEY = re.compile(r"(?:^|\s)[A-Za-z][\w-]{0,63}$")
+_KEY = re.compile(r"(?:\A|[\s\"'(\[{])[A-Za-z][\w-]{0,63}\Z")
+_KEY_LENGTH_MAX = 66
+"""More than the pattern can fill, so that no piece of a longer word passes for a key."""
 _LINK_TAIL = re.compile("[^\\s\"'`<>，。；！？、）】」》\u3400-\u9fff]*")
 _NEXT_LINK = re.compile(r"[,;][a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _LINK_TAIL_ENDS = ".,:;!?)]}*/"
@@ -73,7 +75,8 @@ def _is_border(text: str, at: int, step: Literal[-1, 1], inner: str, *, is_email
     if step < 0:
         is_alone = far == at - 1
         return is_alone and (
-            (text[at] == ":" and is_email) or (text[at] == "=" and _KEY.search(text, 0, at) is not None)
+            (text[at] == ":" and is_email)
+            or (text[at] == "=" and _KEY.search(text[max(0, at - _KEY_LENGTH_MAX) : at]) is not None)
         )
     return _is_possessive(text, at)
 

@@ -33,18 +33,21 @@ TEXTS_MAX = 32
 """In so many texts at most a value is looked for."""
 PLACES_MAX = 256
 """At so many places of one text at most."""
-PIECE_LENGTH_MIN = 12
-"""A sentence of a longer text is looked for by itself from this length on."""
-PIECES_MAX = 200
-"""So many pieces of one value are looked for by themselves."""
+RUN_WORDS_MIN = 4
+"""So many words of a longer text are looked for together."""
+BRIEF_WORDS_MAX = 40
+"""In a text of more words such a run is looked for only where a sentence begins."""
+LOOKUPS_MAX = 500
+"""So many parts of the values of one call are looked for; what is behind them counts as the model's."""
 NUMBER_LENGTH_MAX = 40
 SHORT_WORDS_MAX = 8
-"""In a value of at most so many words each word is looked for by itself."""
+"""In a text of at most so many words each word is looked for by itself; in a longer one, only ids and addresses."""
 
 _HAN = "\u3400-\u9fff"
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-_SENTENCE_END = re.compile(r"\n+|(?<=[.!?])\s+|[;。！？；]+")
-_PART = re.compile(rf"[{_HAN}]+|[^\s,，、;{_HAN}]+")
+_INNER = re.compile(r"[^@=:/%]+")
+_SENTENCE_ENDS = tuple(".!?:;。！？；：")
+_PIECE = re.compile(rf"[{_HAN}]+|[^\s,，、;{_HAN}]+")
 _AROUND = "\"'`()[]{}<>“”‘’«»「」《》（）【】.,:;!?，。；：！？、*"
 _GROUPED_NUMBER = re.compile(r"(?<![\w.,'])\d+(?:[.,']\d+)+")
 _MODEL = (Origin("model"),)
@@ -75,12 +78,14 @@ class OriginIndex:
         self._seen = 0
         self._relied_on = _Said()  # looked in first: many results of tools must not push the user's words out
         self._rest = _Said()
+        self._lookups_left = 0
 
     def of(self, arguments: JsonObject) -> Origins:
         """The origins of each value in the arguments of a call, by its path."""
         for message in self._messages[self._seen :]:
             self._read(message)
         self._seen = len(self._messages)
+        self._lookups_left = LOOKUPS_MAX
         found: Origins = {}
         for name, value in arguments.items():
             if isinstance(value, _NESTED):
@@ -144,35 +149,52 @@ class OriginIndex:
                 said.find_number(text, found)
         return found
 
-    def _of_parts(self, value: str) -> tuple[Origin, ...]:
+    def _of_parts(self, text: str) -> tuple[Origin, ...]:
         """The origins of the parts of a text that stands nowhere as a whole; what is left over is the model's."""
         found: dict[Origin, None] = {}
         left_over = False
-        is_short = len(_PART.findall(value)) <= SHORT_WORDS_MAX
-        for count, part in enumerate(self._parts(value)):
-            is_telling = len(part) >= PIECE_LENGTH_MIN or not part.isalpha() or is_short
-            origins = self._whole(part) if is_telling and count < PIECES_MAX else {}
-            if not origins and is_short:
-                for word in _WORD.findall(part)[:SHORT_WORDS_MAX]:
-                    found |= self._whole(word)
-            found |= origins
-            left_over = left_over or not origins
-            if count == PIECES_MAX:
-                break
+        words, begins = _words(text)
+        is_short = len(words) <= SHORT_WORDS_MAX
+        at = 0
+        while at < len(words):
+            end = self._run_end(words, at) if begins[at] or len(words) <= BRIEF_WORDS_MAX else at
+            if end > at:
+                found |= self._part(" ".join(words[at:end]))
+                at = end
+                continue
+            for piece in _PIECE.findall(words[at]):
+                word = piece.strip(_AROUND)
+                origins = self._part(word) if is_short or not word.isalpha() else {}
+                if not origins and is_short:  # `ada@evil.com` may have been put together from two
+                    for inner in _INNER.findall(word)[:SHORT_WORDS_MAX]:
+                        found |= self._part(inner)
+                found |= origins
+                left_over = left_over or (bool(word) and not origins)
+            at += 1
         if not found:
             return _MODEL
         told = [*list(found)[: ORIGINS_MAX - 1], *(_MODEL if left_over else ())]
         return tuple(msgspec.structs.replace(origin, part=True) for origin in told)
 
-    def _parts(self, value: str) -> Iterator[str]:
-        """The sentences of a text, and the words of each that stands nowhere."""
-        for raw in _SENTENCE_END.split(value):
-            sentence = spaced(raw).strip(_AROUND + " ")
-            if len(sentence) >= PIECE_LENGTH_MIN and self._whole(sentence):
-                yield sentence
+    def _run_end(self, words: Sequence[str], at: int) -> int:
+        """Where a run of words that stands somewhere as a whole ends; `at` where none begins."""
+        end, step = at, RUN_WORDS_MIN
+        while step and self._lookups_left:
+            if end + step <= len(words) and self._part(" ".join(words[at : end + step])):
+                end += step
+                step *= 2  # a long text is found in a few steps
+            elif end == at:
+                return at
             else:
-                words = (word.strip(_AROUND) for word in _PART.findall(sentence))
-                yield from filter(None, words)
+                step //= 2
+        return end
+
+    def _part(self, text: str) -> dict[Origin, None]:
+        """Where a part of a value stands, as long as it may be looked for."""
+        if not self._lookups_left:
+            return {}
+        self._lookups_left -= 1
+        return self._whole(text)
 
 
 class _Said:
@@ -321,6 +343,19 @@ def _walk(value: Json, path: str, names: tuple[str, ...]) -> Iterator[tuple[str,
             yield from _walk(item, f"{path}[{index}]", names)
     else:
         yield path, names, value
+
+
+def _words(text: str) -> tuple[list[str], list[bool]]:
+    """The words of a text as blanks divide them, and of each whether a line or a sentence begins with it."""
+    words: list[str] = []
+    begins: list[bool] = []
+    for line in text.splitlines():
+        is_first = True
+        for word in spaced(line).split(" "):
+            words.append(word)
+            begins.append(is_first)
+            is_first = word.endswith(_SENTENCE_ENDS)
+    return words, begins
 
 
 def _together(some: tuple[Origin, ...], more: tuple[Origin, ...]) -> tuple[Origin, ...]:
