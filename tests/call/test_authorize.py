@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import cast
 
 import pytest
@@ -310,7 +310,8 @@ def test_an_empty_list_fits_nothing_in_allow_ask_and_deny_alike() -> None:
     for verdict in verdicts:
         otherwise: Verdict = "allow" if verdict == "deny" else "deny"
         for field in ("tools", "users", "roles", "agents", "keys"):
-            for empty in ([], (), frozenset[str]()):
+            empties: tuple[Collection[str], ...] = ([], (), frozenset())
+            for empty in empties:
                 rule = Rule(verdict, **{field: empty})  # type: ignore[arg-type]
                 assert judged(Rules(rule, default=otherwise), ANYBODY).verdict == otherwise, (verdict, field, empty)
                 assert (rule.empty, rule.fits_all) == ((field,), False)
@@ -356,7 +357,7 @@ def test_an_origin_test_is_looked_up_by_the_name_of_an_argument_and_never_by_its
         ({"to": ["mallory-1"], "to[0]": "ada-main"}, "deny"),
         ({"to": True}, "deny"),
     ):
-        assert (arguments, judged(policy, facts, **arguments).verdict) == (arguments, verdict)  # type: ignore[arg-type]
+        assert (arguments, judged(policy, facts, **arguments).verdict) == (arguments, verdict)
 
 
 def test_origin_tests_stand_beside_other_conditions_and_their_opposite_denies() -> None:
@@ -419,7 +420,8 @@ def test_trusted_takes_the_developer_and_trusted_fields_and_from_user_only_the_u
 
 def test_an_origin_test_of_too_many_values_denies() -> None:
     policy = Rules(Rule("deny", when="!trusted(to)"), default="allow")
-    for to in (["ada-main"] * (VALUES_MAX + 1), nested(100_000)):
+    many: list[Json] = ["ada-main"] * (VALUES_MAX + 1)
+    for to in (many, nested(100_000)):
         decision = judged(policy, heard("ada-main"), to=to)
         assert (decision.verdict, "more than" in decision.rule) == ("deny", True)
 

@@ -140,7 +140,7 @@ def turn(
                 return Finish(status="done", text=reply.text, output=value)
             if tries == OUTPUT_TRIES:
                 return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
-            transcript.append(UserMessage((TextPart(wording.invalid_output(problem)),), "developer"))
+            transcript.append(UserMessage((TextPart(wording.invalid_output(problem)),), "model"))  # it quotes the model
             continue
 
         refusals, stop_reason = _turn_away(calls, spent, repeats)

@@ -77,11 +77,12 @@ class UserMessage(Struct, frozen=True, tag="user", omit_defaults=True):
 
     Attributes:
         source: whose words these are, where they are not the user's: another agent's that hands a task on, a summary of
-            what was said before, the program's, a server's whose prompt was picked.
+            what was said before, the program's, a server's whose prompt was picked, or the program's about an answer of
+            the model that it quotes (`model`).
     """
 
     content: tuple[TextPart | MediaPart, ...]
-    source: Literal["user", "agent", "memory", "developer", "tool"] = "user"
+    source: Literal["user", "agent", "memory", "developer", "tool", "model"] = "user"
 
     @classmethod
     def of(cls, said: str | UserMessage) -> UserMessage:
