@@ -51,7 +51,7 @@ def ruling(*decisions: Decision) -> Ruling:
 
 
 def wants(quorum: Quorum) -> Decision:
-    return Decision("ask", "rule", approvers=quorum.approvers, quorum=quorum.needs)
+    return Decision("ask", "rule", approvers=quorum.approvers or None, quorum=quorum.needs)
 
 
 QUORUMS = st.lists(st.sampled_from(PEOPLE), unique=True).flatmap(
@@ -63,7 +63,9 @@ QUORUMS = st.lists(st.sampled_from(PEOPLE), unique=True).flatmap(
 def test_the_question_of_several_policies_is_agreed_when_each_of_them_would_be(wanted: list[Quorum]) -> None:
     found = ruling(*map(wants, wanted))
     decision = found.decision
-    asked = Asked("ask", "approval", "", approvers=decision.approvers, needs=decision.quorum, quorums=found.quorums)
+    asked = Asked(
+        "ask", "approval", "", approvers=decision.approvers or (), needs=decision.quorum, quorums=found.quorums
+    )
     everybody = [*PEOPLE, "eve", "fay", "gus", "hal"]
     for count in range(len(everybody) + 1):
         for some in combinations(everybody, count):
@@ -134,3 +136,11 @@ def test_each_policy_judges_by_the_facts_of_its_own_run_and_the_agent_that_calls
     assert ours is helper
     found = theirs.origins({"a": 1, "b": 1, "c": 1, "d": 1})
     assert found == {"a": (user,), "b": (mail,), "c": (mail,), "d": (Origin("model"),)}
+
+
+@pytest.mark.row("C3")
+def test_a_policy_that_asks_a_list_of_nobody_is_a_no() -> None:
+    for approvers, verdict in (((), "deny"), (None, "ask"), (("ada",), "ask")):
+        asks = Decision("ask", "mine", approvers=approvers)
+        assert ruling(asks).decision.verdict == verdict
+        assert ruling(ALLOW, asks).decision.verdict == verdict

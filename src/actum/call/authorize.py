@@ -252,10 +252,12 @@ class Rules:
         except UsageError as error:
             raise UsageError(f"{label}: {error}") from None
 
-    def _approvers(self, rule: Rule) -> tuple[str, ...]:
-        """The users that may answer, delegates included."""
+    def _approvers(self, rule: Rule) -> tuple[str, ...] | None:
+        """The users that may answer, delegates included; None for anybody."""
+        if rule.approvers is None:
+            return None
         named: list[str] = []
-        for name in rule.approvers or ():
+        for name in rule.approvers:
             who = [name]
             if name.startswith(ROLE):
                 who = [user for user, roles in self.users.items() if name.removeprefix(ROLE) in roles]
@@ -269,7 +271,7 @@ class Rules:
                 "name all who may answer as approvers instead"
             )
         found = tuple(dict.fromkeys([*named, *standing_in]))
-        if found and len(found) < rule.quorum:
+        if len(found) < rule.quorum:
             raise UsageError(f"quorum = {rule.quorum}: there are {len(found)} approvers")
         return found
 
@@ -351,7 +353,7 @@ _GIVEN: dict[str, Callable[[_Case], Collection[str]]] = {
 class _Ready:
     """A rule with its patterns and conditions compiled."""
 
-    def __init__(self, rule: Rule, label: str, approvers: tuple[str, ...]) -> None:
+    def __init__(self, rule: Rule, label: str, approvers: tuple[str, ...] | None) -> None:
         self.label = label
         self._rule = rule
         self._patterns = [

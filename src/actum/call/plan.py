@@ -75,7 +75,7 @@ class Plan(Struct, frozen=True):
     @property
     def all_quorums(self) -> tuple[Quorum, ...]:
         """The quorums that have to be met where a person is asked."""
-        return self.quorums or (Quorum(self.decision.approvers, self.decision.quorum),)
+        return self.quorums or (Quorum(self.decision.approvers or (), self.decision.quorum),)
 
 
 def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms, facts: Facts) -> Plan:

@@ -98,7 +98,7 @@ class Questions:
             version=tool.digest,
             rule=plan.decision.rule,
             origins=self._origins.of(plan.call.arguments),
-            approvers=plan.decision.approvers if approval else (),
+            approvers=(plan.decision.approvers or ()) if approval else (),
             needs=plan.decision.quorum if approval else 1,
             expires=self._expiry(plan.decision) if approval else 0.0,
             edited=plan.edited,

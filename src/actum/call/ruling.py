@@ -92,7 +92,7 @@ def rule_on(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors:
         ancestors: the runs above this run, the outermost first.
     """
     if not any(each.policy is not None for each in ancestors):
-        alone = policy.decide(tool, call, facts)
+        alone = _word_of(policy, tool, call, facts)
         required = () if alone.require is None else (Required(alone.rule, alone.require),)
         return Ruling(alone, (), required, len(ancestors) if alone.verdict == "ask" else None)
     words: list[_Word] = []
@@ -103,9 +103,19 @@ def rule_on(tool: Tool, call: ToolCall, facts: Facts, policy: Policy, ancestors:
             continue
         origins = partial(_first_known, lookups[level:])
         theirs = msgspec.structs.replace(own_facts[level], agent=facts.agent, origins=origins)
-        words.append(_named(ancestor.agent, ancestor.policy.decide(tool, call, theirs), level, ancestor))
-    words.append(_named(facts.agent, policy.decide(tool, call, facts), len(ancestors), None))
+        words.append(_named(ancestor.agent, _word_of(ancestor.policy, tool, call, theirs), level, ancestor))
+    words.append(_named(facts.agent, _word_of(policy, tool, call, facts), len(ancestors), None))
     return _together(words)
+
+
+def _word_of(policy: Policy, tool: Tool, call: ToolCall, facts: Facts) -> Decision:
+    """What one policy says. A question that nobody may answer is a no."""
+    decision = policy.decide(tool, call, facts)
+    if decision.verdict != "ask" or decision.approvers is None or decision.approvers:
+        return decision
+    return msgspec.structs.replace(
+        decision, verdict="deny", reason=f"Nobody may approve it. {decision.reason}".rstrip()
+    )
 
 
 def _named(agent: str, decision: Decision, level: int, by: Ancestor | None) -> _Word:
@@ -125,13 +135,13 @@ def _together(words: Sequence[_Word]) -> Ruling:
         asking = [word for word in asking if not word.declared or word is words[-1]]
     if not asking:
         return Ruling(Decision("allow", "; ".join(word.decision.rule for word in words)), (), required)
-    quorums = _needed([Quorum(word.decision.approvers, word.decision.quorum) for word in asking])
+    quorums = _needed([Quorum(word.decision.approvers or (), word.decision.quorum) for word in asking])
     times = [word.decision.expires_s for word in asking if word.decision.expires_s is not None]
     decision = Decision(
         "ask",
         "; ".join(word.decision.rule for word in asking),
         _reasons(asking),
-        _approvers(quorums),
+        _approvers(quorums) or None,
         _least(quorums),
         min(times, default=None),
     )

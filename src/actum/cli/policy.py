@@ -116,7 +116,7 @@ def _show(terminal: Terminal, call: ToolCall, looks: list[Look], decision: Decis
         required = ToolCall("", decision.require.tool, decision.require.arguments)
         terminal.line("first", call_line(required), "cyan")
     if decision.approvers or decision.quorum > 1:
-        some = ", ".join(decision.approvers) or "anybody"
+        some = ", ".join(decision.approvers or ()) or "anybody"
         terminal.line("asks", f"{decision.quorum} of: {some}" if decision.quorum > 1 else some, "magenta")
     if decision.expires_s is not None:
         terminal.line("expires", f"after {decision.expires_s:g} s")
@@ -133,7 +133,7 @@ def _as_json(call: ToolCall, looks: list[Look], decision: Decision) -> JsonObjec
         "verdict": decision.verdict,
         "rule": decision.rule,
         "reason": decision.reason,
-        "approvers": list(decision.approvers),
+        "approvers": list(decision.approvers or ()),
         "quorum": decision.quorum,
         "expires_s": decision.expires_s,
         "require": first,

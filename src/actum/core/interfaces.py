@@ -456,7 +456,7 @@ class Decision(Struct, frozen=True):
         verdict: go ahead, ask a person, or refuse.
         rule: which rule said so, for the record.
         reason: why, fit for the model and the user.
-        approvers: with `ask`, who may answer; anybody when empty.
+        approvers: with `ask`, who may answer; None for anybody. Nobody fits an empty list, so the call is denied.
         quorum: so many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
         require: what is to be looked up first, and again after approval.
@@ -465,7 +465,7 @@ class Decision(Struct, frozen=True):
     verdict: Literal["allow", "ask", "deny"]
     rule: str
     reason: str = ""
-    approvers: tuple[str, ...] = ()
+    approvers: tuple[str, ...] | None = None
     quorum: int = 1
     expires_s: float | None = None
     require: Requirement | None = None
