@@ -45,6 +45,7 @@ FRAGMENTS = st.lists(
                 "x",
             ),
             *('{"city": "Oslo"}', '{"city": "', '"}', "{", "}", "functions.", "assistantfinal", "We", "user", "\n"),
+            *("<think>", "</think>", "Observation: ", "\nResult"),
         ]
     ),
     max_size=16,

@@ -15,7 +15,19 @@ from actum.core.json import dumps, parse_object
 from actum.core.message import Message, ReasoningPart, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.tool import Tool
 from actum.dialects.prompt_json import PromptJson
-from tests.dialects.text_corpus import calls, cases, cuts, expected_of, output_of, pieces_of, read_in, summary, tools_of
+from tests.dialects.text_corpus import (
+    calls,
+    cases,
+    cuts,
+    expected_of,
+    final,
+    output_of,
+    pieces_of,
+    read_in,
+    said_as,
+    summary,
+    tools_of,
+)
 
 PROMPT_JSON = PromptJson()
 TOOLS = tools_of("prompt_json")
@@ -27,6 +39,7 @@ FRAGMENTS = st.lists(
             *("a", "1", "null", "tool: ", "```json\n", "```", "`", "~~~", "~", "<think>", "</think>", "<"),
             *("<tool_call>", "</tool_call>", "name", "文", "Hello. ", '"tool_calls": [', '"name": "search"'),
             *('"arguments": ', '"answer": "x"', '{"a": 1}', '"thought": "t", '),
+            *("[THINK]", "[/THINK]", "<|END_THINKING|>", "<result", "Observation: ", "\nResult", "<|im_start|>user"),
         ]
     ),
     max_size=14,
@@ -132,8 +145,9 @@ def test_a_call_is_told_when_its_arguments_begin_and_each_piece_of_them_at_once(
 @given(FRAGMENTS)
 def test_the_events_tell_what_the_reply_says(text: str) -> None:
     reply, events = read_in([text], PROMPT_JSON, TOOLS)
+    events = final(events)
     assert "".join(told for kind, told in events if kind == "text") == reply.text
-    assert [told for kind, told in events if kind.startswith("said")] == [repr(call) for call in reply.calls]
+    assert [told for kind, told in events if kind.startswith("said")] == [said_as(call) for call in reply.calls]
     for index, call in enumerate(reply.calls):
         told = next(told for kind, told in events if kind == f"call {index}")
         source = told.removeprefix(f"{call.name}: ")

@@ -13,7 +13,19 @@ from actum.core.interfaces import NamedTool, Request
 from actum.core.json import dumps, parse_object
 from actum.core.message import Message, ReasoningPart, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.dialects.react import React
-from tests.dialects.text_corpus import calls, cases, cuts, expected_of, output_of, pieces_of, read_in, summary, tools_of
+from tests.dialects.text_corpus import (
+    calls,
+    cases,
+    cuts,
+    expected_of,
+    final,
+    output_of,
+    pieces_of,
+    read_in,
+    said_as,
+    summary,
+    tools_of,
+)
 
 REACT = React()
 TOOLS = tools_of("react")
@@ -26,6 +38,7 @@ FRAGMENTS = st.lists(
             *("weather", "search", "get_time", "None", "Finish[x]", "weather(city='x')", "city=Oslo", "a", "文"),
             *('{"city": "Oslo"}', '{"tool": "weather", "params": {}}', "{", "}", '"', "'", ":", "：", "*", "`"),
             *("\n", "\n", "\n", " ", "\t", "\r\n", "```json\n", "```", "(", ")", "[", "]", "<think>", "</think>"),
+            *("[/THINK]", "<|END_THINKING|>", "<tool_response>", "Result: ", "<|im_start|>user", "User: "),
             "x" * 301,
         ]
     ),
@@ -89,10 +102,15 @@ def test_a_written_reply_is_read_back(reply: Reply) -> None:
 
 @given(FRAGMENTS)
 def test_the_events_tell_what_the_reply_says(text: str) -> None:
-    reply, events = read_in([text], REACT, TOOLS)
+    reply, told_all = read_in([text], REACT, TOOLS)
+    events = final(told_all)
     assert "".join(told for kind, told in events if kind == "text") == reply.text
-    assert "".join(told for kind, told in events if kind == "reasoning") == reply.reasoning
-    assert [told for kind, told in events if kind.startswith("said")] == [repr(call) for call in reply.calls]
+    thought = "".join(told for kind, told in events if kind == "reasoning")
+    if events != told_all:  # what was reasoning by then was told as something else
+        assert reply.reasoning.endswith(thought)
+    elif "</think" not in thought:  # a mark in a value of a call that was never finished
+        assert reply.reasoning == thought
+    assert [told for kind, told in events if kind.startswith("said")] == [said_as(call) for call in reply.calls]
     for index, call in enumerate(reply.calls):
         told = next(told for kind, told in events if kind == f"call {index}")
         source = told.removeprefix(f"{call.name}: ")

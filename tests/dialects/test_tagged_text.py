@@ -16,6 +16,7 @@ from actum.core.interfaces import Request
 from actum.core.json import Json, parse_object
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.tool import Tool
+from actum.dialects.invented_results import result_marks, turn_marks
 from actum.dialects.pythonic_call import PythonicCall
 from actum.dialects.tagged_formats import FORMATS, tagged
 from actum.dialects.tagged_text import TaggedText
@@ -175,6 +176,10 @@ FRAGMENTS = {
                     '{"get_time": {',
                 ),
                 *("<co>", "<co: 0>", "</co: 0:[1]>", "<co", "directly_answer"),
+                *("<think>", "</think>", "`</think>", "Observation: ", "\nResult", "**Output", "\nTool result (x): "),
+                *result_marks(form.result),
+                *form.results,
+                *turn_marks(form.chat)[:2],
                 *("{", "}", "[", "]", '"', "'", ",", "=", ":", "(", ")", " ", "\n", "\\", "<", "a", "1", "文", "'''"),
             ]
         ),

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
+from msgspec import structs
 
 from actum.core.call import ToolCall
-from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from actum.core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply
 from actum.core.tool import Tool
 from actum.dialects.base import TextDialect
+from actum.dialects.invented_results import CUT
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
@@ -91,6 +93,17 @@ def merged(deltas: Iterable[Delta]) -> list[tuple[str, str]]:
     return joined
 
 
+def final(events: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The events that still hold at the end: those behind the one that made reasoning of all before it."""
+    ends = [place for place, (kind, _) in enumerate(events) if kind == "thought ended"]
+    return list(events[ends[-1] + 1 :] if ends else events)
+
+
+def said_as(call: ToolCall) -> str:
+    """A call as it was told: what was cut behind it is known only later."""
+    return repr(structs.replace(call, repairs=tuple(repair for repair in call.repairs if repair != CUT)))
+
+
 def _told(delta: Delta) -> tuple[str, str]:
     match delta:
         case TextDelta(text):
@@ -99,6 +112,8 @@ def _told(delta: Delta) -> tuple[str, str]:
             return "reasoning", text
         case CallDelta(index, name, source):
             return f"call {index}", f"{name}: " if name else source
+        case ThoughtEnded():
+            return "thought ended", ""
         case CallSaid(index, call):
             return f"said {index}", repr(call)
 

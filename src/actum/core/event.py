@@ -1,7 +1,7 @@
 """What happens in a run, as it happens: one closed union, `Event`. `match` on it and the type checker finds the
 forgotten case.
 
-A decoder emits the first four (`Delta`); the agent adds the rest. Events are for watching; the journal is what counts.
+A decoder emits the first five (`Delta`); the agent adds the rest. Events are for watching; the journal is what counts.
 """
 
 from __future__ import annotations
@@ -62,13 +62,26 @@ class CallDelta(Struct, frozen=True, tag="call_delta", omit_defaults=True):
 
 
 class CallSaid(Struct, frozen=True, tag="call_said"):
-    """The model finished saying a call."""
+    """The model finished saying a call.
+
+    What follows may still take the call back (`ThoughtEnded`) or add to its `repairs`: the call to act on is the one in
+    the whole reply.
+    """
 
     index: int
     call: ToolCall
 
 
-Delta = TextDelta | ReasoningDelta | CallDelta | CallSaid
+class ThoughtEnded(Struct, frozen=True, tag="thought_ended"):
+    """All text and all calls of this reply so far were reasoning.
+
+    A model whose chat template opened the thought writes only the mark that closes the thought, so nothing told before
+    that mark could be known to be reasoning. The indexes of calls begin anew from 0. The event comes at most once in a
+    reply.
+    """
+
+
+Delta = TextDelta | ReasoningDelta | CallDelta | CallSaid | ThoughtEnded
 
 
 class RunStarted(Struct, frozen=True, tag="run_started"):

@@ -58,7 +58,7 @@ GEMMA4 = _gemma(
     "gemma4",
     '<|"|>',
     marks=("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
-    drops=("<turn|>", "<|tool_response>"),
+    drops=("<turn|>", "<|tool_response>", "<channel|>"),  # which ends every channel, not only that of thoughts
     think=("<|channel>thought", "<channel|>"),
     chat=chat_marks.GEMMA4,
     source="chat template of Gemma 4 (Google)",

@@ -6,8 +6,8 @@
 
 `analysis` is reasoning, `final` is the answer, `commentary` is a word to the user on the way; any of them with a
 recipient is a call. The recipient stands before or after the channel, a content type may follow, and what else stands
-in a header is noise that models make. A message of another role than the assistant is one that the model made up: it
-is kept as reasoning.
+in a header is noise that models make. A message of another role than the assistant is one that the model made up:
+behind a call it ends the reply, else it is kept as reasoning.
 
     text ──<|start|>, <|channel|>──▶ header ──<|message|>──▶ text, thought or call ──<|end|>, <|call|>──▶ text
 
@@ -17,22 +17,23 @@ assistantfinal...`) is read only if the reply begins so.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
 from ..core.call import MediaPart, TextPart, ToolCall
-from ..core.event import Delta
 from ..core.interfaces import Request
-from ..core.json import Json, JsonObject, dumps, whole_text
+from ..core.json import Json, JsonObject, dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
+from .invented_results import CUT
 from .marks import Head, Marks, Waiting, unlike
 from .speech import Said, Speech
 from .tagged_bodies import Arguments, Place, ValueReader, resolve
 from .text_history import as_text, instructions, without_tools
+from .text_reader import Position, ReplyMarks, TextReader, TextRules
+from .thought_marks import THINK
 from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import language_of
@@ -102,9 +103,11 @@ class Harmony(Struct, frozen=True):
         decoder.close()
         return decoder.reply
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> HarmonyReader:
-        """A reader of the same text in pieces."""
-        return HarmonyReader(Toolbox(tools))
+    def decoder(self, *, tools: Sequence[Tool] = (), reasoned: bool = False) -> TextReader:
+        """A reader of the same text in pieces; see `TextDialect`."""
+        box = Toolbox(tools)
+        rules = TextRules(_MARKS, _PLAIN, lambda speech, first: HarmonyReader(box, speech, first=first))
+        return TextReader(rules, reasoned=reasoned)
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back.
@@ -114,16 +117,19 @@ class Harmony(Struct, frozen=True):
         return _written(reply.content, reasoning=True)
 
 
-class HarmonyReader:
-    """A decoder: feed it text in any cut, and it tells answer, reasoning and calls."""
+_MARKS = ReplyMarks((THINK,), ())
+_PLAIN = ReplyMarks((), ())
 
-    def __init__(self, box: Toolbox) -> None:
+
+class HarmonyReader:
+    """A `CallReader`: it tells text, reasoning and calls."""
+
+    def __init__(self, box: Toolbox, speech: Speech, *, first: bool) -> None:
         self._box = box
-        self._speech = Speech()
-        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._speech = speech
         self._closing = False
         self._held = ""
-        self._state: Callable[[str, int], int] = self._at_start
+        self._state: Callable[[str, int], int] = self._at_start if first else self._in_text
         self._thinking = False
         self._stripped = False
         self._header: list[str] = []
@@ -131,26 +137,26 @@ class HarmonyReader:
         self._reader: ValueReader | None = None
 
     @property
-    def reply(self) -> Reply:
-        """All that was said."""
-        return self._speech.reply
+    def position(self) -> Position:
+        """See `CallReader`. A header and a message of reasoning stand for a call: no mark of a thought counts there."""
+        if self._state == self._in_cut:
+            return "cut"
+        if self._reader is not None:
+            return "value" if self._reader.in_value else "call"
+        if self._thinking or self._state == self._in_header:
+            return "call"
+        return "behind" if self._state == self._behind_call else "prose"
 
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece and return what became certain by it."""
-        self._read(whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
-        return self._speech.take()
-
-    def close(self) -> list[Delta]:
-        """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
+    def end(self, *, last: bool) -> None:
+        """Nothing more comes; see `CallReader`."""
         self._closing = True
-        self._read(self._utf8.decode(b"", True))
+        self.read("")
         if self._reader is not None:
             self._reader.stop()
         elif self._header:
             self._break_header()
-        return self._speech.take()
 
-    def _read(self, text: str) -> None:
+    def read(self, text: str) -> None:
         """Each state takes what it can from `at` on. One that takes nothing waits for the next piece to tell."""
         text, self._held, at = self._held + text, "", 0
         while at < len(text):
@@ -169,6 +175,7 @@ class HarmonyReader:
         if isinstance(bare, re.Match):
             self._stripped = True
             self._thinking = bare["channel"] is not None
+            self._speech.settled |= self._thinking
             self._state = self._in_text if self._thinking else self._at_stripped_call
             return at + len(bare[0].rstrip())
         if isinstance(opening, Waiting) or isinstance(bare, Waiting):
@@ -241,9 +248,18 @@ class HarmonyReader:
         if recipient and not foreign:
             self._begin_call(recipient)
             return
+        if foreign and self._speech.has_call:
+            self._speech.note(CUT)
+            self._state = self._in_cut
+            return
         channels = _CHANNEL.findall(header) or _CHANNEL_NEAR.findall(header)
         self._thinking = foreign or (bool(channels) and channels[-1] == "analysis")
+        self._speech.settled |= self._thinking
         self._state = self._in_text
+
+    def _in_cut(self, text: str, at: int) -> int:
+        """Behind a result that the model made up."""
+        return len(text)
 
     def _break_header(self) -> None:
         """A header without a message: a call that broke off, or noise, of which words are kept as reasoning."""

@@ -1,12 +1,11 @@
 """Finds the calls that a model wrote as JSON into its text, whole or in pieces, in one pass.
 
 A call stands anywhere: alone, between sentences, in a code fence, several in a row, in a list, in the wrappers of
-native APIs; `call_shape` says what makes a call of an object. An object that is no call is text like any other. Text in
-`<think>` is reasoning, and no call is read out of it.
+native APIs; `call_shape` says what makes a call of an object. An object that is no call is text like any other.
 
-    text ──{"key":──▶ json ──value ends──▶ behind a call ──▶ text          text ──<think>──▶ thought ──</think>──▶ text
+    text ──{"key":──▶ json ──value ends──▶ behind a call ──▶ text
 
-What happens inside the JSON is `json_value`'s affair.
+What happens inside the JSON is `json_value`'s affair; thoughts, and results that a model made up, are `text_reader`'s.
 
 Limits: a text that shows the JSON of a call as an example is a call to this reader. An object that never ends holds
 back what follows it until the input ends.
@@ -14,15 +13,13 @@ back what follows it until the input ends.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable
 
-from ..core.event import Delta
-from ..core.message import Reply
 from .call_shape import KEY_TEXT
 from .json_value import JsonValue
 from .speech import Speech
+from .text_reader import Position
 from .toolbox import Toolbox
 
 _EDGE = re.compile(r"[{\[`~<]")
@@ -43,22 +40,19 @@ _MAY_START = re.compile(rf"(?:{_MAY_FENCE}|{_TAG_BEFORE})?{_MAY_VALUE}")
 MAY_START = re.compile(rf"(?:{_MAY_FENCE})?{_MAY_VALUE}")
 """A text that more text may turn into `START`: the same, cut off anywhere."""
 
-_TAG = re.compile(r"<(/?)think(?:ing)?>")
-_TAGS = ("<think>", "</think>", "<thinking>", "</thinking>", "<tool_call>", "<tool_calls>")
+_TAGS = ("<tool_call>", "<tool_calls>")
 _TAIL_TAGS = ("</tool_call>", "</tool_calls>")
-_THOUGHT_END = re.compile(r"</think(?:ing)?>")
 _RUN = re.compile(r"`+|~+|.", re.DOTALL)
 _LOOSE = re.compile(r"[\s,;，；、}\]]+")
 _STRAY = str.maketrans("", "", "}]")
 
 
 class JsonCalls:
-    """A decoder: feed it text in any cut, and it tells prose, reasoning and calls."""
+    """A `CallReader`: it tells text and calls."""
 
-    def __init__(self, box: Toolbox) -> None:
+    def __init__(self, box: Toolbox, speech: Speech) -> None:
         self._box = box
-        self._speech = Speech()
-        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._speech = speech
         self._closing = False
         self._held = ""
         self._state: Callable[[str, int], int] = self._in_text
@@ -71,27 +65,23 @@ class JsonCalls:
         self._value: JsonValue | None = None
 
     @property
-    def reply(self) -> Reply:
-        """All that was said."""
-        return self._speech.reply
+    def position(self) -> Position:
+        """See `CallReader`."""
+        if self._value is not None:
+            return "value" if self._value.in_string else "call"
+        return "behind" if self._state == self._behind_call else "prose"
 
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece and return what became certain by it."""
-        self._read(chunk if isinstance(chunk, str) else self._utf8.decode(chunk))
-        return self._speech.take()
-
-    def close(self) -> list[Delta]:
-        """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
+    def end(self, *, last: bool) -> None:
+        """Nothing more comes; see `CallReader`."""
         self._closing = True
-        self._read(self._utf8.decode(b"", True))
+        self.read("")
         if self._value is not None:
             text = self._value.break_off()
             if not self._value.used:
                 self._say(self._lead + text)
             self._value = None
-        return self._speech.take()
 
-    def _read(self, text: str) -> None:
+    def read(self, text: str) -> None:
         """Each state takes what it can from `at` on. One that takes nothing waits for the next piece to tell."""
         text, self._held, at = self._held + text, "", 0
         while at < len(text):
@@ -101,7 +91,7 @@ class JsonCalls:
                 self._held = text[at:]
                 return
 
-    # Prose and reasoning.
+    # Text.
 
     def _in_text(self, text: str, at: int) -> int:
         edge = _EDGE.search(text, at)
@@ -113,10 +103,6 @@ class JsonCalls:
         if start is not None:
             self._begin_json(text[at : start.start("json")])
             return start.start("json")
-        tag = _TAG.match(text, at)
-        if tag is not None:
-            self._state = self._in_text if tag[1] else self._in_thought
-            return tag.end()
         if not self._closing and (_MAY_START.match(text, at) or _may_become(_TAGS, text, at)):
             return at
         found = _RUN.match(text, at)
@@ -135,17 +121,6 @@ class JsonCalls:
         assert found is not None
         self._say(found[0])
         return found.end()
-
-    def _in_thought(self, text: str, at: int) -> int:
-        found = _THOUGHT_END.search(text, at)
-        if found is not None:
-            self._speech.think(text[at : found.start()])
-            self._state = self._in_text
-            return found.end()
-        tail = text.rfind("<", max(at, len(text) - len("</thinking>")))
-        end = tail if tail >= 0 and not self._closing and _may_become(_TAGS, text, tail) else len(text)
-        self._speech.think(text[at:end])
-        return end
 
     def _say(self, text: str) -> None:
         """Prose. What stood loosely behind the last call belongs to it, except brackets too many."""

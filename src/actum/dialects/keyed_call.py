@@ -119,12 +119,19 @@ class KeyedReader:
         self._stack: list[str] = []
         self._word: list[str] = []
         self._blank = True
+        self._waits = False
         self._json: list[str] = []
         self._string: list[str] = []
         self._value: list[str] = []
         self._stray: list[str] = []
 
+    @property
+    def in_value(self) -> bool:
+        """Not behind a mark that ends a string, unless it is data: what follows has to tell."""
+        return self._state == self._in_string and not self._waits
+
     def feed(self, text: str, at: int, *, closing: bool) -> int:
+        self._waits = False
         while at < len(text) and not self.ended:
             state, before = self._state, at
             at = state(text, at, closing)
@@ -246,6 +253,7 @@ class KeyedReader:
             return end
         ends = follows(self._behind_string, text, at + len(mark), closing=closing)
         if isinstance(ends, Waiting):
+            self._waits = True
             return at
         if not ends or (mark == '"' and self._string and self._string[-1].endswith("\\")):
             self._take(mark, told=told)

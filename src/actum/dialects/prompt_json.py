@@ -21,8 +21,11 @@ from ..core.interfaces import Request
 from ..core.json import dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, ToolMessage
 from ..core.tool import Tool
+from .invented_results import ALL_RESULT_MARKS
 from .json_calls import JsonCalls
 from .text_history import Writers, as_text, instructions, without_tools
+from .text_reader import ReplyMarks, TextReader, TextRules
+from .thought_marks import ALL_THOUGHT_MARKS
 from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import Language, describe_tools, language_of
@@ -74,12 +77,14 @@ class PromptJson(Struct, frozen=True):
 
     Args:
         language: of what the model is told. `auto`: Chinese when the first message of the user is.
+        thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
 
     >>> PromptJson().decode('I look. {"tool": "weather", "params": {"city": "Oslo"}}').calls[0].arguments
     {'city': 'Oslo'}
     """
 
     language: Language | Literal["auto"] = "auto"
+    thinking: bool = False
 
     def __post_init__(self) -> None:
         if self.language not in ("auto", "en", "zh"):
@@ -104,15 +109,19 @@ class PromptJson(Struct, frozen=True):
         decoder.close()
         return decoder.reply
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> JsonCalls:
-        """A reader of the same text in pieces."""
-        return JsonCalls(Toolbox(tools))
+    def decoder(self, *, tools: Sequence[Tool] = (), reasoned: bool = False) -> TextReader:
+        """A reader of the same text in pieces; see `TextDialect`."""
+        box = Toolbox(tools)
+        rules = TextRules(_MARKS, _PLAIN, lambda speech, first: JsonCalls(box, speech))
+        return TextReader(rules, thinking=self.thinking, reasoned=reasoned)
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back."""
         return _reply_text(reply, reasoning=True)
 
 
+_MARKS = ReplyMarks(ALL_THOUGHT_MARKS, ALL_RESULT_MARKS)
+_PLAIN = ReplyMarks((), ALL_RESULT_MARKS)
 _rules = OncePerTools[Language, str](
     lambda tools, language: _INSTRUCTIONS[language].format(tools=describe_tools(tools, language))
 )

@@ -95,11 +95,18 @@ class PythonicReader:
         self._call: Spoken | None = None
         self._argument: list[str] = []
         self._quote = ""
+        self._waits = False
         self._depth = 0
         self._positions = 0
         self._named = False
 
+    @property
+    def in_value(self) -> bool:
+        """Not behind a quote that ends a string, unless it is data: what follows has to tell."""
+        return bool(self._quote) and not self._waits
+
     def feed(self, text: str, at: int, *, closing: bool) -> int:
+        self._waits = False
         while at < len(text) and not self.ended:
             state, before = self._state, at
             at = state(text, at, closing)
@@ -217,6 +224,7 @@ class PythonicReader:
         if found[0] == self._quote and len(self._quote) == 1:
             ends = follows(self._after_string, text, found.end(), closing=closing)
             if isinstance(ends, Waiting):
+                self._waits = True
                 return at
             if ends:
                 self._quote = ""

@@ -30,8 +30,11 @@ from ..core.message import (
     UserMessage,
 )
 from ..core.tool import Tool
+from .invented_results import ALL_RESULT_MARKS
 from .react_reader import ReactReader
 from .text_history import instructions, with_instructions, without_tools
+from .text_reader import ReplyMarks, TextReader, TextRules
+from .thought_marks import ALL_THOUGHT_MARKS, THINK
 from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import Language, describe_tools, has_han, language_of
@@ -166,6 +169,7 @@ class React(Struct, frozen=True):
     Args:
         language: of what the model is told. `auto`: Chinese when the first message of the user is.
         plan: ask for a line with a plan before the first step. One that comes unasked is read all the same.
+        thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
 
     >>> React().decode('Action: weather\\nAction Input: {"city": "Oslo"}').calls[0].arguments
     {'city': 'Oslo'}
@@ -173,6 +177,7 @@ class React(Struct, frozen=True):
 
     language: Language | Literal["auto"] = "auto"
     plan: bool = False
+    thinking: bool = False
 
     def __post_init__(self) -> None:
         if self.language not in ("auto", "en", "zh"):
@@ -206,17 +211,22 @@ class React(Struct, frozen=True):
         decoder.close()
         return decoder.reply
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> ReactReader:
-        """A reader of the same text in pieces."""
-        return ReactReader(Toolbox(tools))
+    def decoder(self, *, tools: Sequence[Tool] = (), reasoned: bool = False) -> TextReader:
+        """A reader of the same text in pieces; see `TextDialect`."""
+        box = Toolbox(tools)
+        rules = TextRules(_MARKS, _PLAIN, lambda speech, first: ReactReader(box, speech))
+        return TextReader(rules, thinking=self.thinking, reasoned=reasoned)
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back."""
         chinese = has_han(reply.text + reply.reasoning) if self.language == "auto" else self.language == "zh"
         words = WORDS["zh" if chinese else "en"]
-        return "\n".join(_steps(reply, words, aside=words.answer))
+        text = "\n".join(_steps(reply, words, aside=words.answer))
+        return f"{THINK.closing[0]}\n{text}" if self.thinking else text
 
 
+_MARKS = ReplyMarks(ALL_THOUGHT_MARKS, ALL_RESULT_MARKS, opening_begins_line=True)
+_PLAIN = ReplyMarks((), ALL_RESULT_MARKS)
 _rules = OncePerTools[tuple[Language, bool], str](
     lambda tools, variant: WORDS[variant[0]].instructions.format(
         tools=describe_tools(tools, variant[0]), plan=WORDS[variant[0]].plan if variant[1] else ""

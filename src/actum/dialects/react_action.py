@@ -18,7 +18,7 @@ from ..core.message import ReasoningPart
 from .call_shape import ARGUMENT_KEYS, NAME_KEYS
 from .json_calls import JsonCalls
 from .json_scan import JsonScan
-from .speech import Said
+from .speech import Said, Speech
 from .toolbox import Toolbox, read_input, read_object, read_pairs, read_signature, unfence
 
 Named = tuple[str, tuple[str, ...]]
@@ -132,12 +132,13 @@ def _without_input(named: Named, box: Toolbox, *, ended: bool) -> Said:
 
 
 def _read_json(text: str, box: Toolbox) -> Step:
-    reader = JsonCalls(box)
-    reader.feed(text)
-    reader.close()
+    speech = Speech()
+    reader = JsonCalls(box, speech)
+    reader.read(text)
+    reader.end(last=True)
     return [
         Said(part.name, part.arguments, part.raw, part.complete, part.repairs) if isinstance(part, ToolCall) else part
-        for part in reader.reply.content
+        for part in speech.reply.content
         if isinstance(part, ToolCall | TextPart | ReasoningPart)
     ]
 

@@ -13,27 +13,24 @@ back up to `PREAMBLE_MAX` characters, because a thought may stand there.
 
 from __future__ import annotations
 
-import codecs
 import re
 from typing import Literal
 
 from ..core.call import TextPart
-from ..core.event import Delta
 from ..core.json import dumps
-from ..core.message import Reply
 from .call_shape import with_repairs
+from .invented_results import CUT
 from .json_scan import JsonScan
 from .react_action import Named, Step, name_action, read_action, read_answer, said_by, unwrap
 from .react_markers import Kind, Marker, find_marker
 from .speech import Said, Speech
+from .text_reader import Position
 from .toolbox import Toolbox, read_input, read_object
-
-CUT = "hallucinated observation cut"
 
 PREAMBLE_MAX = 300
 """Characters without a marker after which a text is an answer and no thought."""
 
-State = Literal["start", "prose", "thought", "action", "input", "answer", "question", "think_tag", "cut"]
+State = Literal["start", "prose", "thought", "action", "input", "answer", "question", "cut"]
 
 _STEPS: frozenset[Kind] = frozenset(("thought", "plan", "action", "answer", "question", "observation"))
 _IN_ANSWER: frozenset[Kind] = frozenset(("thought", "action", "question", "observation"))
@@ -48,21 +45,17 @@ HEARD: dict[State, frozenset[Kind]] = {
 }
 """Which markers end which part."""
 
-_INDENT = re.compile(r"[ \t]{0,8}(?![ \t])")
-_THINK_START = re.compile(r"[ \t]{0,8}<think(?:ing)?>")
-_THINK_END = re.compile(r"</think(?:ing)?>")
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*[\w+-]*[ \t]*\n?")
 _INLINE = re.compile(r"(?<!\w)(?:(Action|行动|动作)|Final Answer|Answer|最终答案|回答)\s*[:：]")
 _BEHIND_EDGE = " \t\r\n`~}]"
 
 
 class ReactReader:
-    """A decoder: feed it text in any cut."""
+    """A `CallReader`: it tells text, reasoning and calls."""
 
-    def __init__(self, box: Toolbox) -> None:
+    def __init__(self, box: Toolbox, speech: Speech) -> None:
         self._box = box
-        self._speech = Speech()
-        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._speech = speech
         self._state: State = "start"
         self._held = ""
         self._closing = False
@@ -80,32 +73,31 @@ class ReactReader:
         self._behind: list[str] = []
 
     @property
-    def reply(self) -> Reply:
-        """All that was said."""
-        return self._speech.reply
+    def position(self) -> Position:
+        """See `CallReader`."""
+        if self._state == "cut":
+            return "cut"
+        if self._state == "action" or (self._state == "input" and self._scan is None):
+            return "call"
+        if self._state == "input" and self._scan is not None:
+            return "value" if self._scan.in_string else "call" if self._scan.depth else "behind"
+        return "prose"
 
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece and return what became certain by it."""
-        self._read(chunk if isinstance(chunk, str) else self._utf8.decode(chunk))
-        return self._speech.take()
-
-    def close(self) -> list[Delta]:
-        """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
+    def end(self, *, last: bool) -> None:
+        """Nothing more comes; see `CallReader`."""
         self._closing = True
-        self._read(self._utf8.decode(b"", True))
+        self.read("")
         self._leave(None)
-        if not self._speech.calls and not self._speech.has_text:
+        if last and not self._speech.calls and not self._speech.has_text:
             self._answer_by_thought()
-        return self._speech.take()
 
     # Lines and markers.
 
-    def _read(self, text: str) -> None:
+    def read(self, text: str) -> None:
+        """Take more text."""
         text, self._held, at = self._held + text, "", 0
         while at < len(text) and self._state != "cut":
-            if self._state == "think_tag":
-                end = self._read_think_tag(text, at)
-            elif self._line_start and not (self._scan is not None and self._scan.in_string):
+            if self._line_start and not (self._scan is not None and self._scan.in_string):
                 end = self._read_line_start(text, at)
             else:
                 end = text.find("\n", at) + 1 or len(text)
@@ -118,14 +110,6 @@ class ReactReader:
 
     def _read_line_start(self, text: str, at: int) -> int:
         """Where the line goes on behind a marker, or begins if it has none; -1 where the next piece has to tell."""
-        if self._state == "start" and not self._length:
-            tag = _THINK_START.match(text, at)
-            if tag is not None:
-                self._state = "think_tag"
-                return tag.end()
-            indented = _INDENT.match(text, at)
-            if not self._closing and indented and _may_begin(text[indented.end() : at + 32], "<think>", "<thinking>"):
-                return -1
         marker = find_marker(text, at, last=self._closing)
         if marker == "wait":
             return -1
@@ -135,19 +119,6 @@ class ReactReader:
         self._behind_marker = True
         self._enter(marker, text[at : marker.end])
         return marker.end
-
-    def _read_think_tag(self, text: str, at: int) -> int:
-        found = _THINK_END.search(text, at)
-        if found is not None:
-            self._speech.think(text[at : found.start()])
-            self._state = "start"
-            self._line_start = True
-            return found.end()
-        tail = text.rfind("<", max(at, len(text) - len("</thinking>")))
-        held = tail >= 0 and not self._closing and _may_begin(text[tail:], "</think>", "</thinking>")
-        end = tail if held else len(text)
-        self._speech.think(text[at:end])
-        return end if end > at else -1
 
     def _counts(self, marker: Marker) -> bool:
         answering = self._state in ("prose", "answer")

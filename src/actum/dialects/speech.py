@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from ..core.call import TextPart, ToolCall
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import ReasoningPart, Reply, ReplyPart
 
@@ -65,11 +65,14 @@ class Speech:
         waits: a call that has ended is told with what is said next, or by `release`, so that what stands behind it can
             be noted on it.
         calls: how many have ended.
+        settled: a thought was opened or closed, so that no closing mark makes reasoning of what was said before it.
     """
 
     def __init__(self) -> None:
         self.waits = False
+        self.settled = False
         self._ended: Said | None = None
+        self._late: tuple[str, ...] = ()
         self._said_length = 0
         self._cited: list[str] | None = None
         self._cite_start = 0
@@ -80,8 +83,11 @@ class Speech:
         self._thinking = False
         self._text = _Voice()
         self._reasoning = _Voice()
+        self._thought_pieces = 0
         self._ids: set[str] = set()
         self._id = ""
+        self._begun = 0
+        self._calls_before = 0
         self.calls = 0
 
     @property
@@ -90,10 +96,33 @@ class Speech:
         return self._text.begun
 
     @property
+    def said_calls(self) -> int:
+        """How many calls have ended, told or not."""
+        return self.calls + (self._ended is not None)
+
+    @property
+    def has_call(self) -> bool:
+        """A call has ended, told or not."""
+        return self.said_calls > self._calls_before
+
+    @property
+    def in_call(self) -> bool:
+        """A call has begun and has not ended."""
+        return self._begun > self.said_calls
+
+    @property
+    def pending(self) -> bool:
+        """A call has begun and was not told to be whole yet."""
+        return self.in_call or self._ended is not None
+
+    @property
     def reply(self) -> Reply:
         """All that was said so far."""
         extras: JsonObject = {"citations": list(self._citations)} if self._citations else {}
-        return Reply((*self._parts, *self._open_part()), extras=extras)
+        return Reply(self._content(), extras=extras)
+
+    def _content(self) -> tuple[ReplyPart, ...]:
+        return (*self._parts, *self._open_part())
 
     def take(self) -> list[Delta]:
         """The events since the last time."""
@@ -122,8 +151,62 @@ class Speech:
             self._turn_to(thinking=True)
         said = self._reasoning.take(text, apart=apart)
         if said:
+            self._thought_pieces += 1
             self._open.append(said)
             self._deltas.append(ReasoningDelta(said))
+
+    def begin_thought(self) -> None:
+        """Only reasoning is said from here on, until the thought is closed."""
+        self.release()
+        self.settled = True
+        self._thought_pieces = 0
+
+    def retell_thought(self, text: str) -> None:
+        """The thought that is being said was this text alone. The reply changes; what was told stays told."""
+        self._open = self._open[: len(self._open) - self._thought_pieces]
+        self._thought_pieces = 0
+        if text:
+            self._turn_to(thinking=True)
+            self._open.append(text)
+
+    def branch(self) -> Speech:
+        """A speech for text of which is not known yet whether it belongs to this one; its calls are counted on."""
+        branch = Speech()
+        branch.calls = branch._calls_before = self.calls
+        branch._ids = set(self._ids)
+        return branch
+
+    def adopt(self, branch: Speech) -> None:
+        """The thought that is being said was never closed: the calls that a branch found in it count.
+
+        The branch's text stays reasoning, and its calls are told now.
+        """
+        self.retell_thought("")
+        self.pause()
+        self._parts += [ReasoningPart(part.text) if isinstance(part, TextPart) else part for part in branch._content()]
+        self.calls, self._ids = branch.calls, branch._ids
+        self._deltas += [delta for delta in branch.take() if isinstance(delta, CallDelta | CallSaid)]
+
+    def taken_back(self, thought: str) -> Speech:
+        """A speech to go on with, in which all that was said so far is this one thought."""
+        fresh = Speech()
+        fresh._deltas = [*self._deltas, ThoughtEnded()]
+        fresh.settled = True
+        if thought:
+            fresh._thinking = fresh._reasoning.begun = True
+            fresh._open = [thought]
+        return fresh
+
+    def note(self, repair: str) -> None:
+        """Put a repair on record at the last call, or at the one that is being said."""
+        if self.pending:
+            self._late = (repair,)
+            return
+        for place in range(len(self._parts) - 1, -1, -1):
+            part = self._parts[place]
+            if isinstance(part, ToolCall):
+                self._parts[place] = structs.replace(part, repairs=(*part.repairs, repair))
+                return
 
     def begin_citation(self) -> None:
         """What is said from here on rests on a source."""
@@ -148,6 +231,7 @@ class Speech:
         """A call of this tool is certain; `call_id`: the model's own id of it, where that is known by now."""
         self.release()
         self.pause()
+        self._begun = self.calls + 1
         self._id = self._unique(call_id) if call_id else ""
         self._deltas.append(CallDelta(self.calls, name=name, id=self._id))
 
@@ -169,6 +253,7 @@ class Speech:
         said, self._ended = self._ended, None
         if said.complete and repairs:
             said = structs.replace(said, repairs=(*said.repairs, *repairs))
+        late, self._late = self._late, ()
         index = self.calls
         self.calls += 1
         call = ToolCall(
@@ -177,7 +262,7 @@ class Speech:
             arguments=said.arguments,
             raw=said.raw,
             complete=said.complete,
-            repairs=tuple(dict.fromkeys(said.repairs)),
+            repairs=tuple(dict.fromkeys((*said.repairs, *late))),
         )
         self._ids.add(call.id)
         self._id = ""

@@ -60,6 +60,10 @@ class BodyReader(Protocol):
     def text(self) -> str:
         """What was read and is no call; empty where it was one."""
 
+    @property
+    def in_value(self) -> bool:
+        """The text so far ends inside of a value, so that a mark would be data."""
+
 
 class Place(Struct, frozen=True):
     """What a reader is given: whom to tell, which tools there are, and which marks end a call.
@@ -127,6 +131,10 @@ class ValueReader:
     @property
     def text(self) -> str:
         return self._text or (self._value.source if isinstance(self._value, JsonValue) and not self._value.used else "")
+
+    @property
+    def in_value(self) -> bool:
+        return self._value.in_string
 
     def feed(self, text: str, at: int, *, closing: bool) -> int:
         while at < len(text) and not self.ended:
@@ -393,6 +401,7 @@ class ToUser(Struct, frozen=True):
 class _NoCall:
     ended = True
     text = ""
+    in_value = False
 
     def feed(self, text: str, at: int, *, closing: bool) -> int:
         return at

@@ -222,6 +222,7 @@ def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, chat: ChatMarks
         "<｜tool▁calls▁end｜>\nSeveral calls stand one behind the other, all between the outer marks.",
         declare=bare_tool,
         result="<｜tool▁output▁begin｜>{text}<｜tool▁output▁end｜>",
+        results=("<｜tool▁outputs▁begin｜>",),
         chat=chat,
         source=source,
     )

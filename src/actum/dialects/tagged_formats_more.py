@@ -415,6 +415,7 @@ To call functions, write a list, each call under the name of its function:
 <|tools_prefix|>[{"function_name": {"parameter": "value"}}]<|tools_suffix|>""",
     declare=openai_tool,
     result="[{json}]",
+    results=('["',),
     chat=chat_marks.APERTUS,
     source="chat template of Apertus-8B-Instruct (Swiss AI Initiative)",
 )

@@ -2,10 +2,11 @@
 it, whole or in pieces, in one pass.
 
     prose ──opening mark──▶ lead ──head of a call──▶ call ──its end──▶ behind a call ──▶ prose
-    prose ──head of a call without its mark──▶ call            prose ──<think>──▶ thought ──</think>──▶ prose
+    prose ──head of a call without its mark──▶ call
 
 An opening mark alone is no call: what follows it must begin like one, or all of it is text. How the call itself is
-written is `tagged_bodies`' affair. A mark that only servers are meant to see is dropped.
+written is `tagged_bodies`' affair. A mark that only servers are meant to see is dropped. Thoughts, and results that a
+model made up, are the affair of `text_reader`.
 
 Limits: text that shows a call in the model's own mark-up has made it. A mark that a value may not hold in a format (its
 own end tag, with another tag right behind it) ends the value there.
@@ -13,7 +14,6 @@ own end tag, with another tag right behind it) ends the value there.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import ClassVar, Literal
@@ -21,16 +21,18 @@ from typing import ClassVar, Literal
 from msgspec import Struct
 
 from ..core.call import MediaPart, TextPart, ToolCall
-from ..core.event import Delta
 from ..core.interfaces import Request
-from ..core.json import JsonObject, dumps, whole_text
+from ..core.json import JsonObject, dumps
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart, ToolMessage
 from ..core.tool import Tool
 from .chat_marks import CHATML, ChatMarks
+from .invented_results import result_marks, turn_marks
 from .marks import HEAD_MAX, WAIT, Head, Marks
 from .speech import Speech
 from .tagged_bodies import Body, BodyReader, NamedCall, Place, fill
 from .text_history import Writers, as_text, instructions, without_tools
+from .text_reader import Position, ReplyMarks, TextReader, TextRules
+from .thought_marks import thought_marks_of
 from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import language_of
@@ -51,7 +53,7 @@ class Format(Struct, frozen=True, kw_only=True):
         think: the marks around reasoning.
         cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
             marks are dropped and what they say stands in the reply's extras.
-        call_ends_thought: a call inside unfinished reasoning ends it and counts; else it is part of the reasoning.
+        call_ends_thought: a call in reasoning that is never closed counts; else it is part of the reasoning.
         bare: a call is read where its opening mark is missing, too. Not so where a grammar put every mark in its place.
         several_inside: behind an opening mark several calls may stand, none of which has a mark of its own.
         opened: the prompt ends in the opening mark, so that the output may begin behind it.
@@ -64,6 +66,7 @@ class Format(Struct, frozen=True, kw_only=True):
         declare: how a tool is described to it.
         joined: what stands between two descriptions; a pair of brackets more makes a list of them.
         result: how a result is told; `{name}`, `{id}`, `{text}` and `{json}`, the text in quotes, are filled in.
+        results: further ways in which a model begins a result that it makes up.
         chat: how the family's chat template marks turns, where there is only a text to go on with.
         source: where the format is described.
     """
@@ -88,6 +91,7 @@ class Format(Struct, frozen=True, kw_only=True):
     declare: Callable[[Tool], str]
     joined: Literal["lines", "list"] = "lines"
     result: str
+    results: tuple[str, ...] = ()
     chat: ChatMarks = CHATML
     source: str
 
@@ -129,9 +133,9 @@ class TaggedText(Struct, frozen=True):
         decoder.close()
         return decoder.reply
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> TaggedReader:
-        """A reader of the same text in pieces."""
-        return TaggedReader(_signs(tuple(tools), self.form), thinking=self.thinking)
+    def decoder(self, *, tools: Sequence[Tool] = (), reasoned: bool = False) -> TextReader:
+        """A reader of the same text in pieces; see `TextDialect`."""
+        return TextReader(_signs(tuple(tools), self.form).rules, thinking=self.thinking, reasoned=reasoned)
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back.
@@ -222,29 +226,43 @@ class _Signs:
     def __init__(self, tools: tuple[Tool, ...], form: Format) -> None:
         self.form = form
         self.box = Toolbox(tools)
-        self.marks = Marks((*form.opens, *form.closes, *form.drops, *form.think))
+        self.marks = Marks((*form.opens, *form.closes, *form.drops))
         self.stops = Marks((*form.opens, *form.closes, *form.drops))
         self.closes = Marks((*form.closes, *form.drops))
         bare = [(body, body.bare(self.box)) for body in form.bodies] if form.bare else []
         self.bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
         self.edge = _edge(self.marks.all, [head for _, head in self.bare], self.box.tools)
+        results = (*result_marks(form.result), *form.results, "<tool_response", *turn_marks(form.chat))
+        self.rules = TextRules(
+            marks=ReplyMarks(thought_marks_of(form.think), results),
+            plain=ReplyMarks((), results),
+            answer=lambda speech, first: TaggedReader(self, speech, first=first),
+            thought=lambda speech: TaggedReader(self, speech, thought=True),
+            call_ends_thought=form.call_ends_thought,
+        )
 
 
 _signs = OncePerTools(_Signs)
 
 
 class TaggedReader:
-    """A decoder: feed it text in any cut, and it tells prose, reasoning and calls."""
+    """A `CallReader`: it tells text and calls.
 
-    def __init__(self, signs: _Signs, *, thinking: bool = False) -> None:
+    Args:
+        signs: what is looked for.
+        speech: is told.
+        first: the reply begins here.
+        thought: it is a thought: nothing in it is a call.
+    """
+
+    def __init__(self, signs: _Signs, speech: Speech, *, first: bool = False, thought: bool = False) -> None:
         form = self._form = signs.form
         self._box = signs.box
-        self._speech = Speech()
-        self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
+        self._speech = speech
         self._closing = False
         self._held = ""
-        self._thinking = thinking
-        self._state: Callable[[str, int], int] = self._in_lead if form.opened and not thinking else self._in_prose
+        self._thought = thought
+        self._state: Callable[[str, int], int] = self._in_lead if form.opened and first else self._in_prose
         self._lead = ""
         self._loose: list[str] = []
         self._fenced = False
@@ -258,27 +276,23 @@ class TaggedReader:
         self._closed_by_mark = self._closes.pattern.search(self._tail) is not None
 
     @property
-    def reply(self) -> Reply:
-        """All that was said."""
-        return self._speech.reply
+    def position(self) -> Position:
+        """See `CallReader`."""
+        if self._reader is not None:
+            return "value" if self._reader.in_value else "call"
+        return "behind" if self._state == self._behind else "prose"
 
-    def feed(self, chunk: bytes | str) -> list[Delta]:
-        """Take the next piece and return what became certain by it."""
-        self._read(whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
-        return self._speech.take()
-
-    def close(self) -> list[Delta]:
-        """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
+    def end(self, *, last: bool) -> None:
+        """Nothing more comes; see `CallReader`."""
         self._closing = True
-        self._read(self._utf8.decode(b"", True))
+        self.read("")
         if self._reader is not None:
             self._reader.stop()
             self._end_call()
         self._end_unclosed()
         self._give_up_lead()
-        return self._speech.take()
 
-    def _read(self, text: str) -> None:
+    def read(self, text: str) -> None:
         """Each state takes what it can from `at` on. One that takes nothing waits for the next piece to tell."""
         text, self._held, at = self._held + text, "", 0
         while at < len(text):
@@ -288,7 +302,7 @@ class TaggedReader:
                 self._held = text[at:]
                 return
 
-    # Prose and reasoning.
+    # Text.
 
     def _in_prose(self, text: str, at: int) -> int:
         edge = self._edge.search(text, at)
@@ -301,7 +315,7 @@ class TaggedReader:
             taken = self._take_cite(text, at)
         if taken is not None:
             return taken
-        if not self._thinking:
+        if not self._thought:
             begun = self._begin(self._bare, text, at)
             if begun is not None:
                 return begun
@@ -319,13 +333,10 @@ class TaggedReader:
         if mark not in form.closes:
             self._end_unclosed()
         if mark in form.opens:
-            if self._thinking and not form.call_ends_thought:
+            if self._thought:
                 return None
             self._lead = self._take_loose() + mark
             self._state = self._in_lead
-        elif mark in form.think:
-            self._thinking = mark == form.think[0]
-            self._state = self._in_prose
         elif mark in form.closes:
             if self._state == self._in_prose:
                 return None
@@ -361,7 +372,7 @@ class TaggedReader:
 
     def _say(self, text: str) -> None:
         text = self._take_loose().translate(_STRAY) + text
-        (self._speech.think if self._thinking else self._speech.say)(text)
+        (self._speech.think if self._thought else self._speech.say)(text)
 
     def _take_loose(self) -> str:
         """What stood loosely behind the last call."""
@@ -402,7 +413,6 @@ class TaggedReader:
                 self._lead = self._lead if tagged else loose + found[0][:start]
                 fenced = not tagged and found[0][:1] in ("`", "~")
                 self._fenced = fenced or (self._fenced and self._state == self._behind)
-                self._thinking = False
                 self._inside = tagged and self._form.several_inside
                 self._speech.release()
                 self._speech.waits = tagged and self._closed_by_mark

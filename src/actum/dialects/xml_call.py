@@ -81,10 +81,17 @@ class XmlReader:
         self._key = ""
         self._kinds: Kinds = frozenset()
         self._fresh = False
+        self._waits = False
         self._value: list[str] = []
         self._stray: list[str] = []
 
+    @property
+    def in_value(self) -> bool:
+        """Not behind a tag that ends the value, unless it is data: what follows has to tell."""
+        return self._state == self._in_value and not self._waits
+
     def feed(self, text: str, at: int, *, closing: bool) -> int:
+        self._waits = False
         while at < len(text) and not self.ended:
             state, before = self._state, at
             at = state(text, at, closing)
@@ -149,6 +156,7 @@ class XmlReader:
             return end
         repairs = self._ends(found, text, closing)
         if isinstance(repairs, Waiting):
+            self._waits = not found[0].endswith(self._row.parameter_start)
             return at
         if repairs is None:
             self._take(found[0])

@@ -1,0 +1,104 @@
+"""The marks around a model's reasoning, and how a mark that is only quoted is told from one that counts. Pure.
+
+    <think>The user wants the time.</think>It is noon.            a thought and an answer
+    Write `</think>` behind the thought.                           a quoted mark: text
+
+A mark is quoted where it stands right behind a quote or backtick that opens. A quote that closes says nothing: a
+thought may end in `... said "no"</think>`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from .marks import WAIT, Waiting
+
+
+class ThoughtMarks(Struct, frozen=True):
+    """The marks that open and close a thought; each opening one goes with each closing one."""
+
+    opening: tuple[str, ...]
+    closing: tuple[str, ...]
+
+
+THINK = ThoughtMarks(("<think>", "<thinking>"), ("</think>", "</thinking>"))
+"""What most models write, and what models fine-tuned on their output write beside the marks of their family."""
+
+ALL_THOUGHT_MARKS = (
+    THINK,
+    ThoughtMarks(("[THINK]",), ("[/THINK]",)),
+    ThoughtMarks(("<seed:think>",), ("</seed:think>",)),
+    ThoughtMarks(("<|START_THINKING|>",), ("<|END_THINKING|>",)),
+    ThoughtMarks(("<|inner_prefix|>",), ("<|inner_suffix|>",)),
+    ThoughtMarks(("<|channel>thought",), ("<channel|>",)),
+)
+"""The marks of all families, for the dialects that any model may be told to write."""
+
+
+def thought_marks_of(think: tuple[str, str]) -> tuple[ThoughtMarks, ...]:
+    """The marks that count in the text of a family: its own, and those that most models write."""
+    own = next((marks for marks in ALL_THOUGHT_MARKS if think[0] in marks.opening), ThoughtMarks(think[:1], think[1:]))
+    return (own,) if own is THINK else (own, THINK)
+
+
+_ALWAYS_OPENS = "“‘„‚「『«‹"
+_STRAIGHT = "\"'`"
+_BEFORE_CLOSING = ".,!?;…)]}>%*_。，！？；）】」』”’\"'`"
+_RUNS = {quote: re.compile(re.escape(quote) + "+") for quote in _STRAIGHT}
+_FENCE_MIN = 3
+_TAIL_MAX = 40
+_DECORATION = " \t\r#>*_"
+
+
+class Line:
+    """What stands before a place in its line.
+
+    Attributes:
+        blank: nothing but white space and the signs that make a heading, a quotation or bold text.
+    """
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.blank = True
+        self._tail = ""
+        self._odd = dict.fromkeys(_STRAIGHT, False)
+
+    def pass_over(self, text: str) -> None:
+        """The place is now behind this text."""
+        start = text.rfind("\n") + 1
+        if start:
+            self._begin()
+            text = text[start:]
+        if not text:
+            return
+        for quote, runs in _RUNS.items():
+            if quote in text:
+                count = len(runs.findall(text)) - (text[0] == quote == self._tail[-1:])
+                self._odd[quote] ^= count % 2 == 1
+        self._tail = (self._tail + text[-_TAIL_MAX:])[-_TAIL_MAX:]
+        self.blank = self.blank and not text.strip(_DECORATION)
+
+    def quotes(self, behind: str, *, closing: bool) -> bool | Waiting:
+        """Whether a mark at the place is quoted.
+
+        Args:
+            behind: the character behind the mark; empty where it did not come yet.
+            closing: none will come.
+        """
+        quote = self._tail[-1:]
+        if not quote or quote not in _STRAIGHT:
+            return bool(quote) and quote in _ALWAYS_OPENS
+        run = len(self._tail) - len(self._tail.rstrip(quote))
+        before = self._tail[: len(self._tail) - run][-1:]
+        fence = quote == "`" and run >= _FENCE_MIN
+        if quote != "`" and run % 2 == 0:  # an empty string, which is closed
+            return False
+        if not fence and not (before.isalnum() or (before and before in _BEFORE_CLOSING)):
+            return True
+        if not self._odd[quote]:
+            return False
+        return behind == quote if behind or closing else WAIT
