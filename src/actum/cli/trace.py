@@ -33,6 +33,7 @@ from ..core.event import (
     RunResult,
     RunStarted,
     TextDelta,
+    ThoughtEnded,
 )
 from ..core.interfaces import Model
 from ..core.json import Json, JsonObject, dumps
@@ -93,6 +94,9 @@ class Trace:
             case TextDelta():
                 self._stream(event.text)
                 return
+            case ThoughtEnded():
+                self._end_thought()
+                return
             case CallProgress() if not self.verbose:
                 self._progress(event)
                 return
@@ -130,6 +134,11 @@ class Trace:
             self._streamed += text
             sys.stdout.write(clean(text))
             sys.stdout.flush()
+
+    def _end_thought(self) -> None:
+        """What was streamed was no answer; it stands there, so that is said, and the answer begins in a new line."""
+        if self._end_stream():
+            self._terminal.line("thought", "the text above was the model's reasoning", "dim")
 
     def _end_stream(self) -> bool:
         """End the line of an answer that was streamed; whether there was one."""

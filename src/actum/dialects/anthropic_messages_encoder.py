@@ -15,7 +15,7 @@ import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.errors import ActumError
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart
 from ..protocols.sse import sse
 from .anthropic_messages_decoder import BLOCKS, INVALID
@@ -105,6 +105,8 @@ class MessagesEncoder:
                 return self._call_piece(index, name, arguments, id_)
             case CallSaid():
                 return self._call_end(delta)
+            case ThoughtEnded():
+                return b""
 
     def close(self, reply: Reply) -> bytes:
         """The end of the stream, after what of the reply was not told in pieces."""

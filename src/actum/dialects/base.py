@@ -34,6 +34,18 @@ class Decoder(Protocol):
         """All that was said; whole after `close`."""
 
 
+class TextDecoder(Decoder, Protocol):
+    """Reads what a model wrote in a text dialect."""
+
+    @property
+    def settled(self) -> bool:
+        """What was told stays as it was told: no `ThoughtEnded` can come any more."""
+
+    @property
+    def unclosed(self) -> bool:
+        """The output ended in a thought that, as the dialect's option `thinking` says, the prompt had opened."""
+
+
 class ApiDecoder(Decoder, Protocol):
     """Reads the streamed answer of a model API, which says itself when it is at its end."""
 
@@ -46,7 +58,7 @@ class Encoder(Protocol):
     """Writes an answer piece by piece, as a server that streams does."""
 
     def feed(self, delta: Delta) -> bytes:
-        """The bytes to send for this piece; may be empty."""
+        """The bytes to send for this piece; may be empty, as they are for `ThoughtEnded`: what was sent stays."""
 
     def close(self, reply: Reply) -> bytes:
         """The bytes that end the stream, with finish reason and usage."""
@@ -107,8 +119,13 @@ class TextDialect(Protocol):
     def decode(self, output: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
         """What a model wrote, as text and calls."""
 
-    def decoder(self, *, tools: Sequence[Tool] = ()) -> Decoder:
-        """A reader of the same text in pieces."""
+    def decoder(self, *, tools: Sequence[Tool] = (), reasoned: bool = False) -> TextDecoder:
+        """A reader of the same text in pieces.
+
+        Args:
+            tools: of the request.
+            reasoned: the server tells reasoning in a field of its own, so marks of thoughts in the text are text.
+        """
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back."""

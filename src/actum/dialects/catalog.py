@@ -199,6 +199,17 @@ _MODELS: dict[str, tuple[str, ...]] = {
 """Pieces of the names of models that write so. The one that stands first counts, of two the longer: a model that was
 made of another is called by its own name first."""
 
+_OPENED: tuple[tuple[str, ...], ...] = (
+    ("deepseek-r1",),
+    ("deepseek_r1",),
+    ("qwen3", "thinking"),
+    ("qwq",),
+    ("minimax-m2",),
+    ("olmo-3", "think"),
+    ("ernie-4.5", "thinking"),
+)
+"""Pieces of the names of models whose chat template ends in the mark that opens a thought."""
+
 _TEMPLATE_SIGNS = ("{%", "{{", "\n")
 
 
@@ -214,7 +225,7 @@ def dialect(name: str, **options: str | bool) -> ApiDialect | TextDialect:
     Args:
         name: one of `names()`.
         options: what the dialect can be told: `language` ("en", "zh", "auto") of `prompt_json` and `react`, `plan` of
-            `react`, `thinking` of a model's own format: the prompt ends with the mark that opens reasoning.
+            `react`, `thinking` of every text dialect but `harmony`: the prompt ends with the mark that opens reasoning.
 
     Raises:
         UnknownName: no dialect has this name; the message lists them.
@@ -258,6 +269,19 @@ def for_model(name_or_template: str) -> str | None:
     model = name_or_template.lower().rsplit("/", 1)[-1]
     pieces = [(model.find(piece), -len(piece), name) for name, known in _MODELS.items() for piece in known]
     return min([found for found in pieces if found[0] >= 0], default=(0, 0, None))[2]
+
+
+def opens_thought(model: str) -> bool:
+    """Whether the chat template of a model opens a thought, so that its output begins inside of one.
+
+    Args:
+        model: the model's name, as a hub, a server or its file has it.
+
+    >>> opens_thought("deepseek-r1:8b"), opens_thought("Qwen/Qwen3-4B-Thinking-2507"), opens_thought("Qwen/Qwen3-4B")
+    (True, True, False)
+    """
+    name = model.lower().rsplit("/", 1)[-1]
+    return any(all(piece in name for piece in pieces) for pieces in _OPENED)
 
 
 def models_of(name: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.errors import ActumError
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from ..core.message import ReasoningPart, RefusalPart, Reply, ReplyPart
 from ..protocols.sse import sse
 from .block_extras import Block, alone, weave
@@ -100,6 +100,8 @@ class ContentEncoder:
                 self._waiting[index] = call
                 return self._in_order()
             case CallDelta():
+                return b""
+            case ThoughtEnded():
                 return b""
 
     def close(self, reply: Reply) -> bytes:

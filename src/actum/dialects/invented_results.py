@@ -70,7 +70,7 @@ def result_marks(form: str) -> tuple[str, ...]:
     return (found[0].strip(),) if found is not None else ()
 
 
-_REST = re.compile(r"[^\s<>]*>|")
+_TAG_END = re.compile(r"[^\s<>]*>")
 _ROLES = ("user", "tool", "system", "ipython", "observation", "function", "environment")
 
 
@@ -82,7 +82,8 @@ def turn_marks(chat: ChatMarks) -> tuple[str, ...]:
     for name in (str.lower, str.capitalize, str.upper):
         before, user, behind = mark.partition(name("user"))
         if user:
-            return tuple(before + name(role) + behind[: _REST.match(behind).end()] for role in _ROLES)
+            end = _TAG_END.match(behind)
+            return tuple(before + name(role) + (end[0] if end is not None else "") for role in _ROLES)
     return (mark,)
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.errors import ActumError
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from ..core.json import JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
@@ -134,6 +134,8 @@ class ChatEncoder:
                 return (
                     b"" if self._arguments_sent[index] else self._call(index, "", "", arguments_text(call, nothing="{"))
                 )
+            case ThoughtEnded():
+                return b""
 
     def close(self, reply: Reply) -> bytes:
         """The end of the stream, after what of the reply was not told in pieces."""

@@ -15,7 +15,7 @@ import msgspec
 
 from ..core.call import MediaPart, TextPart, ToolCall
 from ..core.errors import ActumError
-from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta
+from ..core.event import CallDelta, CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from ..core.json import Json, JsonObject
 from ..core.message import ReasoningPart, RefusalPart, Reply, Usage
 from ..protocols.sse import sse
@@ -97,6 +97,8 @@ class ResponsesEncoder:
                 self._call(index, id_, name, arguments)
             case CallSaid(index, call):
                 self._end_call(index, call)
+            case ThoughtEnded():
+                pass
         return self._taken()
 
     def close(self, reply: Reply) -> bytes:

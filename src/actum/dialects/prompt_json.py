@@ -25,7 +25,7 @@ from .invented_results import ALL_RESULT_MARKS
 from .json_calls import JsonCalls
 from .text_history import Writers, as_text, instructions, without_tools
 from .text_reader import ReplyMarks, TextReader, TextRules
-from .thought_marks import ALL_THOUGHT_MARKS
+from .thought_marks import ALL_THOUGHT_MARKS, THINK
 from .toolbox import Toolbox
 from .tools_once import OncePerTools
 from .wording import Language, describe_tools, language_of
@@ -117,7 +117,8 @@ class PromptJson(Struct, frozen=True):
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back."""
-        return _reply_text(reply, reasoning=True)
+        text = _reply_text(reply, reasoning=True)
+        return f"{THINK.closing[0]}\n{text}" if self.thinking and not text.startswith(THINK.opening[0]) else text
 
 
 _MARKS = ReplyMarks(ALL_THOUGHT_MARKS, ALL_RESULT_MARKS)

@@ -188,6 +188,8 @@ class _Writer:
     def text(self, parts: Sequence[ReplyPart], *, reasoning: bool) -> str:
         pieces: list[str] = []
         calls: list[ToolCall] = []
+        if reasoning and self._thinking and not isinstance(next(iter(parts), None), ReasoningPart):
+            pieces.append(self._form.think[1])
         for part in parts:
             if isinstance(part, ToolCall):
                 calls.append(part)

@@ -7,6 +7,9 @@ target can only say whole. What a target can not say is in the list and not in s
 found. Fields of the provider's own are carried where the target is the same API, or has a field of the same meaning
 (`shared_fields`).
 
+A stream in a dialect of text may prove to be a thought when a mark comes that closes it (`ThoughtEnded`). No call is
+sent as long as that can happen. Text is sent at once, and text that was a thought stays text: it is among the losses.
+
 Limits: bodies only. What stands in an address or a header (the model and the wish for a stream at Gemini, versions,
 keys) is for who sends them.
 """
@@ -19,7 +22,7 @@ from typing import Literal, TypeGuard
 from msgspec import Struct, structs
 
 from ..core.errors import ModelError, ModelGarbled, ModelUnavailable, UsageError
-from ..core.event import CallSaid, Delta
+from ..core.event import CallDelta, CallSaid, Delta, TextDelta, ThoughtEnded
 from ..core.json import JsonObject, JsonProblem, dumps
 from ..core.message import Reply
 from ..core.tool import Tool
@@ -145,6 +148,10 @@ class Transcoder:
         self._decoder: Decoder = self._source.decoder(tools=tools)
         self._encoder: Encoder | None = None
         self._model = model
+        self._unsettled = not _is_api(self._source)
+        self._held: list[Delta] = []
+        self._sent: list[str] = []
+        self._thought = ""
 
     def feed(self, chunk: bytes | str) -> bytes:
         """Take the next piece, and return what can be said by now; nothing after an error."""
@@ -171,11 +178,33 @@ class Transcoder:
             return self._say(whole) + self._fail(ModelUnavailable("the answer broke off"))
         said = _named(self._decoder.reply, self._model)
         written = _without_extras(said, self._source, self._target)
-        self.lost = tuple(_lost_of_reply(said, self._target.decode(self._target.encode_reply(written)), self._target))
-        return self._say(deltas) + self._begun().close(written)
+        told = self._say(deltas) + self._begun().close(written)
+        lost = _lost_of_reply(said, self._target.decode(self._target.encode_reply(written)), self._target)
+        if self._thought:
+            lost.append(Loss("reasoning", shortened(self._thought), _SENT_AS_TEXT))
+        self.lost = tuple(lost)
+        return told
 
     def _say(self, deltas: Sequence[Delta]) -> bytes:
-        return b"".join([self._begun().feed(delta) for delta in deltas])
+        if not self._unsettled:
+            return b"".join([self._begun().feed(delta) for delta in deltas])
+        told = [self._say_unsettled(delta) for delta in deltas]
+        if getattr(self._decoder, "settled", True):
+            held, self._held, self._unsettled = self._held, [], False
+            told.append(self._say(held))
+        return b"".join(told)
+
+    def _say_unsettled(self, delta: Delta) -> bytes:
+        """A piece of a text that may prove to be a thought: from the first call on, all waits."""
+        if isinstance(delta, ThoughtEnded):
+            self._held, self._thought = [], "".join(self._sent)
+            return self._begun().feed(TextDelta("\n\n")) if self._thought else b""
+        if self._held or isinstance(delta, CallDelta | CallSaid):
+            self._held.append(delta)
+            return b""
+        if isinstance(delta, TextDelta):
+            self._sent.append(delta.text)
+        return self._begun().feed(delta)
 
     def _fail(self, error: ModelError) -> bytes:
         self.error = error
@@ -188,6 +217,9 @@ class Transcoder:
             known = {"id_": head.id, "model": head.model}
             self._encoder = self._target.encoder(**{name: value for name, value in known.items() if value})
         return self._encoder
+
+
+_SENT_AS_TEXT = "it was sent as text before the mark came that makes reasoning of it"
 
 
 def kind_of(wire: bytes, source: ApiDialect | TextDialect) -> Kind:

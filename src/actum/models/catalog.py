@@ -20,6 +20,7 @@ from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
 from ..dialects import for_model
 from ..dialects.base import ApiDialect, TextDialect
+from ..dialects.catalog import opens_thought
 from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
@@ -203,9 +204,9 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, s
     if raw:
         return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment)
     by_api = dialect in _API_DIALECTS
-    text_dialect = _text_dialect(FALLBACK if by_api else dialect)
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
+    text_dialect = _text_dialect(FALLBACK if by_api else dialect, model)
     spoken = _spoken(dialect, provider)
     if strict:
         known = hasattr(spoken, "strict") and not getattr(spoken, "functions", False)
@@ -318,8 +319,12 @@ def _loaded(dialect: OpenAiChat | str) -> ApiDialect:
     return cast(ApiDialect, getattr(import_module(f"..dialects.{module}", __package__), attribute))
 
 
-def _text_dialect(name: str) -> TextDialect:
-    return cast(TextDialect, find_dialect(name))
+def _text_dialect(name: str, model: str = "") -> TextDialect:
+    """The dialect of a name; told of a thought that the server's chat template opens before the model answers."""
+    found = cast(TextDialect, find_dialect(name))
+    if opens_thought(model) and hasattr(found, "thinking"):
+        return cast(TextDialect, structs.replace(cast(Struct, found), thinking=True))
+    return found
 
 
 def _embedded() -> Model:

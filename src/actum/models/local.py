@@ -33,7 +33,9 @@ from ..dialects.catalog import for_model
 from ..dialects.grammar import Grammar, constrains, conversation, grammar_of
 from ..dialects.loose import Loose
 from ..dialects.marks import Marks
+from ..dialects.prompt_json import PromptJson
 from ..dialects.tagged_text import TaggedText
+from ..dialects.thought_marks import THINK
 from .constrained import Vocabulary, generate, need
 
 if TYPE_CHECKING:
@@ -202,8 +204,9 @@ class _Answer:
         asked = dialect.encode_request(request)
         self._stops = Marks(asked.stop)
         prompt = engine.render([_said(message) for message in asked.messages])
-        thinking = isinstance(dialect, TaggedText) and prompt.rstrip().endswith(dialect.form.think[0])
-        if isinstance(dialect, TaggedText) and thinking:
+        opening = dialect.form.think[0] if isinstance(dialect, TaggedText) else THINK.opening[0]
+        thinking = isinstance(dialect, TaggedText | PromptJson) and prompt.rstrip().endswith(opening)
+        if isinstance(dialect, TaggedText | PromptJson) and thinking:
             dialect = structs.replace(dialect, thinking=True)
         grammar = model.grammar(request, dialect, thinking=thinking)
         model._tell(grammar.loose if grammar is not None else ())

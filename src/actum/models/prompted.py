@@ -7,7 +7,7 @@ Auto          one of the two, as the endpoint is known or found to be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from msgspec import structs
@@ -15,8 +15,9 @@ from msgspec import structs
 from ..core.call import TextPart, ToolCall
 from ..core.event import CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.interfaces import Model, Request
-from ..core.message import Reply, ReplyPart
-from ..dialects.base import ApiDialect, Decoder, TextDialect
+from ..core.message import ReasoningPart, Reply, ReplyPart
+from ..core.tool import Tool
+from ..dialects.base import ApiDialect, TextDecoder, TextDialect
 
 WRITTEN_AS_TEXT = "written as text"
 """What a call that was found in the text of a model that calls by its API is marked with."""
@@ -44,35 +45,55 @@ class Prompted:
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request; see `Model.reply`. Usage, finish reason and the like are those of the inner reply."""
-        reading = _Reading(self.dialect.decoder(tools=request.tools), emit)
+        reading = _Reading(self.dialect, request.tools, emit)
         inner = await self.model.reply(self.dialect.encode_request(request), reading.hear if emit else None)
         return reading.finish(inner)
 
 
 class _Reading:
-    """Passes on what a model says, its text through a text dialect."""
+    """Passes on what a model says, its text through a text dialect.
 
-    def __init__(self, decoder: Decoder, emit: Callable[[Delta], None] | None) -> None:
-        self._decoder = decoder
+    The marks of thoughts count in a text before which the server told no reasoning.
+    """
+
+    def __init__(self, dialect: TextDialect, tools: Sequence[Tool], emit: Callable[[Delta], None] | None) -> None:
+        self._dialect = dialect
+        self._tools = tools
         self._emit = emit
-        self._heard = False
+        self._reasoned = False
+        self._decoder: TextDecoder | None = None
 
     def hear(self, delta: Delta) -> None:
         match delta:
             case TextDelta(text, refusal=False):
-                self._heard = True
-                self._tell(self._decoder.feed(text))
-            case TextDelta() | ReasoningDelta():
+                self._read(text)
+            case TextDelta():
+                self._tell([delta])
+            case ReasoningDelta():
+                self._reasoned = True
                 self._tell([delta])
             case _:  # a call by the API, which nothing asked for: it stands in the reply
                 pass
 
     def finish(self, inner: Reply) -> Reply:
-        if not self._heard:
-            self._tell(self._decoder.feed(_text(inner)))
-        self._tell(self._decoder.close())
-        read = self._decoder.reply
+        self._reasoned = self._reasoned or _reasoned(inner)
+        decoder = self._decoder or self._read(_text(inner))
+        self._tell(decoder.close())
+        read = decoder.reply
+        if decoder.unclosed and inner.finish_reason.lower() not in _CUT_SHORT:
+            answer = _decoded(self._dialect, inner, self._tools, reasoned=True).reply
+            if (
+                answer.text and not answer.calls
+            ):  # the model did not think this time; a call may still be one that it only thought of
+                read = answer
+                self._tell([TextDelta(answer.text)])
         return structs.replace(_with_text_as(inner, read.content), extras={**inner.extras, **read.extras})
+
+    def _read(self, text: str) -> TextDecoder:
+        if self._decoder is None:
+            self._decoder = self._dialect.decoder(tools=self._tools, reasoned=self._reasoned)
+        self._tell(self._decoder.feed(text))
+        return self._decoder
 
     def _tell(self, deltas: Iterable[Delta]) -> None:
         if self._emit is not None:
@@ -108,7 +129,7 @@ class Recognising:
         reply = await self.model.reply(request, emit)
         if reply.calls or not request.tools or request.tool_choice == "none" or "{" not in reply.text:
             return reply
-        read = self.dialect.decode(_text(reply), tools=request.tools)
+        read = _read_whole(self.dialect, reply, request.tools)
         if {tool.name for tool in request.tools}.isdisjoint(call.name for call in read.calls):
             return reply
         reply = _with_text_as(reply, [_marked(part) for part in read.content])
@@ -171,6 +192,30 @@ class Auto:
             return await self.endpoint.reply(request, emit)
         model = self._native if await self.endpoint.probe() else self._prompted
         return await model.reply(request, emit)
+
+
+_CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens"})
+"""Why a model stopped that had more to say."""
+
+
+def _read_whole(dialect: TextDialect, reply: Reply, tools: Sequence[Tool]) -> Reply:
+    """What a text dialect makes of the text of a reply."""
+    decoder = _decoded(dialect, reply, tools, reasoned=_reasoned(reply))
+    if decoder.unclosed:  # the model did not think this time
+        decoder = _decoded(dialect, reply, tools, reasoned=True)
+    return decoder.reply
+
+
+def _decoded(dialect: TextDialect, reply: Reply, tools: Sequence[Tool], *, reasoned: bool) -> TextDecoder:
+    decoder = dialect.decoder(tools=tools, reasoned=reasoned)
+    decoder.feed(_text(reply))
+    decoder.close()
+    return decoder
+
+
+def _reasoned(reply: Reply) -> bool:
+    """The server told reasoning in a field of its own."""
+    return any(isinstance(part, ReasoningPart) for part in reply.content)
 
 
 def _text(reply: Reply) -> str:
