@@ -18,6 +18,7 @@ def _gemma(
     marks: tuple[str, ...],
     drops: tuple[str, ...],
     think: tuple[str, str] = ("<think>", "</think>"),
+    ends_answer: bool = False,
     chat: ChatMarks,
     source: str,
 ) -> Format:
@@ -31,6 +32,7 @@ def _gemma(
         closes=(marks[3],),
         drops=drops,
         think=think,
+        ends_answer=ends_answer,
         call=(marks[2], marks[3]),
         between="",
         prompt="You may call the functions below. For each call, write:\n"
@@ -58,8 +60,9 @@ GEMMA4 = _gemma(
     "gemma4",
     '<|"|>',
     marks=("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
-    drops=("<turn|>", "<|tool_response>", "<channel|>"),  # which ends every channel, not only that of thoughts
+    drops=("<turn|>", "<|tool_response>"),
     think=("<|channel>thought", "<channel|>"),
+    ends_answer=True,
     chat=chat_marks.GEMMA4,
     source="chat template of Gemma 4 (Google)",
 )

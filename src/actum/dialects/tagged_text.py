@@ -51,6 +51,7 @@ class Format(Struct, frozen=True, kw_only=True):
         closes: marks behind one.
         drops: marks for the server, which say nothing here.
         think: the marks around reasoning.
+        ends_answer: the mark that closes reasoning may end the whole output as well; there it is dropped.
         cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
             marks are dropped and what they say stands in the reply's extras.
         call_ends_thought: a call in reasoning that is never closed counts; else it is part of the reasoning.
@@ -77,6 +78,7 @@ class Format(Struct, frozen=True, kw_only=True):
     closes: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     think: tuple[str, str] = ("<think>", "</think>")
+    ends_answer: bool = False
     cites: tuple[Head, Head] | None = None
     call_ends_thought: bool = False
     bare: bool = True
@@ -241,6 +243,7 @@ class _Signs:
             answer=lambda speech, first: TaggedReader(self, speech, first=first),
             thought=lambda speech: TaggedReader(self, speech, thought=True),
             call_ends_thought=form.call_ends_thought,
+            last=form.think[1] if form.ends_answer else "",
         )
 
 

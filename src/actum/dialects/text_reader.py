@@ -28,7 +28,7 @@ from ..core.event import Delta
 from ..core.json import whole_text
 from ..core.message import Reply
 from .invented_results import CUT, WORD, prefix_free, unfinished_word
-from .marks import Marks, Waiting
+from .marks import Marks, Waiting, follows
 from .speech import Speech
 from .thought_marks import Line, ThoughtMarks
 
@@ -36,6 +36,7 @@ Position = Literal["prose", "behind", "call", "value", "cut"]
 """Where a reader stands: in text; right behind a call; in a call; in a value of a call; in what is cut."""
 
 _IN_TEXT = ("prose", "behind")
+_NOTHING = Marks(())
 _MAY_END_CALL = re.compile(r"[}\])>|`\n]")
 _BLANK_MAX = 64
 """So much white space may stand before an opening mark that the prompt has written already."""
@@ -102,6 +103,7 @@ class TextRules(Struct, frozen=True):
         answer: makes a reader of answers; its second argument says whether it is the first of the reply.
         thought: makes a reader of thoughts.
         call_ends_thought: calls in a thought that is never closed count.
+        last: a closing mark that is dropped where it ends the output; empty for none.
     """
 
     marks: ReplyMarks
@@ -109,6 +111,7 @@ class TextRules(Struct, frozen=True):
     answer: Callable[[Speech, bool], CallReader]
     thought: Callable[[Speech], CallReader] = PlainThought
     call_ends_thought: bool = False
+    last: str = ""
 
 
 class _Stretch:
@@ -218,10 +221,11 @@ class TextReader:
             self._pass(text[at : found.start()])
             at = found.start()
             quoted = self._quoted(text[found.end() : found.end() + 1]) if found["word"] is None else False
-            if isinstance(quoted, Waiting):
+            dropped = not quoted and self._ends_output(found, text)
+            if isinstance(quoted, Waiting) or isinstance(dropped, Waiting):
                 self._held = text[at:]
                 return
-            if quoted or not self._take(found):
+            if not dropped and (quoted or not self._take(found)):
                 self._pass(found[0])
             at = found.end()
         if self._closing:
@@ -240,6 +244,12 @@ class TextReader:
         if self._stretch.position in ("call", "value"):
             return False
         return self._line.quotes(behind, closing=self._closing)
+
+    def _ends_output(self, found: re.Match[str], text: str) -> bool | Waiting:
+        """Whether a closing mark, of no thought any more, is the last that the model wrote."""
+        if found[0] != self._rules.last or self._thought is not None or not self._speech.settled:
+            return False
+        return follows(_NOTHING, text, found.end(), closing=self._closing)
 
     def _pass(self, text: str) -> None:
         """Text without marks that count."""
