@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 from actum import Agent, Context, ToolCall, tool
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ToolError
-from actum.core.event import CallProgress
+from actum.core.event import CallProgress, RunFinished
 from actum.core.json import Json, dumps
 from actum.core.redaction import DEFAULT_REDACTION, NO_REDACTION
 from actum.testing import ScriptedModel
@@ -135,6 +138,36 @@ async def test_a_secret_is_kept_out_of_what_a_tool_tells_while_it_runs() -> None
     agent = Agent(ScriptedModel([[ToolCall("1", "ask", {})], "Done."]), [ask], secrets={"BANK_KEY": "open sesame"})
     told = [event.value async for event in agent.stream("How much?") if isinstance(event, CallProgress)]
     assert told == [{"with": "[redacted: secret]", "share": 0.5}]
+
+
+async def test_a_secret_that_comes_back_encoded_reaches_neither_journal_nor_model_nor_whoever_watches() -> None:
+    @tool(effects={"read"})
+    async def look(way: str, ctx: Context) -> str:
+        """Look.
+
+        Args:
+            way: How.
+        """
+        login = base64.b64encode(f"ada:{ctx.secret('BANK_KEY')}".encode()).decode()
+        if way == "broken":
+            raise ToolError(f"refused: Authorization: Basic {login}")
+        ctx.progress({"sent": f"Basic {login[:14]}"})
+        ctx.progress({"sent": f"{login[14:]}, waiting"})
+        return f"GET /?key={quote('open sesame')} with Basic {login}"
+
+    said = [ToolCall("1", "look", {"way": "well"}), ToolCall("2", "look", {"way": "broken"})]
+    agent = Agent(ScriptedModel([said, "12."]), [look], secrets={"BANK_KEY": "open sesame"}, redaction=NO_REDACTION)
+    events = [event async for event in agent.stream("Look")]
+    told = [event.value for event in events if isinstance(event, CallProgress)]
+    (result,) = [event.result for event in events if isinstance(event, RunFinished)]
+    assert told == [{"sent": "Basic YWRhO[redacted: secret]"}, {"sent": "[redacted: secret], waiting"}]
+    assert [done.text for _, done in result.calls] == [
+        "GET /?key=[redacted: secret] with Basic YWRhO[redacted: secret]",
+        "refused: Authorization: Basic YWRhO[redacted: secret]",
+    ]
+    stored = b"".join(entry.payload for entry in await agent.journal.read(result.run_id))
+    assert b"zZXNhb" not in stored
+    assert b"sesame" not in stored
 
 
 async def test_a_secret_that_nobody_gave_fails_the_call_and_not_the_run() -> None:

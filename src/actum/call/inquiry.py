@@ -25,6 +25,7 @@ from ..core.interfaces import Request, Waiting
 from ..core.json import Json, JsonObject
 from ..core.message import Reply
 from ..core.record import Answered, Asked, AskedKind, Sampled
+from ..core.redaction import RedactedStream
 from ..core.tool import Tool
 from .asker import Asker
 from .recording import Place
@@ -51,6 +52,7 @@ class Inquiry(Struct, kw_only=True):
         count: how often each question was asked in this attempt.
         asking: how many of them nobody has answered yet.
         held: holds the limit meanwhile.
+        logged: cleans what the tool tells as to a log; made when it first does.
     """
 
     scope: Scope
@@ -63,6 +65,7 @@ class Inquiry(Struct, kw_only=True):
     count: dict[str, int] = msgspec.field(default_factory=dict)
     asking: int = 0
     held: ExitStack = msgspec.field(default_factory=ExitStack)
+    logged: RedactedStream | None = None
 
     async def ask(self, pending: Pending) -> Answered:
         """The answer to a question of the running tool.
@@ -195,7 +198,9 @@ class Inquiry(Struct, kw_only=True):
 
     def log(self, level: str, message: Json) -> None:
         """Pass on what the tool tells of itself, without secrets."""
-        clean = self.scope.redaction.value(message, self.scope.told)
+        if self.logged is None:
+            self.logged = self.scope.redaction.stream(self.scope.told)
+        clean = self.logged.value(message)
         if self.scope.peer is not None:
             self.scope.peer.log(level, clean)
         else:

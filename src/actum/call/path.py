@@ -19,6 +19,7 @@ import logging
 import random
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import msgspec
 from msgspec import UNSET
@@ -40,6 +41,7 @@ from ..core.interfaces import Ancestor, Context, Facts, Found, Probing, Requirem
 from ..core.json import Json, same
 from ..core.provenance import Origins
 from ..core.record import Asked, Checked, Intended, Refused, Settled
+from ..core.redaction import RedactedStream
 from ..core.tool import Tool
 from ..core.trace import traceparent_of
 from .approve import pending_of
@@ -521,7 +523,7 @@ class CallPath:
             deps=self._scope.deps,
             attachments=self._scope.attachments,
             answers=self._scope.recording.answers,
-            progress=self._progress,
+            progress=self._progress and partial(self._progress, self._scope.redaction.stream(self._scope.told)),
             secrets=self._scope.secrets,
             told=self._scope.told,
             budget=self._scope.budget,
@@ -594,17 +596,17 @@ class CallPath:
         if self._scope.emit is not None:
             self._scope.emit(CallFinished(call, result, seconds))
 
-    def _tell_progress(self, context: Context, value: Json) -> None:
+    def _tell_progress(self, clean: RedactedStream, context: Context, value: Json) -> None:
         """Pass progress on, from whichever thread it is told."""
         if threading.get_ident() == self._thread:
-            self._deliver(context, value)
+            self._deliver(clean, context, value)
         else:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody hears
-                self._loop.call_soon_threadsafe(self._deliver, context, value)
+                self._loop.call_soon_threadsafe(self._deliver, clean, context, value)
 
-    def _deliver(self, context: Context, value: Json) -> None:
+    def _deliver(self, clean: RedactedStream, context: Context, value: Json) -> None:
         if self._scope.emit is not None and not context.is_over:
-            self._scope.emit(CallProgress(context.call.id, self._scope.redaction.value(value, self._scope.told)))
+            self._scope.emit(CallProgress(context.call.id, clean.value(value)))
 
 
 def _is_same_check(known: Checked, required: Requirement) -> bool:

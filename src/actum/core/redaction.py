@@ -1,18 +1,20 @@
 """Keeps secrets out of results before they are written down and told to a model: by field, by their looks, by value.
 
-Pure. Its limits: a secret without a telling name or look passes, and so does one inside of media. What a user or a
-model itself says is not redacted: it is what the run is about.
+Known secrets are found encoded, too: `secret_matcher` says how, and which forms it can not find. A secret that a tool
+did not get from the agent is found only by the name of its field or by its looks. Media are not looked into. What a
+user or a model itself says is not redacted: it is what the run is about.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import UNSET, Struct, structs
 
 from .call import TextPart, ToolResult
-from .json import Json, dumps, whole_text
+from .json import Json
+from .secret_matcher import SecretMatcher, Span, matcher
 
 FIELDS = frozenset(
     {
@@ -50,8 +52,6 @@ _NAMED = re.compile(
     r"""(?i:\b(?P<name>pass(?:word|wd|phrase)|client[_-]?secret|api[_-]?key|secret[_-]?key|access[_-]?token"""
     r"""|refresh[_-]?token)|(?P<han>密码|口令))["']?\s{0,4}[:=：]\s{0,4}["']?(?P<value>[^\s"',;}，；]{1,500})"""
 )
-VALUE_LENGTH_MIN = 4
-"""A known secret shorter than this is not looked for: it would be found everywhere."""
 
 
 class Redaction(Struct, frozen=True, kw_only=True):
@@ -75,32 +75,45 @@ class Redaction(Struct, frozen=True, kw_only=True):
             result: what a tool returned, or its failure.
             known: secrets that the tool was given.
         """
-        known = _spellings(known)
+        secrets = _matcher(known)
         content = tuple(
-            [TextPart(self._text(part.text, known)) if isinstance(part, TextPart) else part for part in result.content]
+            [
+                TextPart(self._text(part.text, secrets)) if isinstance(part, TextPart) else part
+                for part in result.content
+            ]
         )
-        structured = result.structured if result.structured is UNSET else self._value(result.structured, known)
+        structured = result.structured
+        if structured is not UNSET:
+            structured = self._value(structured, _if_any(secrets, structured))
         error = result.error
         if error is not None:
-            error = structs.replace(error, message=self._text(error.message, known))
+            error = structs.replace(error, message=self._text(error.message, secrets))
         if content == result.content and structured == result.structured and error == result.error:
             return result
         return structs.replace(result, content=content, structured=structured, error=error)
 
     def value(self, value: Json, known: Collection[str] = ()) -> Json:
         """A value without secrets, as in `clean`."""
-        return self._value(value, _spellings(known))
+        return self._value(value, _if_any(_matcher(known), value))
 
-    def _value(self, value: Json, known: Collection[str]) -> Json:
+    def stream(self, known: Collection[str]) -> RedactedStream:
+        """What cleans values that are told one after another.
+
+        Args:
+            known: secrets that the tool was given; it is looked at anew for each value.
+        """
+        return RedactedStream(self, known)
+
+    def _value(self, value: Json, secrets: SecretMatcher | None) -> Json:
         if isinstance(value, str):
-            return self._text(value, known)
+            return self._text(value, secrets)
         if isinstance(value, list):
-            return [self._value(item, known) for item in value]
+            return [self._value(item, secrets) for item in value]
         if isinstance(value, dict):
             return {
-                self._text(name, known): f"[redacted: {name}]"
+                self._text(name, secrets): f"[redacted: {name}]"
                 if item and self._is_secret(name)
-                else self._value(item, known)
+                else self._value(item, secrets)
                 for name, item in zip(map(str, value), value.values(), strict=True)  # JSON has no other names
             }
         return value
@@ -108,12 +121,57 @@ class Redaction(Struct, frozen=True, kw_only=True):
     def _is_secret(self, name: str) -> bool:
         return _SEPARATORS.sub("", name).lower() in self.fields
 
-    def _text(self, text: str, known: Collection[str]) -> str:
-        text = _without(text, known)
+    def _text(self, text: str, secrets: SecretMatcher | None) -> str:
+        if secrets is not None:
+            text = _without(text, secrets.find(text))
+        return self._without_looks(text)
+
+    def _without_looks(self, text: str) -> str:
         if not self.looks:
             return text
         text = _LOOKS.sub(lambda found: f"[redacted: {_KINDS[int((found.lastgroup or 'l0')[1:])]}]", text)
         return _NAMED.sub(_named, text)
+
+
+class RedactedStream:
+    """Cleans what a call tells piece by piece: a secret that is cut between pieces is kept out of them, too.
+
+    Nothing is held back, so that progress is told when it happens. What can be known of a secret only when it goes on
+    has been told by then: at most its first three characters, or bytes where it is encoded.
+
+    Args:
+        redaction: how each piece is cleaned.
+        known: secrets that the tool was given; it is looked at anew for each piece.
+    """
+
+    PLACES_MAX = 16
+    """In so many fields of a value, cut secrets are looked for."""
+
+    def __init__(self, redaction: Redaction, known: Collection[str]) -> None:
+        self._redaction = redaction
+        self._known = known
+        self._told: dict[tuple[str, ...], str] = {}
+
+    def value(self, value: Json) -> Json:
+        """The next value without secrets."""
+        secrets = _matcher(self._known)
+        if secrets is not None:
+            value = self._joined(value, secrets, ())
+        return self._redaction.value(value, self._known)
+
+    def _joined(self, value: Json, secrets: SecretMatcher, place: tuple[str, ...]) -> Json:
+        """The value without secrets that began in the values before it, each field looked at by itself."""
+        if isinstance(value, str) and (place in self._told or len(self._told) < self.PLACES_MAX):
+            before = self._told.get(place, "")
+            whole = before + value
+            self._told[place] = whole[-secrets.reach :]
+            here = [(begin - len(before), end - len(before)) for begin, end in secrets.find(whole, beginnings=True)]
+            return _without(value, [(max(0, begin), end) for begin, end in here if end > 0])
+        if isinstance(value, dict):
+            return {name: self._joined(item, secrets, (*place, str(name))) for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._joined(item, secrets, (*place, str(index))) for index, item in enumerate(value)]
+        return value
 
 
 def _named(found: re.Match[str]) -> str:
@@ -123,23 +181,38 @@ def _named(found: re.Match[str]) -> str:
     return found[0][: -len(value)] + f"[redacted: {(found['name'] or found['han']).lower()}]"
 
 
-def _spellings(known: Collection[str]) -> list[str]:
-    """Secrets as they may stand in a text: as they are and inside of JSON, the longest first, as one may begin with
-    another.
-    """
-    spelt = {
-        form
-        for secret in known
-        if len(secret) >= VALUE_LENGTH_MIN
-        for form in (secret, dumps(whole_text(secret))[1:-1])
-    }
-    return sorted(spelt, key=len, reverse=True)
+def _matcher(known: Collection[str]) -> SecretMatcher | None:
+    return matcher(frozenset(known)) if known else None
 
 
-def _without(text: str, known: Collection[str]) -> str:
-    for secret in known:
-        text = text.replace(secret, "[redacted: secret]")
-    return text
+def _if_any(secrets: SecretMatcher | None, value: Json) -> SecretMatcher | None:
+    """The matcher, if any secret is in the value: one look at all texts is cheaper than one at each of them."""
+    if secrets is None or not isinstance(value, list | dict):
+        return secrets
+    return secrets if secrets.find("\n".join(_texts(value))) else None
+
+
+def _texts(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield str(name)
+            yield from _texts(item)
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    """The text with a mark in the place of each span."""
+    if not spans:
+        return text
+    pieces, at = [], 0
+    for begin, end in spans:
+        pieces += [text[at:begin], "[redacted: secret]"]
+        at = end
+    return "".join([*pieces, text[at:]])
 
 
 DEFAULT_REDACTION = Redaction()
