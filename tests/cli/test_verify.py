@@ -50,10 +50,11 @@ def rewrite(path: Path) -> None:
 
 
 def cut(path: Path) -> None:
-    """Cut the run at its end, and its line out of the ledger."""
+    """Cut the run at its end, its line out of the ledger, and its end out of the list of runs."""
     with sqlite3.connect(path) as database:
         database.execute("DELETE FROM entries WHERE number > 2")
         database.execute("DELETE FROM heads")
+        database.execute("UPDATE runs SET status = 'running', ended = NULL")
     database.close()
 
 

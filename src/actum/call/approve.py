@@ -1,23 +1,24 @@
 """What persons are asked, and what they may answer: the inbox over all runs of a journal, and the word put in it.
 
-A run that waits is no process: an answer is a record, and whoever drives the run next finds it there.
+A run that waits is no process: an answer is a record, and whoever drives the run next finds it there. What waits is
+read from the entries: the list of runs is an index, in which anybody who has the database can hide a run.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-import msgspec
 from msgspec import Struct
 
 from ..core.errors import JournalError, UnknownName, UsageError, tell_problem
 from ..core.event import Pending
 from ..core.interfaces import Answer, Journal
 from ..core.json import JsonObject, JsonProblem, parse_object, whole_text
-from ..core.record import Answered, Asked, AskedKind, RunSummary, Verdict
+from ..core.record import Answered, Asked, AskedKind, Ended, Entry, Forgotten, RunSummary, Verdict, summary_of
 from ..core.schema import compile_schema
 from ..core.tool import Tool
+from .evidence import definitions, faults
 from .grant import check_free
 from .recording import MIDWAY, Recording
 
@@ -33,6 +34,7 @@ VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
     "roots": ("answer", "deny", "cancel"),
 }
 """What can be answered to what is asked; a word that is one of these is the answer, where text is not."""
+_OPEN = ("waiting", "paused", "running")
 
 
 class Waiting(Struct, frozen=True):
@@ -51,24 +53,84 @@ class Waiting(Struct, frozen=True):
     agreed: tuple[str, ...] = ()
 
 
+class Unreadable(Struct, frozen=True):
+    """A run that can not be read, so that nobody knows whether it waits.
+
+    Attributes:
+        run_id: the run.
+        problem: why it can not be read.
+    """
+
+    run_id: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} can not be read: {self.problem}"
+
+
+class Inbox(Struct, frozen=True):
+    """What waits in a journal.
+
+    Attributes:
+        waiting: the oldest first.
+        unreadable: runs that have not ended, as far as can be told, and may wait too.
+    """
+
+    waiting: Sequence[Waiting]
+    unreadable: Sequence[Unreadable]
+
+
 async def inbox(journal: Journal) -> list[Waiting]:
     """All that waits in a journal, the oldest first. An agent that works for another asks by that one.
 
-    A run that can not be read hides nothing of the others: it is named in the log.
+    A run that can not be read hides nothing of the others: it is named in the log, and by `read_inbox`.
     """
-    found: list[Waiting] = []
-    for run in await journal.runs(limit=None):
-        if run.status not in ("waiting", "paused", "running") or run.parent:
+    found = await read_inbox(journal)
+    for unreadable in found.unreadable:
+        log.warning("%s; what it waits for is not known", unreadable)
+    return list(found.waiting)
+
+
+async def read_inbox(journal: Journal) -> Inbox:
+    """All that waits in a journal, and the runs of which nobody can tell.
+
+    Read is the latest entry of every run, and the whole of every run that has not ended.
+    """
+    waiting: list[Waiting] = []
+    unreadable: list[Unreadable] = []
+    known = set()
+    for run_id, latest in await journal.edges("latest"):
+        known.add(run_id)
+        if _is_over(latest):
             continue
-        try:
-            entries = await journal.read(run.run_id)
-            recording = Recording(entries)
-        except JournalError as damaged:
-            log.warning("run %s can not be read, nor what it waits for: %s", run.run_id, damaged)
-            continue
-        at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, Asked)}
-        found += [Waiting(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
-    return sorted(found, key=lambda waiting: waiting.at)
+        entries = await journal.read(run_id)
+        problems = faults(entries) or ([] if entries else ["its entries are not found under its id"])
+        run = summary_of(run_id, entries)
+        if problems or run is None:
+            unreadable.append(Unreadable(run_id, problems[0] if problems else "its beginning is gone"))
+        elif not run.parent:
+            waiting += _waiting_in(run, entries)
+    unreadable += [
+        Unreadable(run.run_id, "it is in the list of runs, and has no entries")
+        for run in await journal.runs(limit=None)
+        if run.run_id not in known and not run.parent and run.status in _OPEN and not await journal.read(run.run_id)
+    ]
+    return Inbox(sorted(waiting, key=lambda one: one.at), unreadable)
+
+
+def _is_over(latest: Entry) -> bool:
+    """Whether nothing follows this entry, the latest of its run."""
+    try:
+        record = latest.record
+    except JournalError:
+        return False
+    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")
+
+
+def _waiting_in(run: RunSummary, entries: Sequence[Entry]) -> list[Waiting]:
+    recording = Recording(entries)
+    at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, Asked)}
+    return [Waiting(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
 
 
 async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
@@ -81,6 +143,7 @@ async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
         UnknownName: nothing waits under this id.
         UsageError: the answer does not fit what is asked, or whoever answers is not one of those who may.
         Busy: the run is being driven.
+        JournalError: the definitions of its tools were changed, and new arguments can not be checked.
     """
     waiting = next((waiting for waiting in await inbox(journal) if waiting.asked.id == ask_id), None)
     if waiting is None:
@@ -89,21 +152,21 @@ async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
     async with journal.claim(run_id):
         recording = Recording(await journal.read(run_id))
         if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
-            _check(answer.arguments, waiting.asked, await journal.kept(recording.tools))
+            _check(answer.arguments, waiting.asked, await definitions(journal, recording.tools))
         (record,) = records_of(recording, {ask_id: answer})
         journal.append(run_id, record)
         await journal.sync(run_id)
     return waiting
 
 
-def _check(arguments: JsonObject, asked: Asked, definitions: bytes) -> None:
+def _check(arguments: JsonObject, asked: Asked, tools: Sequence[Tool]) -> None:
     """A slip of whoever changes arguments is told to them, not to the model when it is too late.
 
     Raises:
         UsageError: the arguments do not fit the tool.
     """
     name = asked.call.name if asked.call is not None else ""
-    tool = next((tool for tool in msgspec.json.decode(definitions, type=tuple[Tool, ...]) if tool.name == name), None)
+    tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         return
     schema = compile_schema(tool.parameters, where=f"tool {name!r}", foreign=tool.foreign)

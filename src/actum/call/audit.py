@@ -11,9 +11,14 @@ One line for each thing that was decided or done:
     refused              a call that never reached a tool: unknown, invalid, beyond a limit
     forked               what a branch has taken over; what it is made of is told where it happened, not twice
     forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
+    damaged              what is on record here is not what was written: `text` says how that is known
 
 Each line carries the head of the chain at its entry: what was exported once can be checked later (`evidence.py`).
 A line is what the record says, secrets already left out. Knows nothing of how it is printed.
+
+Everything is read from the entries. The list of runs is an index that no chain covers: a run that is missing there is
+told all the same, and `actum journal verify` says that it is missing. What can not be read answers every question:
+nobody knows whose it is, what it did, or when.
 """
 
 from __future__ import annotations
@@ -25,12 +30,12 @@ from typing import Literal, get_args
 from msgspec import Struct, structs
 
 from ..core.call import Effect, ToolCall, ToolResult
-from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import (
     Answered,
     Asked,
+    Chain,
     Checked,
     Entry,
     Forgotten,
@@ -40,7 +45,9 @@ from ..core.record import (
     Replied,
     Settled,
     Started,
+    records_of,
 )
+from .evidence import deleted_before, run_ids
 from .recording import Place
 
 AuditDecision = Literal[
@@ -57,6 +64,7 @@ AuditDecision = Literal[
     "forked",
     "forgotten",
     "deleted",
+    "damaged",
 ]
 DECISIONS: tuple[AuditDecision, ...] = get_args(AuditDecision)
 """What a line can say, in the order of the table above."""
@@ -126,8 +134,8 @@ class Wanted(Struct, frozen=True, kw_only=True):
     run: str = ""
 
     def fits(self, line: AuditLine) -> bool:
-        """Whether this line is one of them."""
-        return (
+        """Whether this line is one of them; a damaged one may be any."""
+        return line.decision == "damaged" or (
             (self.since is None or line.at >= self.since)
             and (self.until is None or line.at < self.until)
             and self.principal in ("", line.principal)
@@ -137,40 +145,47 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 async def audit(journal: Journal, wanted: Wanted | None = None) -> AsyncIterator[AuditLine]:
-    """The lines that are wanted, run by run in the order in which the runs began.
+    """The lines that are wanted, run by run in the order in which the runs began; those that are missing in the list of
+    runs come last.
 
-    Every run that began before `until` is read, one at a time: one that began long ago may have gone on since.
+    Every run is read, one at a time: one that began long ago may have gone on since.
     """
     wanted = wanted or Wanted()
-    if wanted.run:
-        run_ids = [wanted.run]
-    else:
-        run_ids = [run.run_id for run in reversed(await journal.runs(until=wanted.until, limit=None))]
-    for run_id in run_ids:
-        for line in audit_lines(run_id, await journal.read(run_id)):
+    for run_id in [wanted.run] if wanted.run else await run_ids(journal):
+        entries = await journal.read(run_id)
+        for line in audit_lines(run_id, entries):
             if wanted.fits(line):
                 yield line
+        if not entries and run_id in await run_ids(journal):  # a journal in memory may have dropped it meanwhile
+            yield _no_entries(run_id)
+
+
+def _no_entries(run_id: str) -> AuditLine:
+    problem = "no entries are found under its id"
+    return AuditLine(at=0.0, run=run_id, number=0, head="", decision="damaged", text=problem)
 
 
 def audit_lines(run_id: str, entries: Iterable[Entry]) -> Iterator[AuditLine]:
-    """What one run adds to the audit.
+    """What one run adds to the audit, with a line for whatever is wrong with its entries.
 
     Args:
         run_id: its id.
         entries: from its first.
     """
-    fold = _Fold(run_id)
-    for entry in entries:
-        line = fold.take(entry)
-        if line is not None:
-            yield line
+    entries = list(entries)
+    records = records_of(entries)
+    fold = _Fold(run_id, deleted_before(entries, records))
+    for entry, record in zip(entries, records, strict=True):
+        yield from fold.take(entry, record)
 
 
 class _Fold:
     """What has to be remembered of a run to tell of its next entry."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, deleted_before: int) -> None:
         self._run_id = run_id
+        self._deleted_before = deleted_before
+        self._chain = Chain()
         self._started: Started | None = None
         self._calls: dict[Place, ToolCall] = {}
         self._intents: dict[Place, Intended] = {}
@@ -178,17 +193,24 @@ class _Fold:
         self._approved_by: dict[Place, str] = {}
         self._deleting = False
 
-    def take(self, entry: Entry) -> AuditLine | None:
-        """The line of this entry, if it has one."""
-        try:
-            record = entry.record
-        except JournalError:
-            was_deleting, self._deleting = self._deleting, True
-            return None if was_deleting else self._line(entry, "deleted", text="from here on, what was on record")
-        self._deleting = False
-        line = self._tell(entry, record)
+    def take(self, entry: Entry, record: Record | None) -> Iterator[AuditLine]:
+        """The lines of this entry: what is wrong with it, and what it says."""
+        problems = self._chain.take(entry)
+        if not entry.payload and entry.number < self._deleted_before:
+            if not self._deleting:
+                yield self._line(entry, "deleted", text="from here on, what was on record")
+            self._deleting = True
+            line = None
+        else:
+            self._deleting = False
+            line = self._tell(entry, record) if record is not None else None
+            if record is None and not problems:
+                problems = [f"entry {entry.number}: its payload was deleted or is not a record"]
+        if problems:
+            yield self._line(entry, "damaged", text="; ".join(problems))
         taken_over = self._started is not None and self._started.forked and 0 < entry.number <= self._started.fork_at
-        return None if taken_over else line
+        if line is not None and not taken_over:
+            yield line
 
     def _tell(self, entry: Entry, record: Record) -> AuditLine | None:
         match record:

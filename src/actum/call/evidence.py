@@ -9,19 +9,41 @@ Three kinds of lines, in any mixture::
 An entry holds the stored bytes, so that its chain can be checked without the database. A head says how far a run had
 come; kept elsewhere, it shows that the run was rewritten or cut since. Signed heads are the journal's ledger.
 
-What each check finds, `core.record` tells. Pure, but for `check_journal`, which reads.
+What the chain of a run proves, `core.record` tells. A journal also keeps things beside the entries, which no chain
+covers: the list of runs, the kinds of entries, the definitions of tools. `check_journal` compares them with the
+entries. Pure, but for what takes a journal, which reads.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
 
-from ..core.errors import JournalError, UsageError
+from ..core.errors import ActumError, JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
-from ..core.record import Ended, Entry, Forgotten, Head, against_head, verify, verify_ledger
+from ..core.message import UserMessage
+from ..core.record import (
+    Ended,
+    Entry,
+    Forgotten,
+    Head,
+    Record,
+    RunSummary,
+    Started,
+    ToolsChanged,
+    against_head,
+    records_of,
+    summary_of,
+    verify,
+    verify_ledger,
+)
+from ..core.tool import Tool, digest_of
+
+LOOKS_MAX = 4
+"""So often a run that does not fit the list of runs is looked at: another process may be writing both."""
 
 
 class EntryLine(Struct, frozen=True, tag_field="type", tag="entry", omit_defaults=True):
@@ -96,15 +118,64 @@ def entry_line(run_id: str, entry: Entry) -> EntryLine:
         text, bare = entry.payload.decode(), ""
     except UnicodeDecodeError:  # damaged
         text, bare = "", entry.payload.hex()
-    return EntryLine(run_id, entry.number, entry.at, entry.salt.hex(), entry.digest.hex(), entry.head.hex(), text, bare)
+    at = entry.at if math.isfinite(entry.at) else -1.0  # damaged, and JSON has no other numbers
+    return EntryLine(run_id, entry.number, at, entry.salt.hex(), entry.digest.hex(), entry.head.hex(), text, bare)
+
+
+async def run_ids(journal: Journal) -> list[str]:
+    """Every run of which there is an entry or a line in the list of runs: those in the list by when they began, then
+    those that are missing there.
+    """
+    listed = [run.run_id for run in reversed(await journal.runs(limit=None))]
+    return list(dict.fromkeys([*listed, *(run_id for run_id, _ in await journal.edges("latest"))]))
+
+
+def faults(entries: Sequence[Entry], records: Sequence[Record | None] | None = None) -> list[str]:
+    """What is wrong with the entries of a run by themselves, one sentence each: the chain, and what can not be read.
+
+    Args:
+        entries: from its first.
+        records: `records_of` them, where they were read already.
+    """
+    problems = verify(entries)
+    records = records_of(entries) if records is None else records
+    deleted = deleted_before(entries, records)
+    for entry, record in zip(entries, records, strict=True):
+        if not entry.payload:
+            if entry.number >= deleted:
+                problems.append(f"entry {entry.number}: its payload was deleted, and no record says so")
+        elif record is None and entry.is_sealed:
+            problems.append(f"entry {entry.number}: its payload is not a record")
+    return problems
+
+
+def deleted_before(entries: Sequence[Entry], records: Sequence[Record | None]) -> int:
+    """The number of the last record which says that the payloads before it were deleted; 0 where there is none."""
+    numbers = (entry.number for entry, record in zip(entries, records, strict=True) if isinstance(record, Forgotten))
+    return max(numbers, default=0)
+
+
+async def definitions(journal: Journal, digest: str) -> tuple[Tool, ...]:
+    """The definitions of tools that a journal keeps under a digest.
+
+    Raises:
+        JournalError: they are gone, or are not those of this digest.
+    """
+    try:
+        tools = msgspec.json.decode(await journal.kept(digest), type=tuple[Tool, ...])
+        if digest_of(tools) == digest:
+            return tools
+    except UnknownName:
+        raise JournalError(f"the tool definitions {digest[:12]} are gone") from None
+    except (msgspec.DecodeError, ValueError, RecursionError, ActumError):
+        pass
+    raise JournalError(f"the tool definitions {digest[:12]} were changed")
 
 
 async def head_lines(journal: Journal) -> AsyncIterator[HeadLine | SignedLine]:
-    """The latest head of every run, the oldest run first, and the ledger."""
-    for run in reversed(await journal.runs(limit=None)):
-        entries = await journal.read(run.run_id)
-        if entries:
-            yield HeadLine(run.run_id, entries[-1].number, entries[-1].head.hex())
+    """The latest head of every run, in the order of their ids, and the ledger."""
+    for run_id, entry in await journal.edges("latest"):
+        yield HeadLine(run_id, entry.number, entry.head.hex())
     for signed in await journal.heads():
         yield SignedLine(signed.run_id, signed.number, signed.head.hex(), signed.signature.hex())
 
@@ -147,16 +218,26 @@ async def check_journal(
         key: the key that the journal signs with.
     """
     known, ledger = known or Evidence(), await journal.heads()
-    there = [run.run_id for run in reversed(await journal.runs(limit=None))]
-    chosen = list(run_ids) or list(dict.fromkeys([*there, *(head.run_id for head in [*known.heads, *ledger])]))
+    lines = await _lines(journal)
+    there = list(run_ids) or await _every_run(journal, [*known.heads, *ledger])
     report = Report(signed=len(ledger), by_key=key is not None, problems=_ledger_problems(ledger, known.ledger, key))
     since = None if key is None else await _first_signed(journal, ledger)
     heads, signed = _by_run([*known.heads, *known.ledger]), _by_run(ledger)
-    for run_id in chosen:
+    tools: set[str] = set()
+    doubtful = []
+    for run_id in there:
         entries = await journal.read(run_id)
-        _check_run(report, run_id, entries, heads.get(run_id, []), signed.get(run_id, []))
+        records = records_of(entries)
+        _check_run(report, run_id, entries, records, heads.get(run_id, []), signed.get(run_id, []))
         if key is not None:
-            report.problems += _unsigned(run_id, entries, signed.get(run_id, []), since)
+            report.problems += _unsigned(run_id, entries, records, signed.get(run_id, []), since)
+        if _against_list(run_id, entries, records, lines.get(run_id)):
+            doubtful.append(run_id)
+        labels = await journal.mislabelled(run_id)
+        report.problems += [f"run {run_id}: entry {number}: its kind is not that of its record" for number in labels]
+        tools |= {record.tools for record in records if isinstance(record, Started | ToolsChanged) and record.tools}
+    report.problems += await against_list(journal, doubtful)
+    report.problems += await _bad_definitions(journal, tools)
     return report
 
 
@@ -173,16 +254,20 @@ def check_export(export: Evidence, *, known: Evidence | None = None, key: bytes 
     report = Report(signed=len(ledger), by_key=key is not None, problems=_ledger_problems(ledger, (), key))
     heads, signed = _by_run([*export.heads, *known.heads]), _by_run(ledger)
     for run_id, entries in export.runs.items():
-        _check_run(report, run_id, entries, heads.get(run_id, []), signed.get(run_id, []))
+        _check_run(report, run_id, entries, records_of(entries), heads.get(run_id, []), signed.get(run_id, []))
     return report
 
 
 def _check_run(
-    report: Report, run_id: str, entries: Sequence[Entry], heads: Sequence[Head], signed: Sequence[Head]
+    report: Report,
+    run_id: str,
+    entries: Sequence[Entry],
+    records: Sequence[Record | None],
+    heads: Sequence[Head],
+    signed: Sequence[Head],
 ) -> None:
     """Add to the report what is wrong with a run, by itself and held against its heads."""
-    problems = [*verify(entries), *_deleted_in_silence(entries)]
-    report.problems += [f"run {run_id}: {problem}" for problem in problems]
+    report.problems += [f"run {run_id}: {problem}" for problem in faults(entries, records)]
     against = [against_head(entries, head) for head in [*heads, *signed]]
     report.problems += dict.fromkeys(problem for found in against for problem in found)
     report.runs += 1
@@ -197,12 +282,81 @@ def _by_run(heads: Iterable[Head]) -> dict[str, list[Head]]:
     return found
 
 
-def _deleted_in_silence(entries: Sequence[Entry]) -> Iterator[str]:
-    """Payloads that are gone, with no record after them which says that they were deleted."""
-    said = max((entry.number for entry in entries if isinstance(_read(entry), Forgotten)), default=-1)
-    for entry in entries:
-        if not entry.payload and entry.number > said:
-            yield f"entry {entry.number}: its payload was deleted, and no record says so"
+async def _lines(journal: Journal) -> dict[str, RunSummary]:
+    return {run.run_id: run for run in await journal.runs(limit=None)}
+
+
+async def _every_run(journal: Journal, heads: Iterable[Head]) -> list[str]:
+    return list(dict.fromkeys([*await run_ids(journal), *(head.run_id for head in heads)]))
+
+
+def _against_list(
+    run_id: str, entries: Sequence[Entry], records: Sequence[Record | None], line: RunSummary | None
+) -> list[str]:
+    """Where the list of runs does not say what the entries do."""
+    if line is None:
+        return [f"run {run_id}: it is missing in the list of runs"] if entries else []
+    if not entries:
+        return [f"run {run_id}: it is in the list of runs, and has no entries"]
+    by_entries = summary_of(run_id, entries, records)
+    if by_entries is None:  # which is a fault of the entries
+        return []
+    return [
+        f"run {run_id}: the list of runs has {name} {shown!r:.80}, its entries say {said!r:.80}"
+        for name, shown, said in differences(line, by_entries, records[0])
+    ]
+
+
+def differences(line: RunSummary, by_entries: RunSummary, first: Record | None) -> Iterator[tuple[str, object, object]]:
+    """Where a line of the list of runs differs from the one that the entries call for: field and both values.
+
+    Args:
+        line: the line.
+        by_entries: the line that they call for.
+        first: the run's first record. Which of the user's messages in it is the question, no version has to agree on.
+    """
+    said = [
+        message for message in (first.said if isinstance(first, Started) else ()) if isinstance(message, UserMessage)
+    ]
+    questions = {message.text.replace("\0", "\ufffd") for message in said}  # as a database writes them
+    only_in_list = {"agent", "model", "parent", "ended"} if by_entries.status == "forgotten" else set[str]()
+    for name in RunSummary.__struct_fields__:
+        shown, expected = getattr(line, name), getattr(by_entries, name)
+        is_question = name == "question" and str(shown).replace("\0", "\ufffd") in questions
+        if shown != expected and name not in only_in_list and not is_question:
+            yield name, shown, expected
+
+
+async def against_list(journal: Journal, run_ids: Sequence[str]) -> list[str]:
+    """What is wrong with the lines of these runs in the list of runs. Each is looked at again while it changes, since
+    another process may be writing it.
+    """
+    problems: list[str] = []
+    for _ in range(LOOKS_MAX if run_ids else 0):
+        problems, still = [], []
+        before = await _lines(journal)
+        read = {run_id: await journal.read(run_id) for run_id in run_ids}
+        after = await _lines(journal)
+        for run_id, entries in read.items():
+            records = records_of(entries)
+            found = _against_list(run_id, entries, records, after.get(run_id))
+            if found and _against_list(run_id, entries, records, before.get(run_id)):
+                problems += found
+                still.append(run_id)
+        if all(before.get(run_id) == after.get(run_id) for run_id in still):
+            break
+        run_ids = still
+    return problems
+
+
+async def _bad_definitions(journal: Journal, digests: Iterable[str]) -> list[str]:
+    problems = []
+    for digest in sorted(digests):
+        try:
+            await definitions(journal, digest)
+        except JournalError as error:
+            problems.append(str(error))
+    return problems
 
 
 def _ledger_problems(ledger: Sequence[Head], known: Sequence[Head], key: bytes | None) -> list[str]:
@@ -225,23 +379,20 @@ async def _first_signed(journal: Journal, ledger: Sequence[Head]) -> float | Non
     return None
 
 
-def _unsigned(run_id: str, entries: Sequence[Entry], heads: Sequence[Head], since: float | None) -> list[str]:
+def _unsigned(
+    run_id: str,
+    entries: Sequence[Entry],
+    records: Sequence[Record | None],
+    heads: Sequence[Head],
+    since: float | None,
+) -> list[str]:
     """Ends of a run that a journal with a key would have signed, and did not."""
     signed = {head.number for head in heads}
     return [
         f"run {run_id}: its end at entry {entry.number} is not signed: it was written without the key"
-        for entry in entries
-        if entry.number not in signed
-        and (since is None or entry.at >= since)
-        and isinstance(_read(entry), Ended | Forgotten)
+        for entry, record in zip(entries, records, strict=True)
+        if entry.number not in signed and (since is None or entry.at >= since) and isinstance(record, Ended | Forgotten)
     ]
-
-
-def _read(entry: Entry) -> object:
-    try:
-        return entry.record
-    except JournalError:
-        return None
 
 
 def _entry(line: EntryLine) -> Entry:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Literal
 
 import msgspec
 
@@ -57,7 +58,7 @@ class MemoryJournal:
         number = len(entries)
         at = self._now()
         entries.append(seal(record, number, at, entries[-1].head if entries else GENESIS))
-        if isinstance(record, Telling):
+        if isinstance(record, Telling) and not (isinstance(record, Forgotten) and run_id not in self._summaries):
             self._summaries[run_id] = summarize(run_id, self._summaries.get(run_id), record, at)
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS
@@ -95,6 +96,13 @@ class MemoryJournal:
 
     async def read(self, run_id: str, after: int = -1) -> list[Entry]:
         return self._entries.get(run_id, [])[after + 1 :]
+
+    async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
+        place = 0 if edge == "first" else -1
+        return [(run_id, entries[place]) for run_id, entries in sorted(self._entries.items()) if entries]
+
+    async def mislabelled(self, run_id: str) -> list[int]:
+        return []  # it keeps nothing beside the entries
 
     async def runs(
         self,

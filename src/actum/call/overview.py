@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
-from ..core.record import Entry, RunSummary
+from ..core.record import Entry, RunSummary, summary_of
 from .recording import Recording
 
 
@@ -49,8 +49,8 @@ async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[Ru
     driven = await journal.driven(running) if running else set()
     lost = set(running) - driven
     if lost:  # one of them may have ended between the two looks at the journal
-        again = {run.run_id: run for run in await journal.runs(since=min(run.started for run in runs), limit=None)}
-        runs = [again.get(run.run_id, run) if run.run_id in lost else run for run in runs]
+        again = {run_id: summary_of(run_id, await journal.read(run_id)) for run_id in lost}
+        runs = [again.get(run.run_id) or run for run in runs]
     return [
         structs.replace(run, status="interrupted") if run.run_id in lost and run.status == "running" else run
         for run in runs

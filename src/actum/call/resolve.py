@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -15,7 +14,7 @@ from msgspec import Struct
 from ..core.errors import BadTool, UnknownTool
 from ..core.interfaces import Toolset
 from ..core.schema import Schema, compile_schema
-from ..core.tool import Tool
+from ..core.tool import Tool, digest_of
 from .canonical import Spot, spots
 
 COMPARED_MAX = 30
@@ -52,7 +51,7 @@ class Catalog:
                 )
             self._bound[item.tool.name] = item
         self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
-        self.digest = hashlib.sha256("".join(tool.digest for tool in self.tools).encode()).hexdigest()
+        self.digest = digest_of(self.tools)
 
     @classmethod
     async def of(cls, toolsets: Sequence[Toolset], bare: Sequence[Tool] = (), known: Catalog | None = None) -> Catalog:

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ..call.approve import Waiting, inbox, pending_of, put
+from ..call.approve import Inbox, Waiting, inbox, pending_of, put, read_inbox
 from ..call.grant import told
 from ..call.recording import MIDWAY
 from ..core.clock import SystemClock
@@ -42,7 +42,9 @@ def approvals(context: typer.Context) -> None:
 def list_waiting(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     """List what waits, the oldest first."""
     terminal = Terminal()
-    waiting = _read(journal)
+    found = _look(journal)
+    waiting = found.waiting
+    options.tell_problems(terminal, [str(each) for each in found.unreadable])
     if as_json:
         terminal.json([_as_json(one) for one in waiting])
         return
@@ -53,7 +55,7 @@ def list_waiting(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     ]
     if rows:
         terminal.table("id", "kind", "waits", "what", "needs", "run", rows=rows)
-    else:
+    elif not found.unreadable:
         terminal.note("Nothing waits.")
 
 
@@ -153,7 +155,9 @@ def remind(
     """Remind of what waits: post it to a webhook, once. Let cron call this as often as you like to be reminded."""
     terminal = Terminal()
     now = SystemClock().now()
-    waiting = [one for one in _read(journal) if now - one.at >= older_than]
+    found = _look(journal)
+    options.tell_problems(terminal, [str(each) for each in found.unreadable])
+    waiting = [one for one in found.waiting if now - one.at >= older_than]
     if waiting:
         body = dumps({"waiting": [_as_json(one) for one in waiting]}).encode()
         asyncio.run(_post(webhook, body))
@@ -170,12 +174,16 @@ async def _post(url: str, body: bytes) -> None:
         raise ActumError(f"the webhook could not be reached: {failure}") from None
 
 
-def _read(journal: str) -> list[Waiting]:
-    async def command() -> list[Waiting]:
+def _look(journal: str) -> Inbox:
+    async def command() -> Inbox:
         async with options.journal(options.read(journal=journal)) as opened:
-            return await inbox(opened)
+            return await read_inbox(opened)
 
     return asyncio.run(command())
+
+
+def _read(journal: str) -> list[Waiting]:
+    return list(_look(journal).waiting)
 
 
 def _find(waiting: list[Waiting], wanted: str) -> Waiting:

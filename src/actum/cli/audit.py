@@ -58,7 +58,7 @@ def show_audit(
     async def command() -> None:
         async with options.journal(options.read(journal=journal)) as opened:
             run_id = (await options.find_run(opened, run)).run_id if run else ""
-            lines = audit(opened, msgspec.structs.replace(wanted, run=run_id))
+            lines = damage.watch(audit(opened, msgspec.structs.replace(wanted, run=run_id)))
             if as_json:
                 async for line in lines:
                     terminal.json(line)
@@ -67,7 +67,23 @@ def show_audit(
             else:
                 _show_table(terminal, sorted([line async for line in lines], key=lambda line: line.at))
 
+    damage = _Damage()
     asyncio.run(command())
+    options.tell_problems(terminal, damage.problems)
+
+
+class _Damage:
+    """Takes note of the lines that tell of damage, for whoever does not read each line."""
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []
+
+    async def watch(self, lines: AsyncIterator[AuditLine]) -> AsyncIterator[AuditLine]:
+        """The same lines."""
+        async for line in lines:
+            if line.decision == "damaged":
+                self.problems.append(f"run {line.run} can not be read: {line.text}")
+            yield line
 
 
 async def _write_csv(lines: AsyncIterator[AuditLine]) -> None:

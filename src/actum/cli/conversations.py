@@ -11,6 +11,7 @@ import typer
 
 from .. import compose
 from ..agents.conversation import history
+from ..call.mismatch import mismatch
 from ..call.overview import Conversation, conversations
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
@@ -46,14 +47,16 @@ def list_conversations(
     """List your conversations."""
     terminal = Terminal()
 
-    async def command() -> list[Conversation]:
+    async def command() -> tuple[list[Conversation], Sequence[str]]:
         async with options.journal(options.read(journal=journal)) as opened:
-            return (await conversations(opened, None if everybody else _whose(owner)))[:limit]
+            found = await conversations(opened, None if everybody else _whose(owner))
+            return found[:limit], (await mismatch(opened)).problems
 
-    found = asyncio.run(command())
+    found, problems = asyncio.run(command())
+    options.tell_problems(terminal, problems)
     if as_json:
         terminal.json(found)
-    elif not found:
+    elif not found and not problems:
         terminal.note("Nobody has talked yet. Try: actum chat")
     else:
         rows = [

@@ -14,6 +14,8 @@ from typing import Literal
 from msgspec import Struct
 
 from .. import compose
+from ..call.evidence import Report, check_journal
+from ..call.mismatch import mismatch
 from ..call.overview import mixed_conversations
 from ..compose import EMBEDDED, SETTINGS_FILE, Settings
 from ..core.errors import ActumError, ModelError
@@ -32,6 +34,8 @@ PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 ENDPOINT_S_MAX = 60.0
 MIXED_SHOWN = 5
 """So many conversations are named in which several principals heard each other."""
+CHECKED_MAX = 200
+"""So many of the latest runs are checked from their first entry to their last."""
 _DOOR = Tool(
     name="open_door",
     description="Opens the door with this number.",
@@ -81,6 +85,7 @@ def doctor(
     )
     if settings is not None:
         take(asyncio.run(_journal(settings)))
+        take(asyncio.run(_record(settings)))
         take(asyncio.run(_tools(settings)))
         for finding in asyncio.run(_servers(settings, terminal)):
             take(finding)
@@ -145,6 +150,21 @@ async def _journal(settings: Settings) -> Finding:
     shown = ", ".join(mixed[:MIXED_SHOWN]) + (", ..." if len(mixed) > MIXED_SHOWN else "")
     found += f"; in {len(mixed)} conversations several principals heard each other before: {shown}"
     return Finding("warn", "journal", found, "each goes on with its own words; to share one, run(..., owner=...)")
+
+
+async def _record(settings: Settings) -> Finding:
+    """Whether the latest runs are as they were written; `actum journal verify` checks all."""
+    try:
+        async with options.journal(settings) as opened:
+            latest = [run.run_id for run in await opened.runs(limit=CHECKED_MAX)]
+            found = await mismatch(opened)
+            report = await check_journal(opened, latest) if latest else Report()
+    except ActumError as error:
+        return Finding("bad", "record", str(error), "actum journal verify")
+    problems = list(dict.fromkeys([*found.problems, *report.problems]))
+    if problems:
+        return Finding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
+    return Finding("ok", "record", f"the latest {report.runs} runs are as they were written")
 
 
 async def _tools(settings: Settings) -> Finding:

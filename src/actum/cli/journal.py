@@ -13,10 +13,12 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
+from ..call.evidence import faults
+from ..call.mismatch import mismatch, summary
 from ..core.clock import SystemClock
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal
-from ..core.record import Ended, Entry, Forgotten, Record, RunSummary, Started
+from ..core.record import Chain, Ended, Entry, Forgotten, Record, RunSummary, Started
 from . import branch, moments, options, verify
 from .options import JournalFlag, JsonFlag, RunArgument
 from .run import DONE, FAILED
@@ -49,6 +51,7 @@ def show(run_id: RunArgument = "last", as_json: JsonFlag = False, journal: Journ
     found, entries = asyncio.run(command())
     for entry in entries:
         show_entry(terminal, found, entry, as_json=as_json, whole=True)
+    options.tell_problems(terminal, faults(entries) or ([] if entries else [f"run {found} has no entries"]))
 
 
 @app.command("tail")
@@ -71,9 +74,11 @@ def tail(
                 return DONE
             run = await options.find_run(opened, run_id)
             last: Entry | None = None
+            chain = Chain()
             async for entry in follow(opened, run.run_id, clock):
                 last = entry
                 show_entry(terminal, run.run_id, entry, as_json=as_json)
+                options.tell_problems(terminal, chain.take(entry))
             note = _how_it_stands(run.run_id, last)
             if note:
                 terminal.note(note)
@@ -105,6 +110,9 @@ def forget(
     async def command() -> int:
         async with options.journal(options.read(journal=journal)) as opened:
             everything = await opened.runs(limit=None)
+            found = await mismatch(opened)
+            options.tell_problems(terminal, found.problems)
+            everything += [run for id_ in found.missing if (run := await summary(opened, id_)) is not None]
             chosen = await _chosen(opened, run_ids or [], until, principal, everything)
             if chosen and not (yes or _agreed(terminal, chosen)):
                 return FAILED
@@ -182,7 +190,7 @@ def show_entry(
     line = styled(
         (f"{run_id}  " if named else "", "dim"),
         f"{entry.number:>4}  ",
-        (f"{moments.shown(entry.at, '%H:%M:%S')}.{int(entry.at * 1000) % 1000:03}  ", "dim"),
+        (f"{moments.clock(entry.at)}  ", "dim"),
         (f"{entry.head.hex()[:12]}  ", "dim"),
         (f"{kind:<13} ", "bold" if record is not None else "red"),
         text if whole else shorten(text, PAYLOAD_MAX),

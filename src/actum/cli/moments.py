@@ -63,3 +63,11 @@ def iso(at: float) -> str:
         return datetime.fromtimestamp(at).astimezone().isoformat(timespec="milliseconds")
     except (ValueError, OverflowError, OSError):
         return f"{at:.3f}"
+
+
+def clock(at: float) -> str:
+    """The time of day with milliseconds; the number itself where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S.") + f"{int(at * 1000) % 1000:03}"
+    except (ValueError, OverflowError, OSError):
+        return f"{at:.3f}"

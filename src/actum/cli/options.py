@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
@@ -12,6 +12,8 @@ import typer
 
 from .. import compose
 from ..agents.agent import Agent, Toolish
+from ..call.evidence import run_ids
+from ..call.mismatch import summary
 from ..compose import Settings
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal
@@ -207,20 +209,38 @@ async def agent(
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:
-    """The run that a person means: its id, the beginning of its id, or `last`.
+    """The run that a person means: its id, the beginning of its id, or `last`. A run that is missing in the list of
+    runs is found by its entries.
 
     Raises:
         UnknownName: none, or more than one.
     """
-    runs = await journal.runs(limit=1 if wanted == "last" else 1_000_000)
+    runs = await journal.runs(limit=1 if wanted == "last" else None)
     if wanted == "last" and runs:
         return runs[0]
-    found = beginning_with(wanted, runs, lambda run: run.run_id)
+    listed = {run.run_id: run for run in runs}
+    known = listed if wanted in listed else {**dict.fromkeys(await run_ids(journal)), **listed}
+    found = beginning_with(wanted, known, str)
     if len(found) == 1:
-        return found[0]
+        run = listed.get(found[0]) or await summary(journal, found[0])
+        if run is not None:
+            return run
     if found:
         raise UnknownName(f"{len(found)} runs begin with {wanted!r}: give more of the id")
     raise UnknownName(f"there is no run {wanted!r} in this journal: `actum runs list` shows those there are")
+
+
+PROBLEMS_MAX = 10
+"""So many problems of the record are told beside what a command shows."""
+
+
+def tell_problems(terminal: Terminal, problems: Sequence[str]) -> None:
+    """Tell on stderr what was found to be wrong with the record, beside what a command shows of it."""
+    for problem in problems[:PROBLEMS_MAX]:
+        terminal.error(problem)
+    if problems:
+        more = f"... and {len(problems) - PROBLEMS_MAX} more. " if len(problems) > PROBLEMS_MAX else ""
+        terminal.note(f"{more}The record was damaged or changed: `actum journal verify` checks all of it.")
 
 
 def beginning_with(wanted: str, among: Iterable[T], id_of: Callable[[T], str]) -> list[T]:

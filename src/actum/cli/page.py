@@ -12,11 +12,12 @@ from itertools import pairwise
 
 from msgspec import UNSET, Struct
 
+from ..call.evidence import faults
 from ..call.overview import Family
 from ..call.timeline import Attempt, CallSpan, Check, Note, Question, Step, Timeline, union
 from ..core.call import ToolResult
 from ..core.message import UserMessage
-from ..core.record import Compacted, Ended, Forgotten, Refused, Settled, ToolsChanged, child_id, verify
+from ..core.record import Compacted, Ended, Forgotten, Refused, Settled, ToolsChanged, child_id
 from . import moments
 from .page_style import STYLE
 from .terminal import clean, duration, shorten
@@ -157,7 +158,7 @@ def _scale(axis: Axis, begin: float, end: float) -> Html:
 
 
 def _seal(family: Family) -> Html:
-    problems = verify(family.entries)
+    problems = faults(family.entries)
     if problems:
         return element("footer", *(element("p", problem, class_="bad") for problem in problems))
     head = family.entries[-1].head.hex() if family.entries else ""

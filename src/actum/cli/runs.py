@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
+from ..call.evidence import faults
+from ..call.mismatch import mismatch, summary
 from ..call.overview import Family, as_they_stand, family
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
-from ..core.record import Entry, RunSummary, verify
+from ..core.record import Entry, RunSummary
 from . import moments, options
 from .options import JournalFlag, JsonFlag, RunArgument
 from .page import page_of
@@ -39,14 +42,17 @@ def list_runs(
     """List the latest runs."""
     terminal = Terminal()
 
-    async def command() -> list[RunSummary]:
+    async def command() -> tuple[list[RunSummary], Sequence[str]]:
         async with options.journal(options.read(journal=journal)) as opened:
-            return await as_they_stand(opened, await opened.runs(limit=limit))
+            listed = await as_they_stand(opened, await opened.runs(limit=limit))
+            found = await mismatch(opened, [run.run_id for run in listed])
+            return found.mark(listed), found.problems
 
-    runs = asyncio.run(command())
+    runs, problems = asyncio.run(command())
+    options.tell_problems(terminal, problems)
     if as_json:
         terminal.json(runs)
-    elif not runs:
+    elif not runs and not problems:
         terminal.note('Nothing is on record yet. Try: actum run "What is 17 * 23?"')
     else:
         rows = [(moments.shown(run.started), run.status, run.run_id, run.model, run.question) for run in runs]
@@ -75,7 +81,7 @@ def show_run(
         _write_page(terminal, found, html)
     elif as_json:
         records = [{"number": entry.number, "at": entry.at, **_as_json(entry)} for entry in found.entries]
-        terminal.json({**msgspec.to_builtins(found.run), "entries": records, "problems": verify(found.entries)})
+        terminal.json({**msgspec.to_builtins(found.run), "entries": records, "problems": faults(found.entries)})
     else:
         terminal.show(tree_of(found))
 
@@ -87,7 +93,7 @@ async def show_recorded(terminal: Terminal, journal: Journal, run_id: str) -> No
 
 async def _found(journal: Journal, run_id: str) -> Family:
     run = await options.find_run(journal, run_id)
-    (run,) = await as_they_stand(journal, [run])
+    (run,) = await as_they_stand(journal, [await summary(journal, run.run_id) or run])
     return await family(journal, run)
 
 

@@ -20,6 +20,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ..call.comparison import outcome_of
+from ..call.evidence import faults
 from ..call.overview import Family
 from ..call.timeline import Attempt, CallSpan, Check, Note, Question, Step, Timeline
 from ..core.call import ToolCall
@@ -34,7 +35,6 @@ from ..core.record import (
     Started,
     ToolsChanged,
     child_id,
-    verify,
 )
 from . import moments
 from .terminal import duration, shorten, styled
@@ -58,6 +58,7 @@ STYLE = {
     "stopped": "red",
     "failed": "red",
     "forgotten": "red",
+    "unreadable": "red",
 }
 
 
@@ -72,8 +73,8 @@ def tree_of(family: Family) -> Tree:
     for line in belongings(timeline.started):
         tree.add(styled((line, "dim")))
     _Branches(tree, timeline, family).grow()
-    problems = verify(family.entries)
-    seal = f"{len(family.entries)} records, chain whole" if not problems else "; ".join(problems)
+    problems = faults(family.entries)
+    seal = "; ".join(problems) or (f"{len(family.entries)} records, chain whole" if family.entries else "no entries")
     tree.add(styled((seal, "red" if problems else "dim")))
     return tree
 

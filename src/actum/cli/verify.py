@@ -10,6 +10,7 @@ import typer
 
 from .. import compose
 from ..call.evidence import Evidence, Report, check_export, check_journal, entry_line, head_lines, read_lines
+from ..call.evidence import run_ids as every_run
 from ..core.errors import UsageError
 from . import options
 from .options import JournalFlag, JsonFlag
@@ -36,7 +37,7 @@ def export(
     async def command() -> None:
         async with options.journal(options.read(journal=journal)) as opened:
             if every:
-                found = [run.run_id for run in reversed(await opened.runs(limit=None))]
+                found = await every_run(opened)
             else:
                 found = [(await options.find_run(opened, run_id)).run_id for run_id in run_ids or []]
             for run_id in found:
@@ -68,8 +69,9 @@ def verify(
 ) -> int:
     """Check the chain of every run. Exit code 1 when something is wrong.
 
-    Alone, it finds what was changed by accident, and gaps. With exported heads or the key it also finds a run that
-    somebody rewrote as a whole, or cut at its end.
+    Alone, it finds what was changed by accident, gaps, and what the list of runs and the kept definitions of tools say
+    otherwise than the entries. With exported heads or the key it also finds a run that somebody rewrote as a whole, or
+    cut at its end.
     """
     terminal = Terminal()
     settings = options.read(journal=journal)

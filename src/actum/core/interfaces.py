@@ -564,7 +564,21 @@ class Journal(Protocol):
         """
 
     async def read(self, run_id: str, after: int = -1) -> list[Entry]:
-        """The entries of a run in order, those behind number `after`; empty when there are none."""
+        """The entries of a run in order, those behind number `after`; empty when there are none.
+
+        What is damaged is returned as it is found: `core.record.verify` and `Entry.record` tell.
+        """
+
+    async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
+        """The id of every run that has entries, with its first or latest entry, in the order of ids.
+
+        By the entries alone: a run is here whether the list of runs (`runs`) knows it or not.
+        """
+
+    async def mislabelled(self, run_id: str) -> list[int]:
+        """The numbers of a run's entries whose kind, which a database keeps beside a record for those who query it, is
+        not the record's.
+        """
 
     async def runs(
         self,
@@ -576,7 +590,7 @@ class Journal(Protocol):
         until: float | None = None,
         limit: int | None = 50,
     ) -> list[RunSummary]:
-        """The latest runs, newest first.
+        """The latest runs, newest first. This list is an index: quick, and not sealed as the entries are.
 
         Args:
             conversation: only runs under this id. The same id under another owner is another conversation.

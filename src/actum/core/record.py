@@ -460,16 +460,25 @@ class Entry(Struct, frozen=True, gc=False):
     head: bytes
 
     @property
+    def is_sealed(self) -> bool:
+        """Whether the payload is there and is the one that was sealed."""
+        return bool(self.payload) and hashlib.sha256(self.salt + self.payload).digest() == self.digest
+
+    @property
     def record(self) -> Record:
         """The record itself, decoded.
 
         Raises:
-            JournalError: the payload was deleted, or is not a record.
+            JournalError: the payload was deleted or changed, or is not a record.
         """
+        if not self.payload:
+            raise JournalError(f"entry {self.number} can not be read: its payload was deleted")
+        if not self.is_sealed:
+            raise JournalError(f"entry {self.number} can not be read: its payload was changed")
         try:
             return _decoder.decode(self.payload)
-        except msgspec.DecodeError:
-            raise JournalError(f"entry {self.number} can not be read: its payload was deleted or damaged") from None
+        except (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError):  # UnicodeDecodeError among them
+            raise JournalError(f"entry {self.number} can not be read: its payload is not a record") from None
 
 
 class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
@@ -477,6 +486,7 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
 
     Attributes:
         status: `running`, `waiting` for a person, as it ended: `done`, `paused`, `stopped`, `failed`; or `forgotten`.
+            What lists runs may also say `interrupted` or `unreadable`; neither is ever written.
         started, ended: seconds since 1970; `ended` is None while it has not.
         question: the user's first words.
         conversation, owner: the conversation is named by both; see `Started`.
@@ -517,7 +527,9 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 owner=record.belongs_to,
             )
         case _ if before is None:
-            raise JournalError(f"run {run_id} has a {type(record).__name__} record before it was started")
+            raise JournalError(
+                f"run {run_id} is not in the list of runs: it was never started, or its line was deleted"
+            )
         case Ended():
             return msgspec.structs.replace(
                 before, status=record.status, ended=None if record.status == "paused" else at
@@ -530,6 +542,45 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
             return msgspec.structs.replace(
                 before, status="forgotten", question="", principal="", conversation="", owner=""
             )
+
+
+def records_of(entries: Iterable[Entry]) -> list[Record | None]:
+    """The records of entries; None in the place of each that was deleted or can not be read."""
+    records: list[Record | None] = []
+    for entry in entries:
+        try:
+            records.append(entry.record)
+        except JournalError:
+            records.append(None)
+    return records
+
+
+def summary_of(
+    run_id: str, entries: Sequence[Entry], records: Sequence[Record | None] | None = None
+) -> RunSummary | None:
+    """The line of a run in the list of runs, as its entries say that it must be.
+
+    Args:
+        run_id: the run.
+        entries: from its first.
+        records: `records_of` them, where they were read already.
+
+    Returns:
+        The line. Where the run was forgotten, its agent, model, parent and end are empty, since only the list of runs
+        still has them. None where there are no entries, or one of them can not be read.
+    """
+    if not entries:
+        return None
+    at = entries[0].at
+    line = RunSummary(run_id=run_id, status="", started=at, ended=None, agent="", model="", question="")
+    unread = False
+    for entry, record in zip(entries, records_of(entries) if records is None else records, strict=True):
+        if record is None:
+            unread = True
+        elif isinstance(record, Telling):
+            line = summarize(run_id, line, record, entry.at)
+            unread = unread and not isinstance(record, Forgotten)
+    return None if unread else line
 
 
 class Head(Struct, frozen=True):
@@ -555,7 +606,7 @@ def sign(key: bytes, previous: bytes, run_id: str, number: int, head: bytes) -> 
         key: the secret, which must not lie in the database.
         previous: the signature of the line before.
     """
-    line = _HEADER_OF_LINE.pack(previous, number, head) + run_id.encode()
+    line = _HEADER_OF_LINE.pack(previous, number, head) + run_id.encode(errors="replace")
     return Head(run_id, number, head, hmac.digest(key, line, "sha256"))
 
 
@@ -567,8 +618,9 @@ def verify_ledger(heads: Sequence[Head], key: bytes) -> list[str]:
     """
     problems, previous = [], GENESIS
     for place, line in enumerate(heads):
-        expected = sign(key, previous, line.run_id, line.number, line.head)
-        if not hmac.compare_digest(expected.signature, line.signature):
+        in_range = 0 <= line.number < 2**64 and len(line.head) == 32  # of a damaged line they may be anything
+        expected = sign(key, previous, line.run_id, line.number, line.head).signature if in_range else b""
+        if not in_range or not hmac.compare_digest(expected, line.signature):
             problems.append(
                 f"signed head {place} (run {line.run_id}) is not signed with this key, or not at this place"
             )
@@ -579,9 +631,11 @@ def verify_ledger(heads: Sequence[Head], key: bytes) -> list[str]:
 def against_head(entries: Sequence[Entry], known: Head) -> list[str]:
     """Whether a run is still as it was when this head of it was signed or exported; what is wrong, if anything."""
     run_id, number = known.run_id, known.number
-    if len(entries) <= number:
+    entry = next((entry for entry in entries[max(0, number) :] if entry.number == number), None)
+    entry = entry or next((entry for entry in entries if entry.number == number), None)  # where others are missing
+    if entry is None:
         return [f"run {run_id} was cut: entry {number} was there when its head was taken, and is gone"]
-    if entries[number].head != known.head:
+    if entry.head != known.head:
         return [f"run {run_id} was rewritten: entry {number} is not the one whose head was taken"]
     return []
 
@@ -603,8 +657,11 @@ def seal(record: Record, number: int, at: float, previous: bytes) -> Entry:
     payload = _encoder.encode(record)
     salt = _random()
     digest = hashlib.sha256(salt + payload).digest()
-    head = hashlib.sha256(_HEADER.pack(previous, number, at, digest)).digest()
-    return Entry(number, at, payload, salt, digest, head)
+    return Entry(number, at, payload, salt, digest, _head(previous, number, at, digest))
+
+
+def _head(previous: bytes, number: int, at: float, digest: bytes) -> bytes:
+    return hashlib.sha256(_HEADER.pack(previous, number, at, digest)).digest()
 
 
 def verify(entries: Iterable[Entry]) -> list[str]:
@@ -614,17 +671,33 @@ def verify(entries: Iterable[Entry]) -> list[str]:
         What is wrong, one sentence an entry; empty when every stored byte is as it was written and none is missing in
         between. Without a signed or exported head, a chain that was rewritten or cut at its end can not be told.
     """
-    problems = []
-    previous, expected = GENESIS, 0
-    for entry in entries:
-        if entry.number != expected:
-            problems.append(f"entry {expected} is missing")
-        if entry.payload and hashlib.sha256(entry.salt + entry.payload).digest() != entry.digest:
+    chain = Chain()
+    return [problem for entry in entries for problem in chain.take(entry)]
+
+
+class Chain:
+    """Checks the entries of a run one after another, from its first."""
+
+    def __init__(self) -> None:
+        self._previous = GENESIS
+        self._expected = 0
+
+    def take(self, entry: Entry) -> list[str]:
+        """The next entry: what is wrong with it and with its place, if anything."""
+        problems = []
+        if entry.number != self._expected:
+            problems.append(f"entry {self._expected} is missing")
+        if entry.payload and not entry.is_sealed:
             problems.append(f"entry {entry.number}: its payload was changed")
-        if hashlib.sha256(_HEADER.pack(previous, entry.number, entry.at, entry.digest)).digest() != entry.head:
+        if not self._follows(entry):
             problems.append(f"entry {entry.number}: it does not follow the entry before it")
-        previous, expected = entry.head, entry.number + 1
-    return problems
+        self._previous, self._expected = entry.head, entry.number + 1
+        return problems
+
+    def _follows(self, entry: Entry) -> bool:
+        if not 0 <= entry.number < 2**64 or len(entry.digest) != 32 or len(self._previous) != 32:
+            return False  # damaged
+        return _head(self._previous, entry.number, entry.at, entry.digest) == entry.head
 
 
 def child_id(key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -105,3 +105,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         """Names of the parameters that must be given."""
         found = self.parameters.get("required")
         return tuple(str(name) for name in found) if isinstance(found, list) else ()
+
+
+def digest_of(tools: Iterable[Tool]) -> str:
+    """SHA-256 over the definitions of several tools, hexadecimal: what a journal keeps them under."""
+    return hashlib.sha256("".join(tool.digest for tool in tools).encode()).hexdigest()

@@ -43,7 +43,9 @@ class Database(Protocol):
         """Undo the transaction, if one is open. Never raises."""
 
     def execute(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
-        """Run one SQL statement with `?` for its values, and return its rows."""
+        """Run one SQL statement with `?` for its values, and return its rows. A damaged value is returned as it is, or
+        with U+FFFD for what is no text, and may have another type than its column: it hides no other row.
+        """
 
     def lock(self) -> None:
         """Until this transaction ends, no other process does what is done behind `lock`."""

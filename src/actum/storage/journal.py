@@ -7,12 +7,17 @@ the number of an entry, unique within its run, lets only one of them write.
 
 Knows nothing of what the records mean, but for the line of each run in the list of runs and the signed heads, both
 written in the same transaction. What `forget` leaves on the disk depends on the database: see there.
+
+Rows are read as somebody else may have left them: a value of another type than its column's becomes one that no check
+passes, so that a damaged run is told as such and stands in nobody's way.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Literal
 
 from ..core.claim import Claims, busy
 from ..core.errors import UnknownName
@@ -146,10 +151,28 @@ class DatabaseJournal:
         query = """SELECT number, at, payload, salt, digest, head FROM entries
             WHERE run_id = ? AND number > ? ORDER BY number"""
         rows = await self._writer.ask(lambda database: database.execute(query, (run_id, after)))
-        entries = [Entry(*row) for row in rows]  # type: ignore[arg-type]  # columns and fields are the same
+        entries = [_entry(row) for row in rows]
         if entries and run_id not in self._next and self._claims.held((run_id,)):
             self._next[run_id] = (entries[-1].number + 1, entries[-1].head)
         return entries
+
+    async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
+        outermost = "min" if edge == "first" else "max"
+        query = f"""SELECT entries.run_id, entries.number, at, payload, salt, digest, head
+            FROM (SELECT run_id, {outermost}(number) AS number FROM entries GROUP BY run_id) AS outermost
+            JOIN entries ON entries.run_id = outermost.run_id AND entries.number = outermost.number
+            ORDER BY entries.run_id"""
+        rows = await self._writer.ask(lambda database: database.execute(query))
+        return [(_str(row[0]), _entry(row[1:])) for row in rows]
+
+    async def mislabelled(self, run_id: str) -> list[int]:
+        query = "SELECT number, kind, payload FROM entries WHERE run_id = ? AND length(payload) > 0 ORDER BY number"
+        rows = await self._writer.ask(lambda database: database.execute(query, (run_id,)))
+        return [
+            _int(number)
+            for number, kind, payload in rows
+            if not _bytes(payload).startswith(f'{{"type":"{_str(kind)}"'.encode(errors="replace"))
+        ]
 
     async def runs(
         self,
@@ -198,7 +221,7 @@ class DatabaseJournal:
     async def heads(self) -> list[Head]:
         query = "SELECT run_id, number, head, signature FROM heads ORDER BY place"
         rows = await self._writer.ask(lambda database: database.execute(query))
-        return [Head(*row) for row in rows]  # type: ignore[arg-type]  # columns and fields are the same
+        return [Head(_str(run_id), _int(number), _bytes(head), _bytes(by)) for run_id, number, head, by in rows]
 
     async def close(self) -> None:
         """Write what is left and let go of the database.
@@ -229,14 +252,15 @@ def _next(database: Database, run_id: str) -> tuple[int, bytes]:
     """Number of a run's next entry, and the head that it follows."""
     query = "SELECT number, head FROM entries WHERE run_id = ? ORDER BY number DESC LIMIT 1"
     for number, head in database.execute(query, (run_id,)):
-        assert isinstance(number, int)
-        return number + 1, _bytes(head)
+        return _int(number) + 1, _bytes(head)
     return 0, GENESIS
 
 
 def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
     """Write the run's line in the list of runs."""
     rows = database.execute(f"SELECT {_LINE} FROM runs WHERE run_id = ?", (run_id,))
+    if not rows and isinstance(record, Forgotten):  # somebody deleted the line: what the run says can go all the same
+        return
     line = summarize(run_id, _summary(rows[0]) if rows else None, record, at)
     names = _LINE.split(", ")
     # No text of PostgreSQL holds a NUL; this one is for people, the record has the user's words as they are.
@@ -261,9 +285,30 @@ def _sign(database: Database, key: bytes, run_id: str, entry: Entry) -> None:
 
 
 def _summary(row: Row) -> RunSummary:
-    return RunSummary(**dict(zip(_LINE.split(", "), row, strict=True)))  # type: ignore[arg-type]  # as above
+    values = dict(zip(_LINE.split(", "), row, strict=True))
+    started, ended = _float(values.pop("started")), values.pop("ended")
+    texts = {name: _str(value) for name, value in values.items()}
+    return RunSummary(**texts, started=started, ended=None if ended is None else _float(ended))
+
+
+def _entry(row: Row) -> Entry:
+    number, at, payload, salt, digest, head = row
+    return Entry(_int(number), _float(at), _bytes(payload), _bytes(salt), _bytes(digest), _bytes(head))
 
 
 def _bytes(value: object) -> bytes:
-    assert isinstance(value, bytes)
-    return value
+    return value if isinstance(value, bytes) else _str(value).encode()
+
+
+def _str(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _int(value: object) -> int:
+    return value if isinstance(value, int) else -1
+
+
+def _float(value: object) -> float:
+    return value if isinstance(value, float) else float(value) if isinstance(value, int) else math.nan

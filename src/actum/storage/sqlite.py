@@ -60,6 +60,7 @@ class SQLiteDatabase:
         self.name = str(path)
         self._claims = ClaimFile(path.with_name(f"{path.name}-claims"))
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_S)
+        self._connection.text_factory = _text
         self._durable: bool | None = None
         try:
             _use_wal(self._connection)
@@ -126,6 +127,11 @@ class SQLiteDatabase:
     def close(self) -> None:
         self._claims.close()
         self._connection.close()
+
+
+def _text(data: bytes) -> str:
+    """SQLite does not check that a text is UTF-8; a damaged one must not end the query that meets it."""
+    return str(data, "utf-8", "replace")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
