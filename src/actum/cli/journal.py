@@ -78,7 +78,12 @@ def tail(
             async for entry in follow(opened, run.run_id, clock):
                 last = entry
                 show_entry(terminal, run.run_id, entry, as_json=as_json)
-                options.tell_problems(terminal, chain.take(entry))
+                problems = chain.take(entry)
+                if entry.is_sealed and _record(entry) is None:
+                    problems.append(f"entry {entry.number}: its payload is not a record")
+                options.tell_problems(terminal, problems)
+            if last is None:
+                options.tell_problems(terminal, [f"run {run.run_id} has no entries"])
             note = _how_it_stands(run.run_id, last)
             if note:
                 terminal.note(note)

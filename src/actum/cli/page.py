@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from msgspec import UNSET, Struct
 
-from ..call.evidence import faults
 from ..call.overview import Family
 from ..call.timeline import Attempt, CallSpan, Check, Note, Question, Step, Timeline, union
 from ..core.call import ToolResult
@@ -22,7 +21,7 @@ from . import moments
 from .page_style import STYLE
 from .terminal import clean, duration, shorten
 from .trace import failure_text, value_text
-from .tree import ANSWERED, belongings, facts, gone_line, open_line
+from .tree import ANSWERED, belongings, facts, gone_line, open_line, problems_of
 
 IDLE_SHARE = 0.06
 """A time in which nothing happened is drawn no longer than this share of the time in which something did."""
@@ -158,7 +157,7 @@ def _scale(axis: Axis, begin: float, end: float) -> Html:
 
 
 def _seal(family: Family) -> Html:
-    problems = faults(family.entries)
+    problems = problems_of(family)
     if problems:
         return element("footer", *(element("p", problem, class_="bad") for problem in problems))
     head = family.entries[-1].head.hex() if family.entries else ""

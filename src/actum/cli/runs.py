@@ -9,9 +9,9 @@ from typing import Annotated
 
 import msgspec
 import typer
+from msgspec import structs
 
-from ..call.evidence import faults
-from ..call.mismatch import mismatch, summary
+from ..call.mismatch import UNREADABLE, mismatch, summary
 from ..call.overview import Family, as_they_stand, family
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
@@ -21,7 +21,7 @@ from . import moments, options
 from .options import JournalFlag, JsonFlag, RunArgument
 from .page import page_of
 from .terminal import Terminal
-from .tree import tree_of
+from .tree import problems_of, tree_of
 
 app = typer.Typer(help="What is on record: list runs, show one.", invoke_without_command=True)
 
@@ -46,7 +46,8 @@ def list_runs(
         async with options.journal(options.read(journal=journal)) as opened:
             listed = await as_they_stand(opened, await opened.runs(limit=limit))
             found = await mismatch(opened, [run.run_id for run in listed])
-            return found.mark(listed), found.problems
+            missing = [run for id_ in found.missing[:limit] if (run := await summary(opened, id_)) is not None]
+            return found.mark([*await as_they_stand(opened, missing), *listed]), found.problems
 
     runs, problems = asyncio.run(command())
     options.tell_problems(terminal, problems)
@@ -81,7 +82,7 @@ def show_run(
         _write_page(terminal, found, html)
     elif as_json:
         records = [{"number": entry.number, "at": entry.at, **_as_json(entry)} for entry in found.entries]
-        terminal.json({**msgspec.to_builtins(found.run), "entries": records, "problems": faults(found.entries)})
+        terminal.json({**msgspec.to_builtins(found.run), "entries": records, "problems": problems_of(found)})
     else:
         terminal.show(tree_of(found))
 
@@ -93,7 +94,8 @@ async def show_recorded(terminal: Terminal, journal: Journal, run_id: str) -> No
 
 async def _found(journal: Journal, run_id: str) -> Family:
     run = await options.find_run(journal, run_id)
-    (run,) = await as_they_stand(journal, [await summary(journal, run.run_id) or run])
+    found = await summary(journal, run.run_id) or structs.replace(run, status=UNREADABLE)
+    (run,) = await as_they_stand(journal, [found])
     return await family(journal, run)
 
 

@@ -73,10 +73,15 @@ def tree_of(family: Family) -> Tree:
     for line in belongings(timeline.started):
         tree.add(styled((line, "dim")))
     _Branches(tree, timeline, family).grow()
-    problems = faults(family.entries)
-    seal = "; ".join(problems) or (f"{len(family.entries)} records, chain whole" if family.entries else "no entries")
+    problems = problems_of(family)
+    seal = "; ".join(problems) or f"{len(family.entries)} records, chain whole"
     tree.add(styled((seal, "red" if problems else "dim")))
     return tree
+
+
+def problems_of(family: Family) -> list[str]:
+    """What is wrong with the record of a run, one sentence each."""
+    return faults(family.entries) if family.entries else ["no entries are found under its id"]
 
 
 def facts(family: Family, timeline: Timeline) -> Iterator[str]:
