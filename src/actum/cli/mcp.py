@@ -235,20 +235,23 @@ def _place_among(known: JsonObject) -> Callable[[JsonObject], int]:
     return lambda told: names.index(str(told["name"]))
 
 
-async def looked_at(terminal: Terminal, servers: Sequence[McpServer], *, start: bool = True) -> list[JsonObject]:
-    """How servers do, by `state` and `problem`: all are looked at side by side, each for `LOOK_S` at most.
+async def looked_at(
+    terminal: Terminal, servers: Sequence[McpServer], *, start: bool = True, within_s: float = LOOK_S
+) -> list[JsonObject]:
+    """How servers do, by `state` and `problem`: all are looked at side by side.
 
     Args:
         start: start those that were approved, and leave them again.
+        within_s: seconds for which each is waited for.
     """
     terminal.waiting.begin("looking at MCP servers")
     try:
-        return await asyncio.gather(*(_looked_at(server, start=start) for server in servers))
+        return await asyncio.gather(*(_looked_at(server, start=start, within_s=within_s) for server in servers))
     finally:
         terminal.waiting.end()
 
 
-async def _looked_at(server: McpServer, *, start: bool) -> JsonObject:
+async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> JsonObject:
     known = compose.mcp_pins(os.environ).known(server.identity)
     told: JsonObject = {"name": server.name, "line": line_of(server), "tools": len(known.tools), "problem": ""}
     if server.disabled or not known.approved or not start:
@@ -256,13 +259,13 @@ async def _looked_at(server: McpServer, *, start: bool) -> JsonObject:
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
     toolset = compose.open_server(server, os.environ)
     try:
-        async with asyncio.timeout(LOOK_S):
+        async with asyncio.timeout(within_s):
             facts = await toolset.facts()
             tools = await toolset.list_tools()
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
         return {**told, "state": "up", "era": facts.era, "tools": len(tools), "waiting": len(held) or ""}
     except TimeoutError:
-        return {**told, "state": "hangs", "problem": f"It did not answer in {LOOK_S:.0f} s."}
+        return {**told, "state": "hangs", "problem": f"It did not answer in {within_s:g} s."}
     except ActumError as error:
         return {**told, "state": "failed", "problem": toolset.health.problem or str(error)}
     finally:
