@@ -71,6 +71,8 @@ def add(
     include: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="Only tools of such names.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="No tools of such names.")] = None,
     trusted: Annotated[bool, typer.Option("--trusted", help="Believe what it says of its own tools.")] = False,
+    sessions: Annotated[int, typer.Option(metavar="N", help="So many sessions at a time; else 8 processes.")] = 0,
+    stateless: Annotated[bool, typer.Option("--stateless", help="It keeps nothing from one call to the next.")] = False,
 ) -> int:
     """Add a server. Nothing is started: its tools are used once you have approved them.
 
@@ -95,6 +97,8 @@ def add(
         "include": list[Json](include or []),
         "exclude": list[Json](exclude or []),
         "trusted": trusted,
+        "sessions": sessions,
+        "stateless": stateless,
     }
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
     _change({name: entry_of(server)})
