@@ -38,6 +38,7 @@ from ..core.claim import claim_of_conversation
 from ..core.clock import SystemClock
 from ..core.errors import InDoubt, JournalError, ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
+from ..core.holder import Holder
 from ..core.interfaces import (
     Ancestor,
     Answer,
@@ -53,8 +54,8 @@ from ..core.interfaces import (
     Request,
     Toolset,
 )
-from ..core.json import JsonObject, whole_text
-from ..core.message import Message, SystemMessage, Transcript, UserMessage
+from ..core.json import JsonObject, dumps, whole_text
+from ..core.message import Message, SystemMessage, ToolMessage, Transcript, UserMessage
 from ..core.record import TELLING, Answered, Asked, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
@@ -100,6 +101,7 @@ class RunOptions(TypedDict, total=False):
     approver: Approver | None
     peer: Peer | None
     trace: str
+    holder: Holder | None
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -114,6 +116,7 @@ class Setting(Struct, frozen=True, kw_only=True):
         peer: the program at its other end.
         accept: it goes on although prompt or tools have changed.
         ancestors: the runs above this run, whose policies bind it.
+        holder: for whom toolsets keep sessions open, instead of the conversation or the run.
     """
 
     journal: Journal
@@ -124,6 +127,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     peer: Peer | None = None
     accept: bool = False
     ancestors: tuple[Ancestor, ...] = ()
+    holder: Holder | None = None
 
 
 class Agent:
@@ -224,6 +228,7 @@ class Agent:
         approver: Approver | None = None,
         peer: Peer | None = None,
         trace: str = "",
+        holder: Holder | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Answer a question.
@@ -245,6 +250,8 @@ class Agent:
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
+            holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
+                run; whoever passes it says when it is over.
             emit: is told each event as it happens.
 
         Returns:
@@ -283,7 +290,7 @@ class Agent:
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
             )
-            setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer)
+            setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder)
             return await self._begin(run_id, started, earlier.messages, setting)
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
@@ -324,6 +331,7 @@ class Agent:
         accept: bool = False,
         approver: Approver | None = None,
         peer: Peer | None = None,
+        holder: Holder | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Go on with a run that was paused or interrupted: what is on record is not done again.
@@ -335,7 +343,7 @@ class Agent:
                 `"cancel"` for what a tool asks for.
             principal: whoever asks for it; a run on behalf of another principal is not there for them. None where the
                 program itself goes on with a run, whoever it is for.
-            context, approver, peer, emit: as for `run`; they are not on record.
+            context, approver, peer, holder, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
 
         Raises:
@@ -344,7 +352,7 @@ class Agent:
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
         await self._check_principal(run_id, principal)
-        setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept)
+        setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
         return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
 
     async def fork(
@@ -483,6 +491,7 @@ class Agent:
             deps=context.deps,
             peer=context.peer,
             ancestors=context.ancestors,
+            holder=context.holder,
         )
         entries = await journal.read(run_id)
         if entries:
@@ -530,6 +539,7 @@ class Agent:
         approver: Approver | None,
         peer: Peer | None,
         accept: bool = False,
+        holder: Holder | None = None,
     ) -> Setting:
         """The setting of a run that is begun, or gone on with, on this agent directly."""
         return Setting(
@@ -540,6 +550,7 @@ class Agent:
             approver=approver,
             peer=peer,
             accept=accept,
+            holder=holder,
         )
 
     async def _check_principal(self, run_id: str, principal: str | None) -> None:
@@ -648,6 +659,7 @@ class Agent:
             sample=self.model.reply,
             price=price,
             trace=trace_id(run_id, started.trace),
+            holder=setting.holder or _holder_of(run_id, started, transcript),
         )
         if (seconds := self.limits.seconds) is not None:
             budget.left_s = lambda: seconds - scope.elapsed()
@@ -687,7 +699,16 @@ class Agent:
         )
         if emit is not None:
             emit(RunStarted(run_id))
-        return await driver.drive()
+        if setting.holder is not None:
+            return await driver.drive()
+        assert scope.holder is not None
+        status = ""
+        try:
+            result = await driver.drive()
+            status = result.status
+        finally:
+            _let_go(scope.holder, paused=status == "paused", comes_back=bool(started.conversation))
+        return result
 
     async def _compare(self, run_id: str, recording: Recording, accept: bool) -> None:
         """Before a recorded run goes on: it was started with the instructions and tools that this agent has."""
@@ -700,11 +721,28 @@ class Agent:
                 f"run {run_id}: the agent's instructions are not those it was started with. "
                 "Resume with the same, or pass accept=True to go on with the recorded ones."
             )
-        if (await self._listing(recording)()).digest != recording.tools and not accept:
-            raise ReplayDiverged(
-                f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
-                "or pass accept=True."
-            )
+        if accept or not await self._lacks_tools(recording):
+            return
+        raise ReplayDiverged(
+            f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
+            "or pass accept=True."
+        )
+
+    async def _lacks_tools(self, recording: Recording) -> bool:
+        """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
+        during a run: the model is shown them at its next step.
+        """
+        catalog = await self._listing(recording)()
+        if catalog.digest == recording.tools:
+            return False
+        try:
+            shown = msgspec.json.decode(await self.journal.kept(recording.tools), type=list[Tool])
+        except (UnknownName, msgspec.MsgspecError):
+            return True
+        known = {tool.name: tool.digest for tool in shown}
+        came = [tool for tool in catalog.tools if tool.name not in known]
+        left = {tool.name: tool.digest for tool in catalog.tools if tool.name in known}
+        return left != known or not all(tool.foreign for tool in came)
 
     async def _listed(self) -> Catalog:
         """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""
@@ -787,6 +825,28 @@ def _checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
     if isinstance(roles, str):
         raise UsageError(f"roles={roles!r}: give a list of texts")
     return tuple(_checked_text("roles", role) for role in roles)
+
+
+def _holder_of(run_id: str, started: Started, transcript: Sequence[Message]) -> Holder:
+    """For whom toolsets keep sessions open during a run: its conversation, or the run itself."""
+
+    def called() -> set[str]:
+        told = [said for said in transcript if isinstance(said, ToolMessage)]
+        return {said.name for said in told if said.result.error is None}
+
+    conversation = f"conversation:{dumps([started.belongs_to, started.conversation])}"
+    name = conversation if started.conversation else f"run:{run_id}"
+    return Holder(started.principal, name, called)
+
+
+def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:
+    """A run is not under way any more: toolsets need not keep their sessions for it."""
+    if paused:
+        holder.pause()
+    elif comes_back:
+        holder.rest()
+    else:
+        holder.leave()
 
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")

@@ -533,6 +533,7 @@ class CallPath:
             journal=self._scope.journal,
             traceparent=traceparent_of(self._scope.trace, plan.key),
             lineage=self._lineage,
+            holder=self._scope.holder,
         )
 
     def _seconds(self, tool: Tool) -> float | None:

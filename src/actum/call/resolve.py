@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -55,7 +56,7 @@ class Catalog:
 
     @classmethod
     async def of(cls, toolsets: Sequence[Toolset], bare: Sequence[Tool] = (), known: Catalog | None = None) -> Catalog:
-        """List and compile the tools of several toolsets.
+        """List and compile the tools of several toolsets. All are asked side by side: one may be slow to tell.
 
         Args:
             bare: definitions without a toolset.
@@ -64,7 +65,7 @@ class Catalog:
         Raises:
             BadTool: a schema is bad, or a name is used twice.
         """
-        listed = [(tool, toolset) for toolset in toolsets for tool in await toolset.list_tools()]
+        listed = [(tool, toolset) for toolset, told in await _told(toolsets) for tool in told]
         return cls(_bind(tool, toolset, known) for tool, toolset in [*listed, *((tool, None) for tool in bare)])
 
     async def with_toolset(self, toolset: Toolset) -> Catalog:
@@ -104,6 +105,19 @@ class Catalog:
             return list(self._bound)
         words = set(_WORDS.split(name.lower()))
         return nlargest(COMPARED_MAX, self._bound, key=lambda known: len(words & set(_WORDS.split(known.lower()))))
+
+
+async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence[Tool]]]:
+    """What each toolset lists."""
+    if len(toolsets) == 1:
+        return [(toolsets[0], await toolsets[0].list_tools())]
+    told = await asyncio.gather(*(toolset.list_tools() for toolset in toolsets), return_exceptions=True)
+    found: list[tuple[Toolset, Sequence[Tool]]] = []
+    for toolset, tools in zip(toolsets, told, strict=True):
+        if isinstance(tools, BaseException):
+            raise tools
+        found.append((toolset, tools))
+    return found
 
 
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
 from typing import Literal, Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
 from .errors import UnknownName, UsageError
 from .event import Delta, Pending
+from .holder import Holder
 from .json import Json, JsonObject
 from .message import Message, Reply
 from .provenance import Origins
@@ -176,6 +177,12 @@ class Inquiry(Protocol):
     def log(self, level: str, message: Json) -> None:
         """Pass on what a tool tells."""
 
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which the time limit of the call stands still."""
+
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """What is asked next may be meant for other calls; see `Context.beside`."""
+
 
 class Context:
     """What a running tool may know and do besides its arguments. Tools ask for it by a parameter annotated `Context`.
@@ -195,6 +202,7 @@ class Context:
         journal: where the run is written down, for tools that start runs themselves: they are written there too. None
             where the context belongs to no run.
         traceparent: this call as a span of a trace, for services that take one; see `core.trace`.
+        holder: for whom a toolset keeps sessions open between calls: the conversation, or the run where there is none.
     """
 
     __slots__ = (
@@ -209,6 +217,7 @@ class Context:
         "budget",
         "call",
         "deps",
+        "holder",
         "journal",
         "key",
         "key_id",
@@ -243,6 +252,7 @@ class Context:
         journal: Journal | None = None,
         traceparent: str = "",
         lineage: Callable[[], tuple[Ancestor, ...]] | None = None,
+        holder: Holder | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -264,6 +274,7 @@ class Context:
         self.journal = journal
         self.traceparent = traceparent
         self._lineage = lineage
+        self.holder = holder
 
     @property
     def ancestors(self) -> tuple[Ancestor, ...]:
@@ -322,6 +333,19 @@ class Context:
             message: a sentence, or anything JSON.
         """
         self._asking().log(level, message)
+
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which the time limit of this call stands still: somebody is asked something on its behalf."""
+        return self._inquiry.held() if self._inquiry is not None else nullcontext()
+
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """Say that what is asked next may be meant for one of several calls, since whoever asks does not tell.
+
+        Args:
+            keys: the idempotency keys of the other calls that are under way; they go on record with the question.
+        """
+        if self._inquiry is not None:
+            self._inquiry.beside(keys)
 
     def _asking(self) -> Inquiry:
         if self._inquiry is None:

@@ -290,6 +290,8 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
             several policies, the outermost). Only that run and the runs above it may answer by their `approver=`.
         sinks, parameters: as the tool of an approval declares them; `parameters` are the names.
         covers: what a yes for the whole run lets through, in words.
+        beside: the idempotency keys of other calls for which the question may be meant: whoever asks does not say for
+            which of the calls under way it asks.
     """
 
     id: str
@@ -316,6 +318,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     sinks: tuple[str, ...] | None = None
     parameters: tuple[str, ...] = ()
     covers: str = ""
+    beside: tuple[str, ...] = ()
 
     @property
     def all_quorums(self) -> tuple[Quorum, ...]:
@@ -359,6 +362,7 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
         seconds: how long it took.
         elapsed: as in `Replied`.
         cost: money, where the model's price is known.
+        beside: as in `Asked`.
     """
 
     call: int
@@ -369,6 +373,7 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
     seconds: float
     elapsed: float = 0.0
     cost: Decimal = ZERO
+    beside: tuple[str, ...] = ()
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
