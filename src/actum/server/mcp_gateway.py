@@ -19,8 +19,9 @@ The two eras of the protocol meet here. A server of either may stand behind a cl
 
 What a server answers with a task is a task here, too, for a client that knows tasks; see `mcp_tasks_behind`.
 
-Limits: a call that is kept on the line is lost with this process. Of several servers the resources keep their
-addresses, and the first that has one answers for it.
+Of several servers, the addresses of resources name their server; see `protocols.mcp_address`.
+
+Limits: a call that is kept on the line is lost with this process.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from ..core.event import RunResult
 from ..core.interfaces import Answer, Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.redaction import DEFAULT_REDACTION
+from ..protocols.mcp_address import ServerAddresses
 from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_era import definition_for, error_code_for, offered, passed_on, result_for
 from ..storage.pins import PinStore
@@ -162,6 +164,7 @@ class McpGateway(McpService):
     def _passage(self, server: McpServer, principal: str, heard: Callable[[str, str, JsonObject], None]) -> Passage:
         return Passage(
             server,
+            addresses=ServerAddresses(server.name if len(self._servers) > 1 else ""),
             pins=self._pins,
             changed=lambda method, params: heard(server.name, method, params),
             auth=self._auth_of(server, principal),
@@ -240,7 +243,7 @@ class McpGateway(McpService):
         facts = self._facts(who)
         return {
             "tools": [
-                definition_for(shown.usable.definition, name, modern=modern)
+                definition_for(shown.passage.addresses.definition(shown.usable.definition), name, modern=modern)
                 for name, shown in seat.shown.items()
                 if self._may_see(shown.tool, who, facts)
             ]
@@ -260,7 +263,8 @@ class McpGateway(McpService):
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         front = Front(ctx, who.principal, params)
-        return await self._through(self.agent, shown.tool.name, arguments or {}, front, who, seat, shown.passage)
+        given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
+        return await self._through(self.agent, shown.tool.name, given, front, who, seat, shown.passage)
 
     async def _through(
         self,
@@ -389,7 +393,9 @@ class McpGateway(McpService):
         name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
         seat = await self._seat(ctx)
         passage, _ = await seat.prompt(str(name))
-        given: JsonObject = {"name": str(name), **({"arguments": arguments} if isinstance(arguments, dict) else {})}
+        given: JsonObject = {"name": str(name)}
+        if isinstance(arguments, dict):
+            given["arguments"] = passage.addresses.arguments(arguments)
         front = Front(ctx, who.principal, params)
         return await self._through(self._sources, PROMPT, given, front, who, seat, passage)
 
@@ -398,9 +404,10 @@ class McpGateway(McpService):
         if not isinstance(uri, str):
             raise MCPError(INVALID_PARAMS, "uri: expected a string")
         seat = await self._seat(ctx)
-        passage = await seat.holder(uri)
+        passage, there = seat.resource(uri)
+        given: JsonObject = {"uri": there} if seat.is_single else {"uri": there, "server": passage.server.name}
         front = Front(ctx, who.principal, params)
-        return await self._through(self._sources, READ, {"uri": uri}, front, who, seat, passage)
+        return await self._through(self._sources, READ, given, front, who, seat, passage)
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, reference = await self._seat(ctx), params.get("ref")
@@ -410,7 +417,8 @@ class McpGateway(McpService):
             passage, name = await seat.prompt(str(reference.get("name")))
             reference = {**reference, "name": name}
         else:
-            passage = await seat.holder(str(reference.get("uri")))
+            passage, there = seat.resource(str(reference.get("uri")))
+            reference = {**reference, "uri": there}
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference})
         return result_for(ctx.method, result, modern=modern)

@@ -23,6 +23,7 @@ from ..core.interfaces import Clock, Context, Waiting
 from ..core.json import Json, JsonObject, dumps
 from ..core.record import new_id
 from ..core.redaction import DEFAULT_REDACTION
+from ..protocols.mcp_address import ServerAddresses
 from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_content import contents_of
 from ..protocols.mcp_era import offers_tasks, passed_on, with_tasks
@@ -48,6 +49,7 @@ VISITS_MAX = 1_000
 """So many pages to which users were sent are remembered at a time."""
 REFUSED = -1
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+UPDATED = "notifications/resources/updated"
 VISITED = "notifications/elicitation/complete"
 TASK = "notifications/tasks"
 
@@ -109,14 +111,15 @@ class Carrier(ContextCaller):
             McpError: it did not declare that it can be asked this, or refuses.
             Waiting: it answers by its next request.
         """
-        asked = _without_token(params)
+        addresses = self._passage.addresses
+        asked = addresses.question(_without_token(params))
         declared = self.capabilities.get("elicitation")
         if asked.get("mode") == "url" and not (isinstance(declared, dict) and "url" in declared):
             raise McpError(MISSING_CAPABILITY, "elicitation by URL was not declared")
         if asked.get("mode") == "url":
             self._passage.note_visit(asked, self.front)
         if self._given:
-            return self._given.pop(0)
+            return addresses.answer(self._given.pop(0))
         if self.front.is_modern and self._passage.is_modern:
             raise Waiting(Pending("", "elicitation", ""))  # see `rest`
         self.front.asking, self.front.answered = (method, asked), None
@@ -130,7 +133,7 @@ class Carrier(ContextCaller):
             raise McpError(INVALID_PARAMS, f"{method}: {error}") from None
         finally:
             self.front.asking = None
-        return self.front.answered or told
+        return addresses.answer(self.front.answered or told)
 
     def told(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":
@@ -162,7 +165,7 @@ class Carrier(ContextCaller):
             paused: the server's result, as JSON.
         """
         result: JsonObject = msgspec.json.decode(paused)
-        requests = result.get("inputRequests")
+        requests = self._passage.addresses.requests(result).get("inputRequests")
         ask = new_id("ask")
         message = "; ".join(in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
         pending = Pending(
@@ -220,9 +223,13 @@ _RECORDED = {
 
 
 class Passage(McpToolset):
-    """The way to one server, for one user. The arguments are those of `McpToolset`.
+    """The way to one server, for one user. The other arguments are those of `McpToolset`.
+
+    Args:
+        addresses: what clients know the server's resources by.
 
     Attributes:
+        addresses: the same.
         known: what the server says of itself; None while it was never reached.
     """
 
@@ -230,6 +237,7 @@ class Passage(McpToolset):
         self,
         server: McpServer,
         *,
+        addresses: ServerAddresses,
         pins: PinStore | None = None,
         changed: Callable[[str, JsonObject], None] | None = None,
         auth: httpx2.Auth | None = None,
@@ -237,6 +245,7 @@ class Passage(McpToolset):
         clock: Clock | None = None,
     ) -> None:
         super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
+        self.addresses = addresses
         self.known: ServerFacts | None = None
         self._visits: dict[str, Front] = {}
         self._follows: list[Follow] = []
@@ -288,17 +297,18 @@ class Passage(McpToolset):
         front.error = None
         sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
         try:
-            front.raw = await self._connected().request(
+            raw = await self._connected().request(
                 method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready, settles=False
             )
         except Waiting as waiting:
             raise caller.rest(waiting.state) from None
         except McpError as error:
-            front.error = error
+            front.error = self._told_outside(method, error)
             asked = error.data.get("elicitations") if isinstance(error.data, dict) else None
             for each in asked if isinstance(asked, list) else ():
                 self.note_visit(each, front)
             raise
+        front.raw = self.addresses.result(method, raw)
         if front.raw.get("resultType") == "task":
             raise caller.hand_over(front.raw)
         return front.raw
@@ -327,16 +337,27 @@ class Passage(McpToolset):
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """A request that calls nothing: a page of a list, a completion."""
         await self._look()
-        return await self._connected().request(method, params)
+        return self.addresses.result(method, await self._connected().request(method, params))
+
+    def _told_outside(self, method: str, error: McpError) -> McpError:
+        """A server's error as its client hears it: one about a resource names that by the client's address."""
+        if not method.startswith("resources/") or not isinstance(error.data, dict):
+            return error
+        return McpError(error.rpc_code, error.words, self.addresses.updated(error.data), error.effect)
 
     async def ask_after(self, method: str, front: Front, task_id: str) -> JsonObject:
         """What its client wants of a task, wanted of the server, by its own name of the task."""
         await self._look()
         answers = front.params.get("inputResponses")
-        given: JsonObject = {"inputResponses": answers} if answers is not None else {}
+        given: JsonObject = {"inputResponses": self._answers(answers)} if answers is not None else {}
         sent = {**passed_on(front.params), **given, "taskId": task_id}
         caller = Declaring(with_tasks(front.capabilities))
-        return await self._connected().request(method, sent, caller=caller)
+        return self.addresses.result(method, await self._connected().request(method, sent, caller=caller))
+
+    def _answers(self, answers: Json) -> Json:
+        if not isinstance(answers, dict):
+            return answers
+        return {key: self.addresses.answer(each) if isinstance(each, dict) else each for key, each in answers.items()}
 
     @asynccontextmanager
     async def following(
@@ -387,7 +408,10 @@ class Passage(McpToolset):
         await self._look()
         connection = self._connected()
         if not self.is_modern:
-            await connection.request("resources/subscribe", {"uri": uri})
+            try:
+                await connection.request("resources/subscribe", {"uri": uri})
+            except McpError as error:
+                raise self._told_outside("resources/subscribe", error) from None
             connection.listen([uri])  # on the next connection, too
             return
         if uri in self._acknowledged:
@@ -432,7 +456,7 @@ class Passage(McpToolset):
         if method == TASK:
             for follow in self._follows:
                 if str(params.get("taskId")) in follow.ids:
-                    follow.hear(params)
+                    follow.hear(self.addresses.result("tasks/get", params))
             return
         if method == ACKNOWLEDGED:
             found = params.get("notifications")
@@ -442,7 +466,7 @@ class Passage(McpToolset):
             self._acknowledged = {str(uri) for uri in uris} if isinstance(uris, list) else set()
             self._news.set()
             return
-        super()._heard(method, params)
+        super()._heard(method, self.addresses.updated(params) if method == UPDATED else params)
 
     async def _vet(self, session: McpSession) -> None:
         self.known = session.facts

@@ -18,7 +18,6 @@ from contextlib import asynccontextmanager
 
 import msgspec
 from mcp.shared.subscriptions import ServerEvent, event_from_wire
-from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from msgspec import Struct
 
 from ..core.call import ToolCall, ToolResult
@@ -75,12 +74,11 @@ class Seat:
         self._teller: asyncio.Task[None] | None = None
         self._seen: tuple[int, ...] = ()
         self._retry_at: dict[str, float] = {}
-        self._places: dict[str, dict[str, Passage]] = {}
         self._prompts: dict[str, tuple[Passage, str]] = {}
         self.passages = passages(self._heard)
         self.shown: dict[str, Shown] = {}
         self.changes = Changes(clock, _told_by_servers, self._somebody_left)
-        self._watched: dict[str, Passage] = {}
+        self._watched: dict[str, tuple[Passage, str]] = {}
         self._wanted: list[Sequence[str]] = []
         self._tidying: asyncio.Task[None] | None = None
         self.used = 0
@@ -163,30 +161,35 @@ class Seat:
             raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
         return self._prompts[name]
 
-    async def holder(self, uri: str) -> Passage:
-        """The way to the server that has a resource: the first that lists it, or a template that it fits.
+    def resource(self, uri: str) -> tuple[Passage, str]:
+        """The way to the server that an address names, and the address there. No other server is asked for it.
 
         Raises:
-            McpError: none does.
+            McpError: it names no server.
         """
-        if self.is_single:
-            return next(iter(self.passages.values()))
-        if not self._places:
-            self._places = {
-                "uri": {
-                    str(item.get("uri")): passage async for passage, item in self._walk("resources/list", "resources")
-                },
-                "template": {
-                    str(item.get("uriTemplate")): passage
-                    async for passage, item in self._walk("resources/templates/list", "resourceTemplates")
-                },
-            }
-        listed, templates = self._places["uri"], self._places["template"]
-        found = listed.get(uri) or templates.get(uri)
-        found = found or next((passage for template, passage in templates.items() if _fits(template, uri)), None)
-        if found is None:
-            raise McpError(INVALID_PARAMS, "Resource not found", {"uri": uri[:2_000]})
-        return found
+        for passage in self.passages.values():
+            there = passage.addresses.inward(uri)
+            if there is not None:
+                return passage, there
+        passage = next(iter(self.passages.values()))
+        data: JsonObject = {"uri": uri[:2_000]}
+        raise McpError(
+            INVALID_PARAMS,
+            "Resource not found: several servers stand here, and an address begins with its server, "
+            f"as in {passage.addresses.prefix}memo://today",
+            data,
+        )
+
+    def server(self, name: str) -> Passage:
+        """The way to the server of this name; to the only one, where it stands alone.
+
+        Raises:
+            UnknownTool: there is none.
+        """
+        passage = next(iter(self.passages.values())) if self.is_single else self.passages.get(name)
+        if passage is None:
+            raise UnknownTool(f"There is no server {name[:64]!r} here any more.")
+        return passage
 
     async def _walk(self, method: str, field: str) -> AsyncIterator[tuple[Passage, JsonObject]]:
         """All that the servers list, the last first, so that in a table the first has the last word."""
@@ -211,8 +214,6 @@ class Seat:
         """A server tells that something has changed."""
         if method == "notifications/prompts/list_changed":
             self._prompts = {}
-        if method == "notifications/resources/list_changed":
-            self._places = {}
         event = event_from_wire(method, params)
         if event is None:
             return
@@ -237,9 +238,9 @@ class Seat:
         self._wanted.append(uris)
         try:
             for uri in uris:
-                passage = await self.holder(uri)
-                await passage.watch(uri)
-                self._watched[uri] = passage
+                passage, there = self.resource(uri)
+                await passage.watch(there)
+                self._watched[uri] = passage, there
             yield
         finally:
             self._wanted.remove(uris)
@@ -248,12 +249,10 @@ class Seat:
     async def tidy(self) -> None:
         """Tell the servers of what nobody listens to any more."""
         while idle := [uri for uri in self._watched if not self._is_wanted(uri)]:
-            passage = self._watched[idle[0]]
-            uris = [uri for uri in idle if self._watched[uri] is passage]
-            for uri in uris:
-                del self._watched[uri]
+            passage, _ = self._watched[idle[0]]
+            theirs = [self._watched.pop(uri)[1] for uri in idle if self._watched[uri][0] is passage]
             with contextlib.suppress(CallError):  # it is gone, and forgets by itself
-                await passage.unwatch(uris)
+                await passage.unwatch(theirs)
 
     def _is_wanted(self, uri: str) -> bool:
         return any(uri in several for several in self._wanted) or self.changes.is_listened_to(uri)
@@ -275,13 +274,6 @@ class Seat:
 
 async def _told_by_servers(_: ServerEvent) -> None:
     """Nothing is looked after here: the servers tell what changes."""
-
-
-def _fits(template: str, uri: str) -> bool:
-    try:
-        return UriTemplate.parse(template).match(uri) is not None
-    except InvalidUriTemplate:
-        return False
 
 
 class Seats:
@@ -389,8 +381,8 @@ class Sources:
         """
         seat = self._seats.at(context.principal)
         if call.name == READ:
-            uri = str(call.arguments["uri"])
-            return await (await seat.holder(uri)).read_raw(uri, call.id, context)
+            passage = seat.server(str(call.arguments.get("server", "")))
+            return await passage.read_raw(str(call.arguments["uri"]), call.id, context)
         passage, name = await seat.prompt(str(call.arguments["name"]))
         given = call.arguments.get("arguments")
         return await passage.prompt_raw(name, given if isinstance(given, dict) else {}, call.id, context)
@@ -404,5 +396,7 @@ def _source(name: str, description: str, required: str, properties: JsonObject) 
     return Tool(name=name, description=description, parameters=schema, effects=frozenset({"read"}), foreign=True)
 
 
-_READ = _source(READ, "Read a resource by its address.", "uri", {"uri": {"type": "string"}})
+_READ = _source(
+    READ, "Read a resource by its address.", "uri", {"uri": {"type": "string"}, "server": {"type": "string"}}
+)
 _PROMPT = _source(PROMPT, "Fill in a prompt.", "name", {"name": {"type": "string"}, "arguments": {"type": "object"}})
