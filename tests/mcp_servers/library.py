@@ -70,7 +70,8 @@ def tools(ctx: Context, params: Raw) -> Raw:
     schema: Raw = {"type": "object"}
     mine: Raw = {"name": "desk", "description": f"The desk of {user(ctx) or 'all'}.", "inputSchema": schema}
     if user(ctx) == "bob":
-        mine["inputSchema"] = {"type": "object", "properties": {"drawer": {"type": "integer"}}, "required": ["drawer"]}
+        drawer = {"type": "integer", "x-mcp-header": "Drawer"}
+        mine["inputSchema"] = {"type": "object", "properties": {"drawer": drawer}, "required": ["drawer"]}
     page: Raw = {"name": "page", "inputSchema": schema, "_meta": {"ui": {"resourceUri": PAGE_OF_TOOL}}}
     plain = [{"name": name, "inputSchema": schema} for name in ("links", "open", "seen", "touch", "think", "next")]
     return {"tools": [mine, page, *plain]}

@@ -217,8 +217,8 @@ class McpService:
             result["_meta"] = {**self._stamp, **(meta if isinstance(meta, dict) else {})}
         return cast(HandlerResult, result)
 
-    def who(self, ctx: Context) -> Who:
-        """On whose behalf this request is made: by its token, where it has one."""
+    def who(self) -> Who:
+        """On whose behalf the current request is made: by its token, where it has one."""
         access = get_access_token()
         if access is None:
             return self._who
@@ -275,7 +275,7 @@ class McpService:
         return not (isinstance(self._policy, Barring) and self._policy.bars(tool, facts))
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        shown, who = await self._tools(), self.who(ctx)
+        shown, who = await self._tools(), self.who()
         facts = Facts(
             principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
         )
@@ -283,7 +283,7 @@ class McpService:
         return page("tools/list", shown.told(lambda tool: self._may_see(tool, who, facts), modern=modern), params)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
-        who, shown = self.who(ctx), await self._tools()
+        who, shown = self.who(), await self._tools()
         name, arguments = params.get("name"), params.get("arguments") or {}
         tool = shown.by_name.get(name) if isinstance(name, str) else None
         if tool is None or (self._visible is not None and not self._visible(tool, who)):
@@ -315,7 +315,7 @@ class McpService:
 
     def _of_task(self, answer: Answering) -> Handler:
         async def handle(ctx: Context, params: JsonObject) -> JsonObject:
-            who = self.who(ctx)
+            who = self.who()
             return await answer(McpClient(ctx, who.principal), who, params)
 
         return handle
@@ -344,7 +344,7 @@ class McpService:
         if found is None:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(params.get('name'))[:128]}")
         given = params.get("arguments") or {}
-        who = self.who(ctx)
+        who = self.who()
         client = McpClient(ctx, who.principal)
         arguments = given if isinstance(given, dict) else {}
         outcome = await self._perform(self._sources, found.tool.name, arguments, params, client, who)
@@ -368,7 +368,7 @@ class McpService:
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
         uri = _address(params)
-        who = self.who(ctx)
+        who = self.who()
         client = McpClient(ctx, who.principal)
         outcome = await self._perform(self._sources, READ, {"uri": uri}, params, client, who)
         if isinstance(outcome, NotYet):

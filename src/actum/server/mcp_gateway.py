@@ -117,9 +117,8 @@ class McpGateway(McpService):
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
-        self.seats = Seats(self._seat_for, USERS_MAX)
+        self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.agent.with_tools([toolset]))
         super().__init__(
-            [self.seats],
             name=name,
             version=version,
             policy=policy,
@@ -131,14 +130,14 @@ class McpGateway(McpService):
             clock=clock,
         )
         self._lines = Lines(self.clock)
-        self._tasks_behind = TasksBehind(self.agent)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).agent)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
         )
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments, whichever user has it: some may have to come in headers too."""
-        return self.seats.parameters_of(name)
+        """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
+        return self.seats.parameters_of(self.who().principal, name)
 
     @contextlib.asynccontextmanager
     async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
@@ -214,7 +213,7 @@ class McpGateway(McpService):
     async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Say what is offered: what the servers behind do, and how they want to be used."""
         result = cast(JsonObject, await call_next(ctx))
-        seat = await self.seats.take(self.who(ctx).principal)
+        seat = await self.seats.take(self.who().principal)
         modern = ctx.method == "server/discover"
         facts = [passage.known for passage in seat.reached if passage.known is not None]
         capabilities = offered([(each.capabilities, each.era == "modern") for each in facts], modern=modern)
@@ -227,7 +226,7 @@ class McpGateway(McpService):
 
     async def _seat(self, ctx: Context) -> Seat:
         """What is kept for whoever makes this request."""
-        seat = await self.seats.take(self.who(ctx).principal)
+        seat = await self.seats.take(self.who().principal)
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await seat.changes.join(ctx)
         return seat
@@ -238,8 +237,7 @@ class McpGateway(McpService):
     # Tools ------------------------------------------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat, who, modern = await self._seat(ctx), self.who(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        await self.agent.list_tools()
+        seat, who, modern = await self._seat(ctx), self.who(), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         facts = self._facts(who)
         return {
             "tools": [
@@ -255,7 +253,7 @@ class McpGateway(McpService):
         )
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
-        name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
         shown = seat.shown.get(name) if isinstance(name, str) else None
         if shown is None or (self._visible is not None and not self._visible(shown.tool, who)):
@@ -264,7 +262,7 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         front = Front(ctx, who.principal, params)
         given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
-        return await self._through(self.agent, shown.tool.name, given, front, who, seat, shown.passage)
+        return await self._through(seat.agent, shown.tool.name, given, front, who, seat, shown.passage)
 
     async def _through(
         self,
@@ -352,7 +350,7 @@ class McpGateway(McpService):
 
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""
-        who = self.who(ctx)
+        who = self.who()
         front, reach = Front(ctx, who.principal, params), partial(self._seat, ctx)
         return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
 
@@ -390,7 +388,7 @@ class McpGateway(McpService):
         return {field: []}
 
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
-        name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
         passage, _ = await seat.prompt(str(name))
         given: JsonObject = {"name": str(name)}
@@ -400,7 +398,7 @@ class McpGateway(McpService):
         return await self._through(self._sources, PROMPT, given, front, who, seat, passage)
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
-        uri, who = params.get("uri"), self.who(ctx)
+        uri, who = params.get("uri"), self.who()
         if not isinstance(uri, str):
             raise MCPError(INVALID_PARAMS, "uri: expected a string")
         seat = await self._seat(ctx)
@@ -440,7 +438,7 @@ class McpGateway(McpService):
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat = await self._seat(ctx)
-        who, wanted = self.who(ctx), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
+        who, wanted = self.who(), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
 
         async def serve(ctx: Context) -> SubscriptionsListenResult:
             return await seat.changes.listen(ctx, wanted)
@@ -458,7 +456,7 @@ class McpGateway(McpService):
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
 
     async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
-        seat, who = await self._seat(ctx), self.who(ctx)
+        seat, who = await self._seat(ctx), self.who()
         front = Front(ctx, who.principal, {})
         for passage in seat.reached:
             with contextlib.suppress(CallError):  # it asks anew when it is reached again

@@ -1,8 +1,8 @@
 """What a gateway keeps for each of its users: a way to every server, what these offer, and who listens.
 
-Nothing of it is shared between users: no connection, no credentials, no state of a server. Only the definitions of
-tools are looked at together, so that the call path has one catalog; where two users are told different ones under one
-name, the first counts and the other's tool is held back.
+Nothing of it is shared between users: no connection, no credentials, no state of a server. A server may describe one
+tool differently to different users, so each user has a catalog: calls are held against the definitions that their user
+was shown. Users who were shown the same share the catalog.
 
 The tools of one server keep their names. Of several, each has its server's name before its own, as at a host.
 """
@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from weakref import WeakValueDictionary
 
 import msgspec
 from mcp.shared.subscriptions import ServerEvent, event_from_wire
 from msgspec import Struct
 
+from ..agents.agent import Agent
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, UnknownTool
-from ..core.interfaces import Clock, Context
+from ..core.interfaces import Clock, Context, Toolset
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
 from ..protocols.mcp_name import public_name
@@ -62,6 +65,7 @@ class Seat:
     Attributes:
         passages: by the server's name.
         shown: the tools by the names that clients know.
+        agent: makes the calls of these tools.
         changes: tells clients of either era what has changed.
         used: how many requests are under way.
     """
@@ -77,6 +81,7 @@ class Seat:
         self._prompts: dict[str, tuple[Passage, str]] = {}
         self.passages = passages(self._heard)
         self.shown: dict[str, Shown] = {}
+        self._agent: Agent | None = None
         self.changes = Changes(clock, _told_by_servers, self._somebody_left)
         self._watched: dict[str, tuple[Passage, str]] = {}
         self._wanted: list[Sequence[str]] = []
@@ -87,6 +92,16 @@ class Seat:
     def is_single(self) -> bool:
         """There is one server only, whose names are kept."""
         return len(self.passages) == 1
+
+    @property
+    def agent(self) -> Agent:
+        """Makes the calls of the tools that this user is shown."""
+        assert self._agent is not None
+        return self._agent
+
+    def use(self, agent: Agent) -> None:
+        """From now on this agent makes the calls."""
+        self._agent = agent
 
     async def look(self) -> bool:
         """See to it that what the servers offer is known as it is now.
@@ -277,18 +292,20 @@ async def _told_by_servers(_: ServerEvent) -> None:
 
 
 class Seats:
-    """The seats of all users, as one toolset: the catalog of the gateway's call path.
+    """The seats of all users.
 
     Args:
         make: a seat for a user.
         most: so many are kept; of more, the one that was longest not used is given up.
+        agent: makes calls of given tools.
     """
 
-    def __init__(self, make: Callable[[str], Seat], most: int) -> None:
+    def __init__(self, make: Callable[[str], Seat], most: int, agent: Callable[[Toolset], Agent]) -> None:
         self._make = make
         self._most = most
+        self._agent = agent
+        self._agents: WeakValueDictionary[bytes, Agent] = WeakValueDictionary()
         self._seats: dict[str, Seat] = {}
-        self.generation = 0
 
     async def take(self, principal: str) -> Seat:
         """The seat of a user, with what their servers offer now.
@@ -300,42 +317,29 @@ class Seats:
         self._seats[principal] = seat  # at the end: it was used last
         await self._make_room()
         if await seat.look():
-            self.generation += 1
+            seat.use(self._agent_for(seat))
         return seat
+
+    def _agent_for(self, seat: Seat) -> Agent:
+        """What makes calls of the tools of a seat; one agent for all seats that have the same."""
+        tools = tuple(shown.tool for shown in seat.shown.values())
+        key = hashlib.sha256("".join(tool.digest for tool in tools).encode()).digest()
+        agent = self._agents.get(key)
+        if agent is None:
+            agent = self._agents[key] = self._agent(UserTools(self, tools))
+        return agent
 
     async def _make_room(self) -> None:
         if len(self._seats) <= self._most:
             return
         spare = [name for name, seat in self._seats.items() if not seat.used]
         for principal in spare[: len(self._seats) - self._most]:
-            self.generation += 1
             await self._seats.pop(principal).close()
 
-    def parameters_of(self, name: str) -> JsonObject | None:
-        """The schema of a tool's arguments, by which headers of a request are held against its body."""
-        return next((seat.shown[name].tool.parameters for seat in self._seats.values() if name in seat.shown), None)
-
-    async def list_tools(self) -> Sequence[Tool]:
-        tools: dict[str, Tool] = {}
-        for seat in self._seats.values():
-            for name, shown in list(seat.shown.items()):
-                if tools.setdefault(name, shown.tool).digest != shown.tool.digest:
-                    del seat.shown[name]
-                    log.warning("mcp gateway: %s is another tool for another user, and is held back", name)
-        return tuple(tools.values())
-
-    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
-        """Pass a call on, by the way of its user.
-
-        Raises:
-            UnknownTool: they have no such tool.
-            CallError: the server refuses, or can not be reached.
-        """
-        seat = self._seats.get(context.principal)
-        shown = seat.shown.get(call.name) if seat is not None else None
-        if shown is None:
-            raise UnknownTool(f"{call.name} is not there any more.")
-        return await shown.passage.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
+    def parameters_of(self, principal: str, name: str) -> JsonObject | None:
+        """The schema of a tool's arguments as a user was shown it; None where the user has no such tool here."""
+        seat = self._seats.get(principal)
+        return seat.shown[name].tool.parameters if seat is not None and name in seat.shown else None
 
     def at(self, principal: str) -> Seat:
         """The seat of a user that has one.
@@ -356,6 +360,36 @@ class Seats:
         """Leave all servers of all users."""
         seats, self._seats = self._seats, {}
         await asyncio.gather(*(seat.close() for seat in seats.values()))
+
+
+class UserTools:
+    """Tools of servers as some users are shown them: the catalog of the call path for these users.
+
+    Args:
+        seats: of all users.
+        tools: under the names that clients know.
+    """
+
+    generation = 0
+
+    def __init__(self, seats: Seats, tools: Sequence[Tool]) -> None:
+        self._seats = seats
+        self._tools = {tool.name: tool for tool in tools}
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return tuple(self._tools.values())
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Pass a call on, by the way of its user.
+
+        Raises:
+            UnknownTool: the user has no such tool any more, or is shown another one under this name by now.
+            CallError: the server refuses, or can not be reached.
+        """
+        shown = self._seats.at(context.principal).shown.get(call.name)
+        if shown is None or shown.tool.digest != self._tools[call.name].digest:
+            raise UnknownTool(f"{call.name} is not what it was any more: list the tools again.")
+        return await shown.passage.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
 
 
 class Sources:
