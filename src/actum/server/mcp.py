@@ -38,6 +38,7 @@ from ..core.call import MediaPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.event import RunResult
+from ..core.holder import Holder
 from ..core.interfaces import Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
@@ -47,6 +48,7 @@ from .mcp_auth import identity_of
 from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Parked, Spoken, Who, begin, go_on, new_call, outcome_of
 from .mcp_changes import Changes
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
+from .mcp_holders import Clients
 from .mcp_http import LOCAL, Access, endpoint_of, http_app
 from .mcp_page import LISTS, page
 from .mcp_prompts import Prompt, Prompts, messages_of
@@ -149,6 +151,7 @@ class McpService:
         self._policy = policy
         self._visible = visible
         self._who = who or Who()
+        self._clients = Clients()
         self._shown = Shown(())
         self.changes = Changes(self.clock, self._look)
         self._served = 0
@@ -208,7 +211,8 @@ class McpService:
             return await call_next(ctx)
         if not modern and ctx.session.client_params is None:
             raise MCPError(INVALID_PARAMS, "The connection was not initialized")
-        result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
+        with self._clients.client(ctx, self.who()).at_work():
+            result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
         if modern:
             result.setdefault("resultType", "complete")
             if ctx.method in _CACHED and result["resultType"] == "complete":
@@ -225,6 +229,10 @@ class McpService:
         identity = identity_of(access)
         return Who(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
 
+    def _holder(self, ctx: Context) -> Holder:
+        """For whom toolsets keep things open: the client that makes this request."""
+        return self._clients.client(ctx, self.who()).holder
+
     async def _join(self, ctx: Context, params: types.NotificationParams) -> None:
         await self.changes.join(ctx)
 
@@ -240,6 +248,7 @@ class McpService:
         finally:
             self._served -= 1
             if not self._served:
+                self._clients.close()
                 await self.changes.stop()
                 await self.tasks.close()
 
@@ -290,7 +299,7 @@ class McpService:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
-        client = McpClient(ctx, who.principal)
+        client = McpClient(ctx, who.principal, self._holder(ctx))
         state = params.get("requestState")
         known = state if isinstance(state, str) else self._parked.take(tool.name, arguments, who)
         run_id = known or new_call()
@@ -316,7 +325,7 @@ class McpService:
     def _of_task(self, answer: Answering) -> Handler:
         async def handle(ctx: Context, params: JsonObject) -> JsonObject:
             who = self.who()
-            return await answer(McpClient(ctx, who.principal), who, params)
+            return await answer(McpClient(ctx, who.principal, self._holder(ctx)), who, params)
 
         return handle
 
@@ -345,7 +354,7 @@ class McpService:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(params.get('name'))[:128]}")
         given = params.get("arguments") or {}
         who = self.who()
-        client = McpClient(ctx, who.principal)
+        client = McpClient(ctx, who.principal, self._holder(ctx))
         arguments = given if isinstance(given, dict) else {}
         outcome = await self._perform(self._sources, found.tool.name, arguments, params, client, who)
         if isinstance(outcome, NotYet):
@@ -369,7 +378,7 @@ class McpService:
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
         uri = _address(params)
         who = self.who()
-        client = McpClient(ctx, who.principal)
+        client = McpClient(ctx, who.principal, self._holder(ctx))
         outcome = await self._perform(self._sources, READ, {"uri": uri}, params, client, who)
         if isinstance(outcome, NotYet):
             return outcome.told()

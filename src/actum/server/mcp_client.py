@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from ..call.recording import MIDWAY
 from ..core.errors import ToolError, UsageError
 from ..core.event import CallProgress, Event, Pending
+from ..core.holder import Holder
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Reply
@@ -69,16 +70,19 @@ class McpClient:
     Args:
         context: of the request.
         principal: on whose behalf it speaks.
+        holder: for whom toolsets keep things open between its requests.
 
     Attributes:
+        holder: the same.
         is_modern: it speaks the protocol without a handshake.
         missing: the capabilities that it was to be asked by, and did not declare.
         trace: the `traceparent` that came with the request.
     """
 
-    def __init__(self, context: ServerRequestContext[Any, Any], principal: str) -> None:
+    def __init__(self, context: ServerRequestContext[Any, Any], principal: str, holder: Holder) -> None:
         self._context = context
         self._principal = principal
+        self.holder = holder
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ..core.call import ToolResult
 from ..core.errors import UsageError
 from ..core.event import Pending
+from ..core.holder import Holder
 from ..core.interfaces import Answer
 from ..core.json import JsonObject
 from ..core.record import Asked, new_id
@@ -85,6 +86,7 @@ class Front(McpClient):
         context: of the request.
         principal: on whose behalf it speaks.
         params: of the request, raw.
+        holder: for whom toolsets keep things open between its requests.
 
     Attributes:
         method, params: of the request.
@@ -96,8 +98,10 @@ class Front(McpClient):
         questions: what a server asks that waits on the line, where the client can be asked by its next request only.
     """
 
-    def __init__(self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject) -> None:
-        super().__init__(context, principal)
+    def __init__(
+        self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject, holder: Holder
+    ) -> None:
+        super().__init__(context, principal, holder)
         self.method = context.method
         self.params = params
         self.raw: JsonObject | None = None

@@ -260,7 +260,7 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
-        front = Front(ctx, who.principal, params)
+        front = Front(ctx, who.principal, params, self._holder(ctx))
         given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
         return await self._through(seat.agent, shown.tool.name, given, front, who, seat, shown.passage)
 
@@ -321,7 +321,9 @@ class McpGateway(McpService):
             if rests(asked) and responses:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
         try:
-            return await agent.resume(run_id, answers, accept=True, approver=front, peer=front, emit=front.emit)
+            return await agent.resume(
+                run_id, answers, accept=True, approver=front, peer=front, holder=front.holder, emit=front.emit
+            )
         except UsageError as error:  # somebody else goes on with it right now
             log.info("run %s can not be gone on with: %s", run_id, error)
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
@@ -351,7 +353,7 @@ class McpGateway(McpService):
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""
         who = self.who()
-        front, reach = Front(ctx, who.principal, params), partial(self._seat, ctx)
+        front, reach = Front(ctx, who.principal, params, self._holder(ctx)), partial(self._seat, ctx)
         return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
 
     def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
@@ -390,11 +392,11 @@ class McpGateway(McpService):
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
-        passage, _ = await seat.prompt(str(name))
+        front = Front(ctx, who.principal, params, self._holder(ctx))
+        passage, _ = await seat.prompt(str(name), front)
         given: JsonObject = {"name": str(name)}
         if isinstance(arguments, dict):
             given["arguments"] = passage.addresses.arguments(arguments)
-        front = Front(ctx, who.principal, params)
         return await self._through(self._sources, PROMPT, given, front, who, seat, passage)
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -404,36 +406,36 @@ class McpGateway(McpService):
         seat = await self._seat(ctx)
         passage, there = seat.resource(uri)
         given: JsonObject = {"uri": there} if seat.is_single else {"uri": there, "server": passage.server.name}
-        front = Front(ctx, who.principal, params)
+        front = Front(ctx, who.principal, params, self._holder(ctx))
         return await self._through(self._sources, READ, given, front, who, seat, passage)
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, reference = await self._seat(ctx), params.get("ref")
         if not isinstance(reference, dict):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
         if reference.get("type") == "ref/prompt":
-            passage, name = await seat.prompt(str(reference.get("name")))
+            passage, name = await seat.prompt(str(reference.get("name")), front)
             reference = {**reference, "name": name}
         else:
             passage, there = seat.resource(str(reference.get("uri")))
             reference = {**reference, "uri": there}
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference})
+        result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference}, front)
         return result_for(ctx.method, result, modern=modern)
 
     # Listening --------------------------------------------------------------------------------------------------------
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        async with seat.watching([uri]):
-            if not await seat.changes.subscribe(ctx, uri):
-                raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        if not await seat.subscribe(ctx, uri, front):
+            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        seat.changes.unsubscribe(ctx, uri)
-        await seat.tidy()
+        await seat.unsubscribe(ctx, uri, Front(ctx, self.who().principal, params, self._holder(ctx)))
         return {}
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -445,9 +447,9 @@ class McpGateway(McpService):
 
         seat.used += 1
         try:
-            async with seat.watching(wanted.notifications.resource_subscriptions or ()):
+            front = Front(ctx, who.principal, params, self._holder(ctx))
+            async with seat.watching(wanted.notifications.resource_subscriptions or (), front):
                 if followed(params):
-                    front = Front(ctx, who.principal, params)
                     ended = await self._tasks_behind.listen(ctx, front, who, seat, serve)
                 else:
                     ended = await serve(ctx)
@@ -457,7 +459,7 @@ class McpGateway(McpService):
 
     async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
         seat, who = await self._seat(ctx), self.who()
-        front = Front(ctx, who.principal, {})
+        front = Front(ctx, who.principal, {}, self._holder(ctx))
         for passage in seat.reached:
             with contextlib.suppress(CallError):  # it asks anew when it is reached again
                 await passage.roots_changed(front)

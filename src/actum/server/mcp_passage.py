@@ -19,6 +19,7 @@ from msgspec import Struct
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.event import Pending
+from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Waiting
 from ..core.json import Json, JsonObject, dumps
 from ..core.record import new_id
@@ -94,9 +95,7 @@ class Carrier(ContextCaller):
     """
 
     def __init__(self, context: Context, passage: Passage) -> None:
-        front = context.peer
-        if not isinstance(front, Front):
-            raise UsageError("a gateway's tools are called by its clients alone")
+        front = front_of(context)
         may_get_task = front.may_get_task and passage.has_tasks
         declared = with_tasks(front.capabilities) if may_get_task else front.capabilities
         super().__init__(context, server=passage.server.name, capabilities=declared)
@@ -298,7 +297,14 @@ class Passage(McpToolset):
         sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
         try:
             raw = await self._connected().request(
-                method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready, settles=False
+                method,
+                sent,
+                caller=caller,
+                holder=caller.holder,
+                header_schema=schema,
+                paused=paused,
+                ready=ready,
+                settles=False,
             )
         except Waiting as waiting:
             raise caller.rest(waiting.state) from None
@@ -334,10 +340,12 @@ class Passage(McpToolset):
             front.result = result
         return result
 
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """A request that calls nothing: a page of a list, a completion."""
+    async def ask(self, method: str, params: JsonObject, front: Front) -> JsonObject:
+        """A request that calls nothing: a page of a list, a completion. It goes over its client's own session."""
         await self._look()
-        return self.addresses.result(method, await self._connected().request(method, params))
+        caller = Declaring(front.capabilities)
+        raw = await self._connected().request(method, params, caller=caller, holder=front.holder)
+        return self.addresses.result(method, raw)
 
     def _told_outside(self, method: str, error: McpError) -> McpError:
         """A server's error as its client hears it: one about a resource names that by the client's address."""
@@ -352,7 +360,8 @@ class Passage(McpToolset):
         given: JsonObject = {"inputResponses": self._answers(answers)} if answers is not None else {}
         sent = {**passed_on(front.params), **given, "taskId": task_id}
         caller = Declaring(with_tasks(front.capabilities))
-        return self.addresses.result(method, await self._connected().request(method, sent, caller=caller))
+        raw = await self._connected().request(method, sent, caller=caller, holder=front.holder)
+        return self.addresses.result(method, raw)
 
     def _answers(self, answers: Json) -> Json:
         if not isinstance(answers, dict):
@@ -369,7 +378,8 @@ class Passage(McpToolset):
 
         async def listen() -> None:
             with contextlib.suppress(CallError):  # it does not do that, or is gone
-                await self._connected().listen_for(wanted, Declaring(with_tasks(front.capabilities)))
+                caller = Declaring(with_tasks(front.capabilities))
+                await self._connected().listen_for(wanted, caller, holder=front.holder)
             follow.agree(())
 
         self._follows.append(follow)
@@ -398,25 +408,26 @@ class Passage(McpToolset):
         """What the server told, fit to be written down."""
         return cast(JsonObject, DEFAULT_REDACTION.value(told, self._hidden()))
 
-    async def watch(self, uri: str) -> None:
+    async def watch(self, uri: str, front: Front) -> None:
         """Have the server tell when a resource changes; it does when this returns.
+
+        It tells that over the session of the client, where what the client does is seen.
 
         Raises:
             McpError: it will not.
             Unavailable: it does not say.
         """
         await self._look()
-        connection = self._connected()
+        connection, caller = self._connected(), Declaring(front.capabilities)
         if not self.is_modern:
             try:
-                await connection.request("resources/subscribe", {"uri": uri})
+                await connection.request("resources/subscribe", {"uri": uri}, caller=caller, holder=front.holder)
             except McpError as error:
                 raise self._told_outside("resources/subscribe", error) from None
-            connection.listen([uri])  # on the next connection, too
+            connection.listen([uri], holder=front.holder, caller=caller)  # on the next connection, too
             return
-        if uri in self._acknowledged:
-            return
-        connection.listen([uri])
+        self._acknowledged.discard(uri)
+        connection.listen([uri], holder=front.holder, caller=caller)
         try:
             async with self._clock.timeout(ACK_S):
                 while uri not in self._acknowledged:
@@ -425,19 +436,18 @@ class Passage(McpToolset):
         except TimeoutError:
             raise Unavailable(f"The MCP server {self.server.name!r} does not say that it will tell of this.") from None
 
-    async def unwatch(self, uris: Sequence[str]) -> None:
-        """Nobody wants to hear of these any more."""
+    async def unwatch(self, uris: Sequence[str], holder: Holder) -> None:
+        """A client does not want to hear of these any more."""
         connection = self._connected()
-        self._acknowledged -= set(uris)
-        connection.unlisten(uris)
-        if not self.is_modern:
+        connection.unlisten(uris, holder=holder)
+        if not self.is_modern and holder.state != "over":  # else its session ends, and what it listened to with it
             for uri in uris:
-                await connection.request("resources/unsubscribe", {"uri": uri})
+                await connection.request("resources/unsubscribe", {"uri": uri}, holder=holder)
 
     async def roots_changed(self, front: Front) -> None:
         """A client has other directories than before."""
         if self._connection is not None and not self.is_modern and "roots" in front.capabilities:
-            await self._connection.roots_changed(Standing(front, self._clock))
+            await self._connection.roots_changed(Standing(front, self._clock), holder=front.holder)
 
     def note_visit(self, asked: Json, front: Front) -> None:
         """A client was asked to send its user to a page: it is told when that is done, and nobody else is."""
@@ -463,7 +473,7 @@ class Passage(McpToolset):
             if isinstance(found, dict) and self._agreed(found):
                 return
             uris = found.get("resourceSubscriptions") if isinstance(found, dict) else None
-            self._acknowledged = {str(uri) for uri in uris} if isinstance(uris, list) else set()
+            self._acknowledged.update(map(str, uris) if isinstance(uris, list) else ())
             self._news.set()
             return
         super()._heard(method, self.addresses.updated(params) if method == UPDATED else params)
@@ -503,6 +513,17 @@ class Declaring(Nobody):
     @property
     def capabilities(self) -> JsonObject:
         return self._declared
+
+
+def front_of(context: Context) -> Front:
+    """Whoever made a call.
+
+    Raises:
+        UsageError: it is no client of the gateway.
+    """
+    if not isinstance(context.peer, Front):
+        raise UsageError("a gateway's tools are called by its clients alone")
+    return context.peer
 
 
 def _final(context: Context) -> JsonObject | None:

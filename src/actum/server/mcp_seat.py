@@ -16,15 +16,18 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 from weakref import WeakValueDictionary
 
 import msgspec
+from mcp.server.context import ServerRequestContext
 from mcp.shared.subscriptions import ServerEvent, event_from_wire
 from msgspec import Struct
 
 from ..agents.agent import Agent
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, UnknownTool
+from ..core.holder import HolderKey
 from ..core.interfaces import Clock, Context, Toolset
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
@@ -32,7 +35,8 @@ from ..protocols.mcp_name import public_name
 from ..toolsets.mcp_error import INVALID_PARAMS, McpError
 from ..toolsets.mcp_listing import Usable
 from .mcp_changes import Changes
-from .mcp_passage import Passage
+from .mcp_front import Front
+from .mcp_passage import Passage, front_of
 
 log = logging.getLogger("actum.mcp")
 
@@ -53,6 +57,20 @@ class Shown(Struct, frozen=True):
     passage: Passage
     usable: Usable
     tool: Tool
+
+
+class Watched(Struct, frozen=True):
+    """A resource of which a server tells a client when it changes.
+
+    Attributes:
+        passage: the way to the server.
+        uri: the server's own address of the resource.
+        front: whoever asked for it.
+    """
+
+    passage: Passage
+    uri: str
+    front: Front
 
 
 class Seat:
@@ -83,8 +101,9 @@ class Seat:
         self.shown: dict[str, Shown] = {}
         self._agent: Agent | None = None
         self.changes = Changes(clock, _told_by_servers, self._somebody_left)
-        self._watched: dict[str, tuple[Passage, str]] = {}
-        self._wanted: list[Sequence[str]] = []
+        self._watched: dict[tuple[HolderKey, str], Watched] = {}
+        self._wanted: list[tuple[HolderKey, Sequence[str]]] = []
+        self._subscribed: dict[HolderKey, set[str]] = {}
         self._tidying: asyncio.Task[None] | None = None
         self.used = 0
 
@@ -159,7 +178,7 @@ class Seat:
         """What clients know a tool or a prompt of a server by."""
         return name if self.is_single else public_name(passage.server.name, name)
 
-    async def prompt(self, name: str) -> tuple[Passage, str]:
+    async def prompt(self, name: str, front: Front) -> tuple[Passage, str]:
         """The way to the server that has the prompt of this name, and its name there.
 
         Raises:
@@ -170,7 +189,7 @@ class Seat:
         if name not in self._prompts:
             self._prompts = {
                 self.name_of(passage, str(item.get("name"))): (passage, str(item.get("name")))
-                async for passage, item in self._walk("prompts/list", "prompts")
+                async for passage, item in self._walk("prompts/list", "prompts", front)
             }
         if name not in self._prompts:
             raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
@@ -206,13 +225,13 @@ class Seat:
             raise UnknownTool(f"There is no server {name[:64]!r} here any more.")
         return passage
 
-    async def _walk(self, method: str, field: str) -> AsyncIterator[tuple[Passage, JsonObject]]:
+    async def _walk(self, method: str, field: str, front: Front) -> AsyncIterator[tuple[Passage, JsonObject]]:
         """All that the servers list, the last first, so that in a table the first has the last word."""
         for passage in reversed(self.offering(method.partition("/")[0])):
             cursor: Json = None
             for _ in range(PAGES_MAX):
                 try:
-                    page = await passage.ask(method, {"cursor": cursor} if cursor is not None else {})
+                    page = await passage.ask(method, {"cursor": cursor} if cursor is not None else {}, front)
                 except CallError:
                     break
                 items = page.get(field)
@@ -244,33 +263,58 @@ class Seat:
     # What is listened to ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def watching(self, uris: Sequence[str]) -> AsyncIterator[None]:
-        """A block in which the servers tell when these resources change; they go on while somebody listens.
+    async def watching(self, uris: Sequence[str], front: Front) -> AsyncIterator[None]:
+        """A block in which the servers tell a client when these resources change; they go on while it listens.
 
         Raises:
             McpError: there is no such resource, or its server will not.
         """
-        self._wanted.append(uris)
+        client = front.holder.key
+        self._wanted.append((client, uris))
         try:
             for uri in uris:
-                passage, there = self.resource(uri)
-                await passage.watch(there)
-                self._watched[uri] = passage, there
+                if (client, uri) not in self._watched:
+                    passage, there = self.resource(uri)
+                    await passage.watch(there, front)
+                    self._watched[client, uri] = Watched(passage, there, front)
             yield
         finally:
-            self._wanted.remove(uris)
+            self._wanted.remove((client, uris))
             self._somebody_left()
 
-    async def tidy(self) -> None:
-        """Tell the servers of what nobody listens to any more."""
-        while idle := [uri for uri in self._watched if not self._is_wanted(uri)]:
-            passage, _ = self._watched[idle[0]]
-            theirs = [self._watched.pop(uri)[1] for uri in idle if self._watched[uri][0] is passage]
-            with contextlib.suppress(CallError):  # it is gone, and forgets by itself
-                await passage.unwatch(theirs)
+    async def subscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: Front) -> bool:
+        """A client with a handshake listens to a resource; False when it listens to as many as it may."""
+        async with self.watching([uri], front):
+            if not await self.changes.subscribe(ctx, uri):
+                return False
+            self._subscribed.setdefault(front.holder.key, set()).add(uri)
+        return True
 
-    def _is_wanted(self, uri: str) -> bool:
-        return any(uri in several for several in self._wanted) or self.changes.is_listened_to(uri)
+    async def unsubscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: Front) -> None:
+        """It does no more."""
+        self.changes.unsubscribe(ctx, uri)
+        self._subscribed.get(front.holder.key, set()).discard(uri)
+        await self.tidy()
+
+    async def tidy(self) -> None:
+        """Tell the servers of what their clients do not listen to any more."""
+        while (idle := next((key for key in self._watched if not self._is_wanted(*key)), None)) is not None:
+            first = self._watched[idle]
+            theirs = [
+                key
+                for key, each in self._watched.items()
+                if each.passage is first.passage and key[0] == idle[0] and not self._is_wanted(*key)
+            ]
+            uris = [self._watched.pop(key).uri for key in theirs]
+            with contextlib.suppress(CallError):  # it is gone, and forgets by itself
+                await first.passage.unwatch(uris, first.front.holder)
+
+    def _is_wanted(self, client: HolderKey, uri: str) -> bool:
+        if any(client == other and uri in several for other, several in self._wanted):
+            return True
+        if self._watched[client, uri].front.holder.state == "over":
+            self._subscribed.pop(client, None)
+        return uri in self._subscribed.get(client, ())
 
     def _somebody_left(self) -> None:
         """Whoever leaves does not wait for it: they may be gone already."""
@@ -417,7 +461,7 @@ class Sources:
         if call.name == READ:
             passage = seat.server(str(call.arguments.get("server", "")))
             return await passage.read_raw(str(call.arguments["uri"]), call.id, context)
-        passage, name = await seat.prompt(str(call.arguments["name"]))
+        passage, name = await seat.prompt(str(call.arguments["name"]), front_of(context))
         given = call.arguments.get("arguments")
         return await passage.prompt_raw(name, given if isinstance(given, dict) else {}, call.id, context)
 

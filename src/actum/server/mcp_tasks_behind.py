@@ -230,7 +230,9 @@ class TasksBehind:
             answers = {asked.id: Answer("cancel", by=asked.approvers[0]) for asked in _open(now)}
             answers[held.handed.id] = Answer("answer", by=held.handed.asker, arguments=final)
             try:
-                await self._agent_of(who).resume(held.id, answers, accept=True, approver=front, peer=front)
+                await self._agent_of(who).resume(
+                    held.id, answers, accept=True, approver=front, peer=front, holder=front.holder
+                )
             except UsageError as error:  # another process is at it
                 log.info("task %s: %s", held.id, error)
             return _read(held.id, await self._journal.read(held.id))
