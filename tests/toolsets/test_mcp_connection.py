@@ -18,7 +18,7 @@ from actum.core.interfaces import Waiting
 from actum.core.json import Json, JsonObject
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.testing import FakeClock
-from actum.toolsets.mcp_connection import LINKS_MAX, McpConnection
+from actum.toolsets.mcp_connection import McpConnection
 from actum.toolsets.mcp_error import McpError
 
 from .test_mcp_stdio import called, children, odd, said, until
@@ -336,13 +336,14 @@ async def test_a_persons_time_does_not_count() -> None:
 
 async def test_many_callers_share_few_connections_and_none_waits_for_ever() -> None:
     async with McpConnection(odd("legacy")) as connection:
-        callers = [Somebody(str(n), {**FORM, "experimental": {"n": n}}) for n in range(LINKS_MAX + 4)]
+        most = connection.server.sessions_max
+        callers = [Somebody(str(n), {**FORM, "experimental": {"n": n}}) for n in range(most + 4)]
         answers = await asyncio.gather(
             *(connection.request("tools/call", asking(), caller=caller) for caller in callers)
         )
 
         assert [json.loads(said(each))["content"]["name"] for each in answers] == [each.name for each in callers]
-        assert len(children()) <= LINKS_MAX
+        assert len(children()) <= most
 
 
 async def test_a_handshake_before_the_first_call_declares_what_callers_will_do() -> None:

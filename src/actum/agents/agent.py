@@ -38,6 +38,7 @@ from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
+from ..core.holder import Holder
 from ..core.interfaces import (
     Answer,
     Approver,
@@ -53,7 +54,7 @@ from ..core.interfaces import (
     Toolset,
 )
 from ..core.json import JsonObject, whole_text
-from ..core.message import Message, SystemMessage, Transcript, UserMessage
+from ..core.message import Message, SystemMessage, ToolMessage, Transcript, UserMessage
 from ..core.record import Answered, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
@@ -97,6 +98,7 @@ class RunOptions(TypedDict, total=False):
     approver: Approver | None
     peer: Peer | None
     trace: str
+    holder: Holder | None
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -109,6 +111,7 @@ class Setting(Struct, frozen=True, kw_only=True):
         approver: who can be asked now, instead of the agent's own.
         peer: the program at its other end.
         accept: it goes on although prompt or tools have changed.
+        holder: for whom toolsets keep sessions open, instead of the conversation or the run.
     """
 
     budget: Budget
@@ -117,6 +120,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     approver: Approver | None = None
     peer: Peer | None = None
     accept: bool = False
+    holder: Holder | None = None
 
 
 class Agent:
@@ -213,6 +217,7 @@ class Agent:
         approver: Approver | None = None,
         peer: Peer | None = None,
         trace: str = "",
+        holder: Holder | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Answer a question.
@@ -231,6 +236,8 @@ class Agent:
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
+            holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
+                run; whoever passes it says when it is over.
             emit: is told each event as it happens.
 
         Returns:
@@ -262,7 +269,9 @@ class Agent:
                 seen=before.seen,
                 trace=checked_traceparent(trace),
             )
-            setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer)
+            setting = Setting(
+                budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer, holder=holder
+            )
             return await self._begin(run_id, started, before.messages, setting)
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
@@ -302,6 +311,7 @@ class Agent:
         accept: bool = False,
         approver: Approver | None = None,
         peer: Peer | None = None,
+        holder: Holder | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Go on with a run that was paused or interrupted: what is on record is not done again.
@@ -311,14 +321,22 @@ class Agent:
             answers: by the id of what is pending: `"approve"` or `"deny"` for an approval, text for a question or a
                 result, `"done"`, `"not_done"`, `"retry"` or `"unknown"` for a call in doubt, a JSON object, `"deny"` or
                 `"cancel"` for what a tool asks for.
-            context, approver, peer, emit: as for `run`; they are not on record.
+            context, approver, peer, holder, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
 
         Raises:
             UnknownName: there is no such run, or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
         """
-        setting = Setting(budget=self._budget(), deps=context, emit=emit, approver=approver, peer=peer, accept=accept)
+        setting = Setting(
+            budget=self._budget(),
+            deps=context,
+            emit=emit,
+            approver=approver,
+            peer=peer,
+            accept=accept,
+            holder=holder,
+        )
         return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
 
     async def fork(
@@ -434,7 +452,8 @@ class Agent:
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`."""
-        setting = Setting(budget=self._budget(context.budget, context.key), deps=context.deps, peer=context.peer)
+        budget = self._budget(context.budget, context.key)
+        setting = Setting(budget=budget, deps=context.deps, peer=context.peer, holder=context.holder)
         entries = await self.journal.read(run_id)
         if entries:
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
@@ -575,6 +594,7 @@ class Agent:
             sample=self.model.reply,
             price=price,
             trace=trace_id(run_id, started.trace),
+            holder=setting.holder or _holder_of(run_id, started, transcript),
         )
         if (seconds := self.limits.seconds) is not None:
             budget.left_s = lambda: seconds - scope.elapsed()
@@ -612,7 +632,16 @@ class Agent:
         )
         if emit is not None:
             emit(RunStarted(run_id))
-        return await driver.drive()
+        if setting.holder is not None:
+            return await driver.drive()
+        assert scope.holder is not None
+        status = ""
+        try:
+            result = await driver.drive()
+            status = result.status
+        finally:
+            _let_go(scope.holder, paused=status == "paused", comes_back=bool(started.conversation))
+        return result
 
     async def _compare(self, run_id: str, recording: Recording, accept: bool) -> None:
         """Before a recorded run goes on: it was started with the instructions and tools that this agent has."""
@@ -712,6 +741,27 @@ def _checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
     if isinstance(roles, str):
         raise UsageError(f"roles={roles!r}: give a list of texts")
     return tuple(_checked_text("roles", role) for role in roles)
+
+
+def _holder_of(run_id: str, started: Started, transcript: Sequence[Message]) -> Holder:
+    """For whom toolsets keep sessions open during a run: its conversation, or the run itself."""
+
+    def called() -> set[str]:
+        told = [said for said in transcript if isinstance(said, ToolMessage)]
+        return {said.name for said in told if said.result.error is None}
+
+    name = f"conversation:{started.conversation}" if started.conversation else f"run:{run_id}"
+    return Holder(started.principal, name, called)
+
+
+def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:
+    """A run is not under way any more: toolsets need not keep their sessions for it."""
+    if paused:
+        holder.pause()
+    elif comes_back:
+        holder.rest()
+    else:
+        holder.leave()
 
 
 _RUN_ID = re.compile(r"[\w.:-]{1,128}")

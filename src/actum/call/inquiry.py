@@ -50,7 +50,8 @@ class Inquiry(Struct, kw_only=True):
         limit: the time limit of the attempt.
         count: how often each question was asked in this attempt.
         asking: how many of them nobody has answered yet.
-        held: holds the limit meanwhile.
+        holding: holds the limit meanwhile.
+        others: the keys of other calls for which the next question may be meant; see `Context.beside`.
     """
 
     scope: Scope
@@ -62,7 +63,8 @@ class Inquiry(Struct, kw_only=True):
     limit: asyncio.Timeout
     count: dict[str, int] = msgspec.field(default_factory=dict)
     asking: int = 0
-    held: ExitStack = msgspec.field(default_factory=ExitStack)
+    holding: ExitStack = msgspec.field(default_factory=ExitStack)
+    others: tuple[str, ...] = ()
 
     async def ask(self, pending: Pending) -> Answered:
         """The answer to a question of the running tool.
@@ -78,24 +80,28 @@ class Inquiry(Struct, kw_only=True):
         if known is None:
             if not recording.is_known(pending.id):
                 self._put_on_record(pending)
-            with self._holding():
+            with self.held():
                 known = await self.asker.answer(pending)
         if known is None:
             raise Waiting(pending)
         return known
 
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """What is asked next may be meant for these calls as well."""
+        self.others = keys
+
     @contextmanager
-    def _holding(self) -> Iterator[None]:
+    def held(self) -> Iterator[None]:
         """A block in which the limit stands still: until the last of several at once is left."""
         if not self.asking:
-            self.held.enter_context(self.scope.clock.hold(self.limit))
+            self.holding.enter_context(self.scope.clock.hold(self.limit))
         self.asking += 1
         try:
             yield
         finally:
             self.asking -= 1
             if not self.asking:
-                self.held.close()
+                self.holding.close()
 
     def _known_by(self, pending: Pending) -> Pending:
         """With its id: the same for the same question of the same call, and another when it is asked once more."""
@@ -121,6 +127,7 @@ class Inquiry(Struct, kw_only=True):
             request=pending.request,
             asker=pending.asker,
             name=pending.name,
+            beside=self.others,
         )
         self.scope.journal.append(self.scope.run_id, asked)
         self.scope.recording.note_question(asked)
@@ -171,7 +178,8 @@ class Inquiry(Struct, kw_only=True):
         scope, place = self.scope, self.place
         cost = scope.price.of(reply.usage) if scope.price is not None and scope.peer is None else ZERO
         said = pending.request or {}
-        sampled = Sampled(place.reply, place.index, pending.id, said, reply, seconds, scope.elapsed(), cost)
+        elapsed = scope.elapsed()
+        sampled = Sampled(place.reply, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
         scope.journal.append(scope.run_id, sampled)
         scope.recording.note_sample(sampled)
         if scope.peer is None:

@@ -510,6 +510,7 @@ class CallPath:
             state=(self._scope.recording.parked(place) or "") if place is not None else "",
             peer=self._scope.peer,
             traceparent=traceparent_of(self._scope.trace, plan.key),
+            holder=self._scope.holder,
         )
 
     def _seconds(self, tool: Tool) -> float | None:

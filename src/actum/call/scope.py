@@ -11,6 +11,7 @@ from msgspec import Struct
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart
 from ..core.event import Event
+from ..core.holder import Holder
 from ..core.interfaces import Clock, Journal, Peer, Request
 from ..core.message import Message, Reply
 from ..core.redaction import DEFAULT_REDACTION, Redaction
@@ -39,6 +40,7 @@ class Scope(Struct, kw_only=True):
         price: of the run's model, where it is known.
         limit: what ends it when its time is over, while it waits for something.
         trace: id of the trace that it belongs to.
+        holder: for whom toolsets keep sessions open between calls.
     """
 
     run_id: str
@@ -59,6 +61,7 @@ class Scope(Struct, kw_only=True):
     price: Price | None = None
     limit: asyncio.Timeout | None = None
     trace: str = ""
+    holder: Holder | None = None
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
 from typing import Literal, Protocol, runtime_checkable
 
@@ -17,6 +17,7 @@ from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
 from .errors import UnknownName, UsageError
 from .event import Delta, Pending
+from .holder import Holder
 from .json import Json, JsonObject
 from .message import Message, Reply
 from .provenance import Origins
@@ -176,6 +177,12 @@ class Inquiry(Protocol):
     def log(self, level: str, message: Json) -> None:
         """Pass on what a tool tells."""
 
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which the time limit of the call stands still."""
+
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """What is asked next may be meant for other calls; see `Context.beside`."""
+
 
 class Context:
     """What a running tool may know and do besides its arguments. Tools ask for it by a parameter annotated `Context`.
@@ -193,6 +200,7 @@ class Context:
         state: what the tool left when it was last parked; see `Waiting`.
         peer: the other end of the run, for tools that start runs themselves.
         traceparent: this call as a span of a trace, for services that take one; see `core.trace`.
+        holder: for whom a toolset keeps sessions open between calls: the conversation, or the run where there is none.
     """
 
     __slots__ = (
@@ -206,6 +214,7 @@ class Context:
         "budget",
         "call",
         "deps",
+        "holder",
         "key",
         "key_id",
         "peer",
@@ -237,6 +246,7 @@ class Context:
         state: str = "",
         peer: Peer | None = None,
         traceparent: str = "",
+        holder: Holder | None = None,
     ) -> None:
         self.run_id = run_id
         self.call = call
@@ -256,6 +266,7 @@ class Context:
         self.state = state
         self.peer = peer
         self.traceparent = traceparent
+        self.holder = holder
 
     async def elicit(
         self, message: str, schema: JsonObject | None = None, *, url: str = "", asker: str = "", key: str = ""
@@ -309,6 +320,19 @@ class Context:
             message: a sentence, or anything JSON.
         """
         self._asking().log(level, message)
+
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which the time limit of this call stands still: somebody is asked something on its behalf."""
+        return self._inquiry.held() if self._inquiry is not None else nullcontext()
+
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """Say that what is asked next may be meant for one of several calls, since whoever asks does not tell.
+
+        Args:
+            keys: the idempotency keys of the other calls that are under way; they go on record with the question.
+        """
+        if self._inquiry is not None:
+            self._inquiry.beside(keys)
 
     def _asking(self) -> Inquiry:
         if self._inquiry is None:

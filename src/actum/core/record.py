@@ -220,6 +220,8 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         request: what a model is to be asked, for a sampling.
         asker: who asks, where it is another party: the name that the program gave it.
         name: what the tool calls its question, where it does.
+        beside: the idempotency keys of other calls for which the question may be meant: whoever asks does not say for
+            which of the calls under way it asks.
     """
 
     id: str
@@ -241,6 +243,7 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
     request: JsonObject | None = None
     asker: str = ""
     name: str = ""
+    beside: tuple[str, ...] = ()
 
 
 class Parked(Struct, frozen=True, tag="parked", omit_defaults=True):
@@ -270,6 +273,7 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
         seconds: how long it took.
         elapsed: as in `Replied`.
         cost: money, where the model's price is known.
+        beside: as in `Asked`.
     """
 
     call: int
@@ -280,6 +284,7 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
     seconds: float
     elapsed: float = 0.0
     cost: Decimal = ZERO
+    beside: tuple[str, ...] = ()
 
 
 class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):

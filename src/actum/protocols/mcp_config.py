@@ -67,6 +67,9 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
         roots: directories it is told it may work in.
         disabled: it is left alone.
         auth: how one logs in, where it wants that.
+        sessions: how many sessions with it there may be at a time, which are processes of a local one; 0 for 8 of a
+            local one and 256 of a remote one.
+        stateless: it keeps nothing from one call to the next: calls may be spread over several sessions.
     """
 
     name: str
@@ -86,6 +89,13 @@ class McpServer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     roots: tuple[str, ...] = ()
     disabled: bool = False
     auth: McpAuth | None = None
+    sessions: int = 0
+    stateless: bool = False
+
+    @property
+    def sessions_max(self) -> int:
+        """How many sessions there may be at a time."""
+        return self.sessions or (256 if self.url else 8)
 
     @property
     def identity(self) -> str:

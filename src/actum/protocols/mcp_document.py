@@ -251,6 +251,8 @@ def _checked(server: McpServer, where: str) -> McpServer:
     for name in ("timeout", "max_timeout"):
         if not getattr(server, name) > 0:
             raise UsageError(f"{where}: {name}: expected seconds above 0")
+    if server.sessions < 0:
+        raise UsageError(f"{where}: sessions: expected a number above 0, or 0 for the usual one")
     if server.max_timeout < server.timeout:
         return msgspec.structs.replace(server, max_timeout=server.timeout)
     return server

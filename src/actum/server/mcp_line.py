@@ -16,14 +16,13 @@ from mcp.shared.exceptions import MCPError
 
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
-from ..toolsets.mcp_connection import LINKS_MAX
 from .mcp_calls import INVALID_PARAMS, NotYet, Who
 from .mcp_front import Front, Question
 
 KEPT_S = 600.0
 """So long a client may take to answer; no longer than what it holds is sealed for."""
 KEPT_MAX = 1_000
-KEPT_EACH_MAX = LINKS_MAX - 2
+KEPT_EACH_MAX = 6
 """So many calls are kept at a time, in all and for one user: each holds a connection to its server, and some have to be
 left for calls that ask nothing."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
@@ -72,16 +73,31 @@ class ContextCaller:
         capabilities: that are declared to it.
         roots: directories that it may be told of; those of the run's other end where there are none.
         local: it runs on this machine, and may send the user to a page on it.
+        ours: the names here of the server's tools.
 
     Attributes:
         traceparent: of the call, for servers that continue a trace.
+        key: its idempotency key.
+        holder: for whom sessions are kept open.
+        anew: it found a new session, and its holder had another one before.
     """
 
     def __init__(
-        self, context: Context, *, server: str, capabilities: JsonObject, roots: Sequence[str] = (), local: bool = False
+        self,
+        context: Context,
+        *,
+        server: str,
+        capabilities: JsonObject,
+        roots: Sequence[str] = (),
+        local: bool = False,
+        ours: Collection[str] = (),
     ) -> None:
         self.capabilities = capabilities
         self.traceparent = context.traceparent
+        self.key = context.key
+        self.holder = context.holder
+        self.anew = False
+        self._ours = ours
         self._context = context
         self._server = server
         self._roots = tuple(Path(root).expanduser().absolute().as_uri() for root in roots)
@@ -119,6 +135,21 @@ class ContextCaller:
             level = params.get("level")
             with contextlib.suppress(UsageError):  # a check before a call: nobody listens
                 self._context.log(level if level in LEVELS else "info", plain_json(params.get("data")))
+
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which the time limit of the call stands still."""
+        return self._context.held()
+
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """What is asked next may be meant for the calls of these keys as well."""
+        self._context.beside(keys)
+
+    def found_new(self, *, had: bool) -> None:
+        """It is the first call of its holder over a session. That the holder had another one before may stand in its
+        record alone, where an earlier process had it.
+        """
+        called = self.holder.called() if self.holder is not None and not had else ()
+        self.anew = had or not set(self._ours).isdisjoint(called)
 
     # A call that waits ------------------------------------------------------------------------------------------------
 

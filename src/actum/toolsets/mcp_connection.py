@@ -1,12 +1,12 @@
 """The connections to one MCP server: started when they are first needed, started again when they break, ended in order.
 
-Requests come from any task; see `mcp_link` for the task that holds a connection. A legacy server that may ask back is
-lent to one caller at a time, so that it is always known whom it asks; others get a connection of their own.
+Requests come from any task; see `mcp_link` for the task that holds a connection. `mcp_pool` decides over which
+connection a request goes: each holder has a session of its own. A server that can not be reached is tried again after
+pauses that grow; meanwhile whoever asks is told so at once.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,13 +17,17 @@ from msgspec import Struct
 
 from ..core.clock import SystemClock
 from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
+from ..core.holder import Holder
 from ..core.interfaces import Clock
-from ..core.json import Json, JsonObject
+from ..core.json import JsonObject
 from ..protocols.mcp_config import McpEra, McpServer, McpTransport
 from .mcp_error import LoginFailed, LoginNeeded, Lost, McpError, unreached
 from .mcp_limit import TimeLimit
 from .mcp_link import Link
+from .mcp_listener import PAUSES_S, Listener
 from .mcp_pages import all_pages
+from .mcp_pool import SessionPool
+from .mcp_room import Room
 from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
 from .mcp_transport import STDERR_LINES, opened, reason
 
@@ -51,15 +55,11 @@ _QUIET = frozenset(
 """Requests during which no server asks back: they go over whatever connection there is."""
 _KNOWS_US = (401, 403, 407, 408, 429)
 """Statuses of which only the others among 400 to 499 may mean a server that knows POST not at all, or not there."""
-LINKS_MAX = 8
-"""So many connections to one legacy server are held at the same time."""
 PROBE_S = {"stdio": 10.0, "http": 60.0, "sse": 10.0}
 """Seconds in which a server tells whether it is modern. A login has as long as a person needs."""
 LOGIN_S = 600.0
 PATIENT = 2
 """So many failures in a row are waited out; after more, whoever asks is told at once."""
-PAUSES_S = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
-"""Seconds between a connection that broke and the next try; the last for ever."""
 
 
 class Health(Struct):
@@ -97,6 +97,7 @@ class McpConnection:
         log_level: from which on it is to tell what it logs; empty for not at all.
         capabilities: what its callers will mostly be able to do: a handshake that is needed before the first of them
             comes declares it.
+        room: bounds how many sessions there are, where several connections to one server share the bound.
 
     Attributes:
         health: how it does.
@@ -115,6 +116,7 @@ class McpConnection:
         vet: Callable[[McpSession], Awaitable[None]] | None = None,
         log_level: str = "",
         capabilities: JsonObject | None = None,
+        room: Room | None = None,
     ) -> None:
         if not server.command and not server.url:
             raise UsageError(f"MCP server {server.name!r}: give a command or a url")
@@ -128,27 +130,33 @@ class McpConnection:
         self._guard = guard
         self._vet = vet
         self._log_level = log_level
-        self._declared = capabilities or {}
         self._transport: McpTransport = server.transport or ("http" if server.url else "stdio")
-        self._links: list[Link] = []
-        self._uris: set[str] = set()
-        self._listener: asyncio.Task[None] | None = None
         self._status = 0
         self._why = ""
         self._is_closed = False
         self._facts: ServerFacts | None = None
-        self._opening = asyncio.Lock()
-        self._freed = asyncio.Condition()
+        self._pool = SessionPool(server, room or Room(server), self._clock, capabilities or {}, self._open)
+        self._listener = Listener(server.name, self._pool, self._clock)
 
     # What others do with it -------------------------------------------------------------------------------------------
 
-    async def facts(self) -> ServerFacts:
-        """What the server says of itself; it is reached for that.
+    @property
+    def is_up(self) -> bool:
+        """There is a session."""
+        return any(link.is_up for link in self._pool.links)
+
+    @property
+    def is_resting(self) -> bool:
+        """It failed, and is not to be tried again yet."""
+        return self._rests_s() > 0
+
+    async def facts(self, *, caller: Caller = NOBODY, holder: Holder | None = None) -> ServerFacts:
+        """What the server says of itself; it is reached for that, over the session of the holder where one is given.
 
         Raises:
             Unavailable: it can not be reached.
         """
-        async with self._borrowed(NOBODY, "server/discover") as (_, session):
+        async with self._borrowed(caller, holder, "server/discover") as (_, session):
             return session.facts
 
     async def request(
@@ -157,6 +165,7 @@ class McpConnection:
         params: JsonObject,
         *,
         caller: Caller = NOBODY,
+        holder: Holder | None = None,
         header_schema: JsonObject | None = None,
         paused: JsonObject | None = None,
         ready: Callable[[], None] | None = None,
@@ -166,6 +175,7 @@ class McpConnection:
 
         Args:
             caller: on whose behalf.
+            holder: over whose session; see `mcp_pool`.
             header_schema: the schema of the tool that is called.
             paused: where it stopped before; see `McpSession.request`.
             ready: is called once the connection is there, just before the request is sent; may raise to hold it back.
@@ -185,19 +195,25 @@ class McpConnection:
                 method, params, caller, limit, progress, header_schema, paused, settles=settles
             )
 
-        return await self._in_time(method, caller, send)
+        return await self._in_time(method, caller, holder, send)
 
     async def request_once(
-        self, method: str, params: JsonObject, *, caller: Caller = NOBODY, header_schema: JsonObject | None = None
+        self,
+        method: str,
+        params: JsonObject,
+        *,
+        caller: Caller = NOBODY,
+        holder: Holder | None = None,
+        header_schema: JsonObject | None = None,
     ) -> JsonObject:
         """As `request`, but what the server answers is returned as it is, also when it asks back."""
 
         async def send(session: McpSession, _: TimeLimit, progress: Tell) -> JsonObject:
             return await session.once(method, params, caller, progress, header_schema)
 
-        return await self._in_time(method, caller, send)
+        return await self._in_time(method, caller, holder, send)
 
-    async def list_all(self, method: str) -> list[JsonObject]:
+    async def list_all(self, method: str, *, caller: Caller = NOBODY, holder: Holder | None = None) -> list[JsonObject]:
         """All that a list holds, page by page.
 
         Args:
@@ -208,31 +224,33 @@ class McpConnection:
         """
 
         async def send(params: JsonObject) -> JsonObject:
-            return await self.request(method, params)
+            return await self.request(method, params, caller=caller, holder=holder)
 
         return (await all_pages(method, send))[0]
 
-    async def notify(self, method: str, params: JsonObject, *, caller: Caller = NOBODY) -> None:
+    async def notify(
+        self, method: str, params: JsonObject, *, caller: Caller = NOBODY, holder: Holder | None = None
+    ) -> None:
         """Send a notification."""
-        async with self._borrowed(caller, "ping") as (_, session):
+        async with self._borrowed(caller, holder, "ping") as (_, session):
             await session.notify(method, params)
 
-    async def roots_changed(self, caller: Caller) -> None:
-        """Tell a server with a handshake that the directories of a caller are others than before, on each connection
-        that was begun for such a caller. From now on it may ask for them while no request is under way.
+    async def roots_changed(self, caller: Caller, *, holder: Holder | None = None) -> None:
+        """Tell a server with a handshake that the directories of a caller are others than before: over the session of
+        the holder, or without one over each session that was begun for such a caller. From now on it may ask for them
+        while no request is under way.
         """
-        for link in [each for each in self._links if each.is_up and each.capabilities == caller.capabilities]:
-            link.standing = caller
-            assert link.session is not None
-            await link.session.notify("notifications/roots/list_changed", {})
+        for link in [each for each in self._pool.links if each.is_up and each.capabilities == caller.capabilities]:
+            if holder is None or link.owner == holder.key:
+                link.standing = caller
+                assert link.session is not None
+                await link.session.notify("notifications/roots/list_changed", {})
 
     async def close(self) -> None:
         """End all connections, in whatever task this is called, those that are being opened included."""
         self._is_closed = True
-        if self._listener is not None:
-            self._listener.cancel()
-            await asyncio.wait([self._listener])
-        await asyncio.gather(*(link.end() for link in self._links))
+        await self._listener.close()
+        await self._pool.close()
         self._become("closed")
 
     async def __aenter__(self) -> Self:
@@ -243,66 +261,39 @@ class McpConnection:
 
     # Listening --------------------------------------------------------------------------------------------------------
 
-    def listen(self, uris: Sequence[str] = ()) -> None:
+    def listen(self, uris: Sequence[str] = (), *, holder: Holder | None = None, caller: Caller = NOBODY) -> None:
         """From now on be told of lists that change, and of these resources; `changed` hears of it.
 
         A server without a handshake is asked by a request that stays open, and asked again when that breaks off.
+
+        Args:
+            uris: resources, beside those that are listened to already.
+            holder: over whose session; over any where it is left out.
+            caller: what the server is told that it may ask, where a session is opened for this.
         """
-        self._uris |= set(uris)
-        self._listen_anew()
+        self._listener.listen(uris, holder, caller)
 
-    def unlisten(self, uris: Sequence[str]) -> None:
+    def unlisten(self, uris: Sequence[str], *, holder: Holder | None = None) -> None:
         """Be told of these resources no more. A server with a handshake has to be asked for that, too."""
-        self._uris -= set(uris)
-        if self._facts is not None and self._facts.era == "modern":
-            self._listen_anew()
+        self._listener.unlisten(uris, holder, again=self._facts is not None and self._facts.era == "modern")
 
-    def _listen_anew(self) -> None:
-        if self._listener is not None:
-            self._listener.cancel()
-        self._listener = asyncio.create_task(self._keep_listening(), name=f"mcp {self.server.name} listens")
-
-    async def _keep_listening(self) -> None:
-        failures = 0
-        while True:
-            try:
-                async with self._borrowed(NOBODY, "subscriptions/listen") as (link, session):
-                    if session.facts.era == "legacy":
-                        for uri in sorted(self._uris):
-                            await session.once("resources/subscribe", {"uri": uri}, NOBODY)
-                        await link.over.wait()
-                    else:
-                        await session.once("subscriptions/listen", {"notifications": self._filter()}, NOBODY)
-                failures = 0
-            except McpError:
-                return  # it does not do that
-            except CallError:
-                failures += 1
-            await self._clock.sleep(PAUSES_S[min(failures + 1, len(PAUSES_S) - 1)])
-
-    async def listen_for(self, notifications: JsonObject, caller: Caller) -> None:
+    async def listen_for(self, notifications: JsonObject, caller: Caller, *, holder: Holder | None = None) -> None:
         """Be told of these, beside all else, for as long as this is awaited; `changed` hears of it."""
-        async with self._borrowed(caller, "subscriptions/listen") as (_, session):
+        async with self._borrowed(caller, holder, "subscriptions/listen") as (_, session):
             await session.once("subscriptions/listen", {"notifications": notifications}, caller)
 
-    def _filter(self) -> JsonObject:
-        wanted: JsonObject = dict.fromkeys(("toolsListChanged", "promptsListChanged", "resourcesListChanged"), True)
-        if self._uris:
-            wanted["resourceSubscriptions"] = list[Json](sorted(self._uris))
-        return wanted
+    # Sending ----------------------------------------------------------------------------------------------------------
 
-    # Lending ----------------------------------------------------------------------------------------------------------
-
-    async def _in_time(self, method: str, caller: Caller, send: Send) -> JsonObject:
+    async def _in_time(self, method: str, caller: Caller, holder: Holder | None, send: Send) -> JsonObject:
         try:
-            return await self._sent(method, caller, send)
+            return await self._sent(method, caller, holder, send)
         except McpError as error:
             if not _lost_its_session(error):
                 raise
-        return await self._sent(method, caller, send)  # the server forgot the session, and did nothing
+        return await self._sent(method, caller, holder, send)  # the server forgot the session, and did nothing
 
-    async def _sent(self, method: str, caller: Caller, send: Send) -> JsonObject:
-        async with self._borrowed(caller, method) as (link, session):
+    async def _sent(self, method: str, caller: Caller, holder: Holder | None, send: Send) -> JsonObject:
+        async with self._borrowed(caller, holder, method) as (link, session):
             limit = TimeLimit(self._clock, self.server.timeout, self.server.max_timeout)
 
             def progress(told: JsonObject) -> None:
@@ -326,55 +317,26 @@ class McpConnection:
             return result
 
     @asynccontextmanager
-    async def _borrowed(self, caller: Caller, method: str) -> AsyncIterator[tuple[Link, McpSession]]:
+    async def _borrowed(
+        self, caller: Caller, holder: Holder | None, method: str
+    ) -> AsyncIterator[tuple[Link, McpSession]]:
         """A connection for one request of this caller."""
         if method in _QUIET:
-            async with self._opening:
-                link = next((link for link in self._links if link.is_up), None) or await self._open(self._declared)
-            yield link, await self._vetted(link)
+            link = await self._pool.any(caller, holder)
+            yield link, self._session_of(link)
             return
-        link = await self._lend(caller)
-        try:
-            yield link, await self._vetted(link)
-        finally:
-            link.callers.remove(caller)
-            async with self._freed:
-                self._freed.notify_all()
+        async with self._pool.lent(caller, holder) as link:
+            yield link, self._session_of(link)
 
-    async def _vetted(self, link: Link) -> McpSession:
-        session = link.session
-        if session is None:
+    def _session_of(self, link: Link) -> McpSession:
+        if link.session is None:
             raise unreached(self.server.name, "the connection broke.")
-        async with link.vetting:
-            if self._vet is not None and not link.is_vetted:
-                await self._vet(session)
-                link.is_vetted = True
-        return session
-
-    async def _lend(self, caller: Caller) -> Link:
-        while True:
-            async with self._opening:
-                up = [link for link in self._links if link.is_up]
-                link = next((link for link in up if link.suits(caller)), None)
-                if (
-                    link is None
-                    and len(up) >= LINKS_MAX
-                    and (spare := next((each for each in up if each.is_idle), None))
-                ):
-                    await spare.end()
-                    up.remove(spare)
-                if link is None and len(up) < LINKS_MAX:
-                    link = await self._open(caller.capabilities)
-                if link is not None:
-                    link.callers.append(caller)
-                    return link
-            async with self._freed:
-                await self._freed.wait()
+        return link.session
 
     # Opening ----------------------------------------------------------------------------------------------------------
 
     async def _open(self, capabilities: JsonObject) -> Link:
-        """Start a connection, after a pause where the last ones failed.
+        """Start a connection and have a look at it, after a pause where the last ones failed.
 
         Raises:
             Unavailable: it does not come up.
@@ -382,9 +344,10 @@ class McpConnection:
         await self._pause()
         if self._is_closed:
             raise unreached(self.server.name, "its connection was closed.")
-        self._become("starting")
+        self.health.restarts += self._facts is not None and self.health.state == "resting"
+        if not self.is_up:
+            self._become("starting")
         self._status = 0
-        self.health.restarts += self._facts is not None
         before = self._transport, self._era
         try:
             link = await self._started(capabilities)
@@ -396,11 +359,24 @@ class McpConnection:
             except Exception:  # noqa: BLE001 - the first failure is the one that is told
                 self._transport, self._era = before
                 raise self._failed(error) from None
-        assert link.session is not None
-        self._facts = link.session.facts
-        self._era = self._facts.era
-        self._become("up")
+        await self._look_at(link)
         return link
+
+    async def _look_at(self, link: Link) -> None:
+        """Have a connection vetted, and let it be used."""
+        session = self._session_of(link)
+        self._facts = session.facts
+        self._era = self._facts.era
+        try:
+            if self._vet is not None:
+                await self._vet(session)
+        except BaseException as error:
+            await link.end()
+            if isinstance(error, CallError):
+                self._failed(error)
+            raise
+        link.open_up()
+        self._become("up")
 
     def _tries_another_way(self, error: Exception) -> bool:
         """Whether it may be a server of old that can not bear to be asked for its era, and is spoken to as such now."""
@@ -419,18 +395,23 @@ class McpConnection:
             return False
         return 400 <= self._status < 500 and self._status not in _KNOWS_US
 
-    async def _pause(self) -> None:
-        """After failures the next try waits; after several, whoever asks is told so at once."""
+    def _rests_s(self) -> float:
+        """Seconds until it may be tried again."""
         health = self.health
         pause = PAUSES_S[min(health.failures, len(PAUSES_S) - 1)]
-        left = health.since + pause - self._clock.now() if health.state == "resting" else 0.0
-        if left > 0 and health.failures > PATIENT:
+        return health.since + pause - self._clock.now() if health.state == "resting" else 0.0
+
+    async def _pause(self) -> None:
+        """After failures the next try waits; after several, whoever asks is told so at once."""
+        left = self._rests_s()
+        if left > 0 and self.health.failures > PATIENT:
             raise unreached(self.server.name, f"{self._why} It is tried again in {left:.0f} s.")
         if left > 0:
             await self._clock.sleep(left)
 
     async def _started(self, capabilities: JsonObject) -> Link:
-        link = Link(capabilities, self._clock, self._log_level, self._changed)
+        is_remote = self._transport != "stdio"
+        link = Link(capabilities, self._clock, self._log_level, self._changed, is_remote=is_remote)
 
         def note(status: int) -> None:
             self._status = status
@@ -439,18 +420,18 @@ class McpConnection:
 
         health = self.health
         streams = opened(self.server, self._transport, health.stderr, self._auth, self._secrets, note, self._guard)
-        self._links.append(link)
+        self._pool.links.append(link)
         try:
             await link.start(streams, self._begin, f"mcp {self.server.name}")
         except BaseException:
-            self._links.remove(link)
+            self._pool.links.remove(link)
             raise
         link.watch(lambda: self._left(link))
         return link
 
     def _left(self, link: Link) -> None:
         """A connection ended."""
-        self._links.remove(link)
+        self._pool.left(link)
         if not link.is_wanted_over:
             self._failed(ConnectionResetError())
 
@@ -482,6 +463,7 @@ class McpConnection:
             link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:
+        """Count a failure, and tell it as whoever asks hears it."""
         self.health.failures += 1
         self._why = reason(error, self.server, self._status)
         wrote = f" It wrote: {self.health.stderr[-1][:200]}" if self.health.stderr else ""

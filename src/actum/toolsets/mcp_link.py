@@ -21,11 +21,12 @@ from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 
 from ..core.errors import CallError
+from ..core.holder import Holder, HolderKey
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from .mcp_error import McpError
 from .mcp_limit import TimeLimit
-from .mcp_session import NOBODY, Caller, McpSession, ask_live
+from .mcp_session import NOBODY, Caller, McpSession, OfRun, ask_live
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -46,30 +47,50 @@ class Link:
 
     Args:
         capabilities: that are declared where it begins with a handshake.
+        is_remote: the server is no process of ours.
         clock: time.
         log_level: see `McpSession`.
         changed: is told of each notification that belongs to no request.
 
     Attributes:
-        callers: on whose behalf requests are under way in which the server may ask back.
+        callers: on whose behalf requests are under way in which the server may ask back, the oldest first; all of one
+            holder.
+        owner, holder: whose it is; see `mcp_pool`.
+        served: the holder that made a call over it last.
+        idle_since: when the last of its calls was over.
+        left_at: when its holder told that it needs the session no more, or again.
+        is_counted: it counts in the bound of sessions.
         standing: whom it may ask while there are none.
         limits: the time limits of all requests that are under way.
         session: while it is up.
-        vetting, is_vetted: it is looked at once, before it is used.
         over: it has ended, or is to end.
         is_wanted_over: it ended because we wanted it to.
     """
 
-    def __init__(self, capabilities: JsonObject, clock: Clock, log_level: str, changed: Changed | None) -> None:
+    def __init__(
+        self,
+        capabilities: JsonObject,
+        clock: Clock,
+        log_level: str,
+        changed: Changed | None,
+        *,
+        is_remote: bool = False,
+    ) -> None:
         self.capabilities = capabilities
         self.callers: list[Caller] = []
+        self.owner: HolderKey | Caller | None = None
+        self.holder: Holder | None = None
+        self.served: HolderKey | None = None
+        self.idle_since = 0.0
+        self.left_at = 0.0
+        self.is_counted = False
         self.standing: Caller = NOBODY
         self.limits: set[TimeLimit] = set()
         self.session: McpSession | None = None
-        self.vetting = asyncio.Lock()
-        self.is_vetted = False
         self.over = asyncio.Event()
         self.is_wanted_over = False
+        self._is_remote = is_remote
+        self._is_ready = False
         self._clock = clock
         self._log_level = log_level
         self._changed = changed
@@ -79,8 +100,8 @@ class Link:
 
     @property
     def is_up(self) -> bool:
-        """A request can be sent."""
-        return self.session is not None and not self.over.is_set()
+        """A request can be sent by whoever wants to."""
+        return self._is_ready and self.session is not None and not self.over.is_set()
 
     @property
     def is_idle(self) -> bool:
@@ -88,22 +109,25 @@ class Link:
         return not self.callers and not self.limits
 
     @property
-    def caller(self) -> Caller:
-        """Whom the server means when it turns to us: its one caller, nobody where there are several."""
-        askable = [each for each in self.callers if each is not NOBODY] or [self.standing]
-        return askable[0] if all(each is askable[0] for each in askable) else NOBODY
+    def is_shared(self) -> bool:
+        """There is no session behind it: to a remote server without a handshake, each request stands for itself."""
+        return self._is_remote and self.session is not None and self.session.facts.era == "modern"
 
-    def suits(self, caller: Caller) -> bool:
-        """Whether this caller can be lent it, so that it stays known whom the server asks.
+    def declares(self, caller: Caller) -> bool:
+        """Whether the server was told what this caller can be asked. Without a handshake, each request tells that."""
+        is_modern = self.session is not None and self.session.facts.era == "modern"
+        return is_modern or caller is NOBODY or self.capabilities == caller.capabilities
 
-        Without a handshake each request says for itself what may be asked, and the answer goes its way.
+    @property
+    def asked(self) -> Caller:
+        """Whom the server means when it turns to us: of the calls that are under way, which are all of one holder, the
+        oldest stands for all.
         """
-        if self.session is None or self.session.facts.era == "modern":
-            return self.session is not None
-        if self.capabilities == caller.capabilities == {}:
-            return True
-        is_free = all(each is caller for each in self.callers)
-        return is_free and (caller is NOBODY or self.capabilities == caller.capabilities)
+        return next((each for each in self.callers if each is not NOBODY), self.standing)
+
+    def open_up(self) -> None:
+        """It was looked at: from now on it can be used."""
+        self._is_ready = True
 
     async def start(self, streams: AbstractAsyncContextManager[TransportStreams], begin: Begin, name: str) -> None:
         """Connect, and return when it is up.
@@ -186,11 +210,16 @@ class Link:
         if method == "ping":
             return {}
         async with self._asking:
+            asked = self.asked
             with ExitStack() as held:
                 for limit in self.limits:
                     held.enter_context(limit.held())
+                for caller in self.callers:
+                    if isinstance(caller, OfRun):
+                        held.enter_context(caller.held())
                 try:
-                    return await ask_live(self.caller, method, params)
+                    self._note_others(asked)
+                    return await ask_live(asked, method, params)
                 except McpError as error:
                     raise MCPError(code=error.rpc_code, message=error.words) from None
                 except CallError as error:
@@ -199,9 +228,14 @@ class Link:
                     log.exception("%s could not be answered", method)
                     raise MCPError(code=REFUSED, message="it could not be answered") from None
 
+    def _note_others(self, asked: Caller) -> None:
+        """The record says which other calls a question may be meant for: the server does not tell."""
+        if isinstance(asked, OfRun):
+            asked.beside(tuple(each.key for each in self.callers if each is not asked and isinstance(each, OfRun)))
+
     def _hear(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":
-            self.caller.told(method, params)
+            self.asked.told(method, params)
         elif self._changed is not None and method not in ("notifications/cancelled", "notifications/progress"):
             self._changed(method, params)
 

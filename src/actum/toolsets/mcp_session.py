@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Literal, Protocol, cast
+from typing import Literal, Protocol, cast, runtime_checkable
 
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError
@@ -89,6 +89,30 @@ class Caller(Protocol):
 
     def told(self, method: str, params: JsonObject) -> None:
         """Hear a notification that belongs to the request."""
+
+
+@runtime_checkable
+class OfRun(Protocol):
+    """A caller that is a call of a run.
+
+    Attributes:
+        key: the idempotency key of the call.
+    """
+
+    key: str
+
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which the time limit of the call stands still."""
+
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """What is asked of it next may be meant for the calls of these keys as well: they go on record with it."""
+
+    def found_new(self, *, had: bool) -> None:
+        """It is the first call of its holder over a session.
+
+        Args:
+            had: whether the holder had another session before.
+        """
 
 
 class Nobody:
