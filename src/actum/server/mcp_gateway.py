@@ -365,26 +365,24 @@ class McpGateway(McpService):
     async def _page_of(self, ctx: Context, params: JsonObject) -> JsonObject:
         """A page of what the servers list, one server after the other: one request in front is one behind."""
         seat, kind = await self._seat(ctx), _KINDS[ctx.method]
-        passages = seat.offering(kind)
-        at, cursor = _read_cursor(params.get("cursor"))
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        name, cursor = _read_cursor(params.get("cursor"))
+        left = seat.offering(kind, name)
+        if left and left[0].server.name != name:
+            cursor = None  # it is another server's
         sent = {name: value for name, value in passed_on(params).items() if name != "cursor"}
-        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         field = "resourceTemplates" if "templates" in ctx.method else kind
-        while at < len(passages):
-            passage = passages[at]
-            try:
-                page = await passage.ask(ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent)
-            except CallError:
-                if seat.is_single:
-                    raise
-                page = {}
-            told = result_for(ctx.method, page, modern=modern)
-            following = told.pop("nextCursor", None)
-            at, cursor = (at, following) if isinstance(following, str) else (at + 1, None)
-            items = told.get(field)
+        while left:
+            passage = left[0]
+            page = await seat.ask(
+                passage, ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent, front
+            )
+            told = result_for(ctx.method, page or {}, modern=front.is_modern)
+            following, items = told.pop("nextCursor", None), told.get(field)
+            left, cursor = (left, following) if isinstance(following, str) else (left[1:], None)
             told[field] = [_renamed(item, kind, passage, seat) for item in items] if isinstance(items, list) else []
-            if cursor is not None or (told[field] and at < len(passages)):
-                told["nextCursor"] = _write_cursor(at, cursor)
+            if cursor is not None or (told[field] and left):
+                told["nextCursor"] = _write_cursor(left[0].server.name, cursor)
             if told[field] or "nextCursor" in told:
                 return told
         return {field: []}
@@ -460,9 +458,7 @@ class McpGateway(McpService):
     async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
         seat, who = await self._seat(ctx), self.who()
         front = Front(ctx, who.principal, {}, self._holder(ctx))
-        for passage in seat.reached:
-            with contextlib.suppress(CallError):  # it asks anew when it is reached again
-                await passage.roots_changed(front)
+        await seat.each(seat.reached, lambda passage: passage.roots_changed(front))
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
         level = params.get("level")
@@ -470,9 +466,9 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
         connection_of(ctx).state[LOG_LEVEL] = level
         seat = await self._seat(ctx)
-        for passage in seat.offering("logging"):
-            if not passage.is_modern:
-                await passage.ask("logging/setLevel", {"level": level})
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        old = [passage for passage in seat.offering("logging") if not passage.is_modern]
+        await seat.each(old, lambda passage: passage.ask(ctx.method, {"level": level}, front))
         return {}
 
 
@@ -494,19 +490,19 @@ def _renamed(item: Json, kind: str, passage: Passage, seat: Seat) -> Json:
     return {**item, "name": seat.name_of(passage, str(item.get("name")))}
 
 
-def _write_cursor(at: int, cursor: str | None) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode([at, cursor])).decode()
+def _write_cursor(server: str, cursor: str | None) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode([server, cursor])).decode()
 
 
-def _read_cursor(cursor: Json) -> tuple[int, str | None]:
-    """Which server's turn it is, and its own cursor.
+def _read_cursor(cursor: Json) -> tuple[str, str | None]:
+    """Which server's turn it is, empty for the first, and the server's own cursor.
 
     Raises:
         MCPError: it is none of ours.
     """
     if cursor is None:
-        return 0, None
+        return "", None
     try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(str(cursor).encode()), type=tuple[int, str | None])
+        return msgspec.json.decode(base64.urlsafe_b64decode(str(cursor).encode()), type=tuple[str, str | None])
     except (ValueError, msgspec.MsgspecError):
         raise MCPError(INVALID_PARAMS, "This cursor is of no list: begin anew") from None

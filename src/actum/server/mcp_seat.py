@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from weakref import WeakValueDictionary
@@ -42,6 +42,8 @@ log = logging.getLogger("actum.mcp")
 
 RETRY_S = 30.0
 """Seconds until a server that could not be reached is tried again, where there are others."""
+ANSWER_S = 5.0
+"""Seconds in which a server has to answer what is asked of several at once: a page of a list, a level."""
 PAGES_MAX = 100
 
 
@@ -96,6 +98,7 @@ class Seat:
         self._teller: asyncio.Task[None] | None = None
         self._seen: tuple[int, ...] = ()
         self._retry_at: dict[str, float] = {}
+        self._slow_until: dict[str, float] = {}
         self._prompts: dict[str, tuple[Passage, str]] = {}
         self.passages = passages(self._heard)
         self.shown: dict[str, Shown] = {}
@@ -168,9 +171,62 @@ class Seat:
         """The ways to servers that are known."""
         return [passage for passage in self.passages.values() if passage.known is not None]
 
-    def offering(self, kind: str) -> list[Passage]:
-        """The ways to servers that offer something, by the name of the capability."""
-        return [each for each in self.reached if each.known is not None and kind in each.known.capabilities]
+    def offering(self, kind: str, first: str = "") -> list[Passage]:
+        """The ways to servers that offer something, by the name of the capability.
+
+        Args:
+            kind: the capability.
+            first: leave out the servers before the one of this name.
+        """
+        names = list(self.passages)
+        late = names[names.index(first) :] if first in names else names
+        return [
+            each
+            for each in self.reached
+            if each.known is not None and kind in each.known.capabilities and each.server.name in late
+        ]
+
+    # Asking -----------------------------------------------------------------------------------------------------------
+
+    async def ask(self, passage: Passage, method: str, params: JsonObject, front: Front) -> JsonObject | None:
+        """What a server answers to a request that calls nothing; None where it does not, and there are other servers.
+
+        Raises:
+            CallError: it refuses, or can not be reached, and there is no other server.
+        """
+        found: list[JsonObject] = []
+
+        async def asked(passage: Passage) -> None:
+            found.append(await passage.ask(method, params, front))
+
+        await self.each([passage], asked)
+        return found[0] if found else None
+
+    async def each(self, passages: Sequence[Passage], do: Callable[[Passage], Awaitable[object]]) -> None:
+        """Do something at several servers at once. One that fails, or takes long, keeps nobody from the others.
+
+        Raises:
+            CallError: it failed, and there is one server only.
+        """
+
+        async def done(passage: Passage) -> None:
+            name = passage.server.name
+            if self._clock.now() < self._slow_until.get(name, 0.0):
+                return
+            try:
+                async with self._clock.timeout(ANSWER_S):
+                    await do(passage)
+            except TimeoutError:
+                self._slow_until[name] = self._clock.now() + RETRY_S
+                log.warning("mcp gateway: %s does not answer", name)
+            except CallError as error:
+                log.info("mcp gateway: %s: %s", name, error)
+
+        if self.is_single:
+            for passage in passages:
+                await do(passage)
+        else:
+            await asyncio.gather(*map(done, passages))
 
     # Whose it is ------------------------------------------------------------------------------------------------------
 
@@ -230,9 +286,8 @@ class Seat:
         for passage in reversed(self.offering(method.partition("/")[0])):
             cursor: Json = None
             for _ in range(PAGES_MAX):
-                try:
-                    page = await passage.ask(method, {"cursor": cursor} if cursor is not None else {}, front)
-                except CallError:
+                page = await self.ask(passage, method, {"cursor": cursor} if cursor is not None else {}, front)
+                if page is None:
                     break
                 items = page.get(field)
                 for item in items if isinstance(items, list) else ():
