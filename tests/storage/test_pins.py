@@ -73,10 +73,10 @@ def test_an_approval_can_be_taken_back(tmp_path: Path) -> None:
 
 def test_to_remember_an_era_approves_of_nothing(tmp_path: Path) -> None:
     store = PinStore(tmp_path / "pins.json")
-    store.remember_era("s", "legacy")
+    store.remember("s", "legacy")
     assert (store.known("s").era, store.known("s").approved) == ("legacy", False)
     stamp = store.stamp
-    store.remember_era("s", "legacy")
+    store.remember("s", "legacy")
     assert store.stamp == stamp
 
 

@@ -12,7 +12,7 @@ from actum.core.errors import UnknownName, UsageError
 from actum.protocols.mcp_config import McpServer
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpHost, McpToolset
-from actum.toolsets.mcp_host import RETRY_S
+from actum.toolsets.mcp_toolset import RETRY_S
 from tests.toolsets.shifty_server import READS, SHIFTY, Shifty
 
 pytestmark = pytest.mark.row("T4")

@@ -544,7 +544,9 @@ async def test_it_ends_with_its_block_and_starts_again_when_needed(shifty: Shift
         assert await names(toolset) == ["shifty_add"]
     (pid,) = {sent["pid"] for sent in shifty.heard()}
     assert not is_there(pid)
-    assert await names(toolset) == ["shifty_add"]
+    assert await names(toolset) == ["shifty_add"]  # what is known is told without a start
+    assert len({sent["pid"] for sent in shifty.heard()}) == 1
+    assert (await call(toolset, "shifty_add")).text == "add was called"
     await toolset.close()
     assert len({sent["pid"] for sent in shifty.heard()}) == 2
     await asyncio.gather(toolset.close(), toolset.close())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
@@ -56,7 +57,7 @@ class Catalog:
 
     @classmethod
     async def of(cls, toolsets: Sequence[Toolset], bare: Sequence[Tool] = (), known: Catalog | None = None) -> Catalog:
-        """List and compile the tools of several toolsets.
+        """List and compile the tools of several toolsets. All are asked side by side: one may be slow to tell.
 
         Args:
             bare: definitions without a toolset.
@@ -65,7 +66,16 @@ class Catalog:
         Raises:
             BadTool: a schema is bad, or a name is used twice.
         """
-        listed = [(tool, toolset) for toolset in toolsets for tool in await toolset.list_tools()]
+        told = await asyncio.gather(*(toolset.list_tools() for toolset in toolsets), return_exceptions=True)
+        for each in told:
+            if isinstance(each, BaseException):
+                raise each
+        listed = [
+            (tool, toolset)
+            for toolset, tools in zip(toolsets, told, strict=True)
+            if not isinstance(tools, BaseException)
+            for tool in tools
+        ]
         return cls(_bind(tool, toolset, known) for tool, toolset in [*listed, *((tool, None) for tool in bare)])
 
     async def with_toolset(self, toolset: Toolset) -> Catalog:

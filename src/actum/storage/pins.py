@@ -49,11 +49,13 @@ class Known(Struct, frozen=True, omit_defaults=True):
         approved: it may be started or connected to.
         era: of the protocol that it speaks, where that was found out.
         tools: the definitions that were approved of each tool, the oldest first, by the server's name for the tool.
+        offers: the names of the capabilities that it had when it was last reached; None where it never was.
     """
 
     approved: bool = False
     era: Literal["auto", "legacy", "modern"] = "auto"
     tools: dict[str, tuple[Approved, ...]] = {}
+    offers: tuple[str, ...] | None = None
 
 
 class _File(Struct, frozen=True, tag=2, tag_field="version"):
@@ -66,6 +68,7 @@ class _KnownOfOld(Struct, frozen=True):
     approved: bool = False
     era: Literal["auto", "legacy", "modern"] = "auto"
     tools: dict[str, Approved] = {}
+    offers: tuple[str, ...] | None = None
 
 
 class _FileOfOld(Struct, frozen=True, tag=1, tag_field="version"):
@@ -136,11 +139,28 @@ class PinStore:
             approved = known[0].approved and names is not None
             known.append(msgspec.structs.replace(known[0], approved=approved, tools=left))
 
-    def remember_era(self, identity: str, era: Literal["legacy", "modern"]) -> None:
-        """Keep which era of the protocol a server speaks, so that it need not be found out again."""
-        if self.known(identity).era != era:
+    def remember(
+        self, identity: str, era: Literal["auto", "legacy", "modern"], offers: Sequence[str] | None = None
+    ) -> None:
+        """Keep what was found out about a server, so that it need not be reached to know that.
+
+        Args:
+            identity: what it is; `McpServer.identity`.
+            era: of the protocol that it speaks; `auto` to keep what is known.
+            offers: the names of its capabilities; None to keep what is known.
+
+        Raises:
+            UsageError: the file can not be read or written.
+            Busy: another process holds it.
+        """
+
+        def found_out(known: Known) -> Known:
+            told = known.offers if offers is None else tuple(offers)
+            return msgspec.structs.replace(known, era=known.era if era == "auto" else era, offers=told)
+
+        if found_out(self.known(identity)) != self.known(identity):
             with self._changing(identity) as known:
-                known.append(msgspec.structs.replace(known[0], era=era))
+                known.append(found_out(known[0]))
 
     @contextmanager
     def _changing(self, identity: str) -> Iterator[list[Known]]:
@@ -171,4 +191,4 @@ class PinStore:
 
 
 def _renewed(known: _KnownOfOld) -> Known:
-    return Known(known.approved, known.era, {name: (tool,) for name, tool in known.tools.items()})
+    return Known(known.approved, known.era, {name: (tool,) for name, tool in known.tools.items()}, known.offers)

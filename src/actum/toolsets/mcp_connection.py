@@ -133,7 +133,7 @@ class McpConnection:
         self._transport: McpTransport = server.transport or ("http" if server.url else "stdio")
         self._status = 0
         self._why = ""
-        self._is_closed = False
+        self._is_closed = self._broke = False
         self._facts: ServerFacts | None = None
         self._pool = SessionPool(server, room or Room(server), self._clock, capabilities or {}, self._open)
         self._listener = Listener(server.name, self._pool, self._clock)
@@ -146,9 +146,11 @@ class McpConnection:
         return any(link.is_up for link in self._pool.links)
 
     @property
-    def is_resting(self) -> bool:
-        """It failed, and is not to be tried again yet."""
-        return self._rests_s() > 0
+    def rests_s(self) -> float:
+        """Seconds until it is tried again, after it failed; 0 where it may be tried at once."""
+        health = self.health
+        pause = PAUSES_S[min(health.failures, len(PAUSES_S) - 1)]
+        return max(0.0, health.since + pause - self._clock.now()) if health.state == "resting" else 0.0
 
     async def facts(self, *, caller: Caller = NOBODY, holder: Holder | None = None) -> ServerFacts:
         """What the server says of itself; it is reached for that, over the session of the holder where one is given.
@@ -344,7 +346,8 @@ class McpConnection:
         await self._pause()
         if self._is_closed:
             raise unreached(self.server.name, "its connection was closed.")
-        self.health.restarts += self._facts is not None and self.health.state == "resting"
+        self.health.restarts += self._broke
+        self._broke = False
         if not self.is_up:
             self._become("starting")
         self._status = 0
@@ -395,15 +398,9 @@ class McpConnection:
             return False
         return 400 <= self._status < 500 and self._status not in _KNOWS_US
 
-    def _rests_s(self) -> float:
-        """Seconds until it may be tried again."""
-        health = self.health
-        pause = PAUSES_S[min(health.failures, len(PAUSES_S) - 1)]
-        return health.since + pause - self._clock.now() if health.state == "resting" else 0.0
-
     async def _pause(self) -> None:
         """After failures the next try waits; after several, whoever asks is told so at once."""
-        left = self._rests_s()
+        left = self.rests_s
         if left > 0 and self.health.failures > PATIENT:
             raise unreached(self.server.name, f"{self._why} It is tried again in {left:.0f} s.")
         if left > 0:
@@ -433,6 +430,7 @@ class McpConnection:
         """A connection ended."""
         self._pool.left(link)
         if not link.is_wanted_over:
+            self._broke = True
             self._failed(ConnectionResetError())
 
     async def _begin(self, session: McpSession) -> None:
@@ -460,6 +458,7 @@ class McpConnection:
         if self._transport == "http":
             self._failed(error)
         elif isinstance(error, Lost):
+            self._broke = True
             link.over.set()
 
     def _failed(self, error: BaseException) -> CallError:

@@ -1,6 +1,7 @@
-"""Several MCP servers at once, as one toolset: one that does not start costs its own tools only.
+"""Several MCP servers at once, as one toolset: one that hangs or does not start costs its own tools only.
 
-What is the matter with a server stands in `problems`; it is asked again after a while.
+All are looked at side by side, and none is waited for longer than its toolset's `wait_s`. What is the matter with a
+server stands in `problems`; it is tried again after a while, and its tools are taken in when it has told them.
 """
 
 from __future__ import annotations
@@ -16,11 +17,6 @@ from ..core.interfaces import Clock, Context
 from ..core.tool import Tool
 from .mcp_toolset import McpToolset
 
-START_S = 60.0
-"""Seconds that the others wait for a server to tell its tools."""
-RETRY_S = 30.0
-"""Seconds until a server that failed is asked again."""
-
 
 class McpHost:
     """Several servers.
@@ -31,7 +27,6 @@ class McpHost:
 
     Attributes:
         clock: time.
-        problems: what is the matter with those whose tools are missing, in a sentence each, by the server's name.
 
     Raises:
         UsageError: two servers have one name.
@@ -43,14 +38,18 @@ class McpHost:
             raise UsageError("two MCP servers have one name: it is what their tools are known by here")
         self.clock: Clock = clock or SystemClock()
         self._homes: dict[str, McpToolset] = {}
-        self._tries = 0
-        self._retry_at = 0.0
-        self.problems: dict[str, str] = {}
+        self._refused: dict[str, str] = {}
 
     @property
     def servers(self) -> Mapping[str, McpToolset]:
         """The toolset of each server by its name."""
         return self._toolsets
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        """What is the matter with servers, in a sentence each, by name; those that do well are not in it."""
+        found = {name: toolset.problem or self._refused.get(name, "") for name, toolset in self._toolsets.items()}
+        return {name: problem for name, problem in found.items() if problem}
 
     def server(self, name: str) -> McpToolset:
         """The toolset of a server.
@@ -64,32 +63,24 @@ class McpHost:
 
     @property
     def generation(self) -> int:
-        """Changes when the tools of a server do, and when one that failed is to be asked again."""
-        if self.problems and self.clock.now() >= self._retry_at:
-            self._tries, self._retry_at = self._tries + 1, self.clock.now() + RETRY_S
-        return self._tries + sum(toolset.generation for toolset in self._toolsets.values())
+        """Changes when the tools of a server do, and when one that failed is to be tried again."""
+        return sum(toolset.generation for toolset in self._toolsets.values())
 
     async def list_tools(self) -> Sequence[Tool]:
-        """The tools of all servers that can be had."""
+        """The tools of all servers, as far as they are known."""
         listed = await asyncio.gather(*map(self._list, self._toolsets.values()))
         self._homes = {
             tool.name: toolset for toolset, tools in zip(self._toolsets.values(), listed, strict=True) for tool in tools
         }
-        self._retry_at = self.clock.now() + RETRY_S
         return [tool for tools in listed for tool in tools]
 
     async def _list(self, toolset: McpToolset) -> Sequence[Tool]:
         name = toolset.server.name
+        self._refused.pop(name, None)
         try:
-            async with self.clock.timeout(START_S):
-                tools = await toolset.list_tools()
-        except TimeoutError:
-            self.problems[name] = f"It did not tell its tools in {START_S:.0f} s."
+            return await toolset.list_tools()
         except ActumError as error:
-            self.problems[name] = str(error)
-        else:
-            self.problems.pop(name, None)
-            return tools
+            self._refused[name] = str(error)
         return ()
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:

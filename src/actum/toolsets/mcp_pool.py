@@ -58,12 +58,17 @@ class _Opening:
         return self._waiting > 0 or not self.task.done()
 
     async def failed(self) -> BaseException | None:
-        """Wait until it is there; what went wrong, where it does not come."""
+        """Wait until it is there; what went wrong, where it does not come. When nobody waits any more it is broken
+        off.
+        """
         self._waiting += 1
         try:
             await asyncio.wait([self.task])
         finally:
             self._waiting -= 1
+            if not self._waiting and not self.task.done():
+                self.task.cancel()
+                await asyncio.wait([self.task])
         return asyncio.CancelledError() if self.task.cancelled() else self.task.exception()
 
 
@@ -149,7 +154,7 @@ class SessionPool:
             opening = opening or self._begin(owner, holder, caller)
             error = await opening.failed()
             if isinstance(error, asyncio.CancelledError):
-                raise unreached(self._server.name, "its connection was closed.")
+                continue  # it was closed, or whoever had it opened did not wait
             if error is not None:
                 raise copy.copy(error)  # each of several who wait may write its own facts into the error
 

@@ -1,9 +1,12 @@
 """The tools of one MCP server: `tools=[McpToolset(McpServer(name="files", command="..."))]`.
 
-A server is started when its tools are first asked for, and ends with the event loop at the latest. Its definitions are
-a stranger's: each is pinned when it is approved, and one that is new or changed is kept back until a person has looked
-at it. They are listed anew on every connection, when the server says that they changed, and when what it told is too
-old; a call is held back if its tool is not what it was.
+What is known of a server is served at once: what it listed last, or the definitions that a person approved. It is
+started when a call needs it, or where nothing is known of it; then a run waits for its first list for some seconds, and
+takes its tools in later if that was not enough. It ends with the event loop at the latest.
+
+Its definitions are a stranger's: each is pinned when it is approved, and one that is new or changed is kept back until
+a person has looked at it. They are listed anew on every session, when the server says that they changed, and when what
+it told is too old; a call is held back if its tool is not what it was.
 
 It serves one event loop at a time: in another one it starts the server anew.
 
@@ -19,7 +22,9 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
-from ..core.call import ToolCall, ToolResult
+import msgspec
+
+from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import (
     ActumError,
@@ -31,6 +36,7 @@ from ..core.errors import (
     UnknownTool,
     UsageError,
 )
+from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Waiting
 from ..core.json import JsonObject
 from ..core.message import Message
@@ -52,7 +58,8 @@ try:
     from .mcp_listing import Fault, Listing, Quarantined, Usable, sort_out
     from .mcp_pages import all_pages
     from .mcp_resources import ResourceTools
-    from .mcp_session import NOBODY, McpSession, ServerFacts
+    from .mcp_room import Room
+    from .mcp_session import NOBODY, Caller, McpSession, ServerFacts
 except ModuleNotFoundError as missing:
     raise UsageError("MCP servers need a package that is not installed: pip install 'actum[mcp]'") from missing
 
@@ -69,6 +76,9 @@ LISTED_S_USUAL = 300.0
 RETRY_S = 10.0
 """Seconds until a list that could not be had is asked for again."""
 TRIES_MAX = 3
+WAIT_S = 5.0
+"""Seconds for which a run waits for a server of which nothing is known yet."""
+STARTED_ANEW = "The server {name} was started anew; its state is gone."
 ERROR_CHARS_MAX = 8_000
 
 
@@ -87,6 +97,8 @@ class McpToolset:
         secrets: that its configuration names.
         guard: decides whether it may be reached, where its address is not a person's own.
         clock: time.
+        wait_s: seconds for which a run waits for a server of which nothing is known yet.
+        room: bounds how many sessions there are, where several toolsets of one server share the bound.
 
     Attributes:
         server: as it is configured.
@@ -107,6 +119,8 @@ class McpToolset:
         secrets: Mapping[str, str] | None = None,
         guard: Guard | None = None,
         clock: Clock | None = None,
+        wait_s: float = WAIT_S,
+        room: Room | None = None,
     ) -> None:
         self.server = server
         self._approve: Approve = approve or ("pinned" if pins is not None else "first")
@@ -122,6 +136,10 @@ class McpToolset:
         self._connection: McpConnection | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = asyncio.Lock()
+        self._room = room
+        self._wait_s = self._patience_s = wait_s
+        self._looking: asyncio.Task[None] | None = None
+        self._failure: ActumError | None = None
         self._seen: dict[str, tuple[JsonObject, ...]] | None = None
         self._definitions: Sequence[JsonObject] = ()
         self._listing: Listing | None = None
@@ -130,6 +148,7 @@ class McpToolset:
         self._generation = 0
         self._offered: JsonObject = {}
         self._is_met = False
+        self._is_listed = False
         self._is_stale = False
         self._is_noticed = False
         self._holds_until = 0.0
@@ -141,27 +160,99 @@ class McpToolset:
     @property
     def generation(self) -> int:
         """Changes when the tools do, and when they have to be listed anew."""
-        waits = self._is_noticed or self._listing is None or self._clock.now() < self._retry_at
-        if not waits and self._is_due():
+        if not self._is_noticed and self._clock.now() >= self._retry_at and self._wants_a_look():
             self._is_noticed = True
             self._generation += 1
         return self._generation
 
+    def _wants_a_look(self) -> bool:
+        """A list of the tools now may tell something else than the last."""
+        if self._looking is not None and not self._looking.done():
+            return False
+        if self._listing is None:
+            return self._failure is not None
+        return self._has_new_approvals() or (self.is_up and self._is_due())
+
+    @property
+    def is_up(self) -> bool:
+        """There is a session with the server."""
+        return self._connection is not None and self._connection.is_up
+
+    @property
+    def problem(self) -> str:
+        """What is the matter, in a sentence for people; empty where nothing is known to be."""
+        if self._failure is not None:
+            return str(self._failure)
+        if self._listing is None and self._looking is not None:
+            return "It has not told its tools yet; its tools are taken in when it has."
+        return ""
+
     async def list_tools(self) -> Sequence[Tool]:
-        """The tools that may be used now. Those known so far, while the server can not be reached again.
+        """The tools that may be used now, as far as is known. Only where nothing is known is the server waited for, and
+        no longer than `wait_s`.
 
         Raises:
-            CallError: it could not be reached at all, or is not approved.
+            CallError: nothing is known, and the server can not be reached or is not approved.
         """
         if self.server.disabled:
             return ()
+        self._check_approved()
+        if self._knows() and not (self.is_up and self._is_due()):
+            self._is_noticed = False
+            return self._tools
+        self.introduce()
+        await self._wait_for_the_look()
+        if self._listing is None and self._failure is not None:
+            raise self._failure
+        return self._tools
+
+    @property
+    def known_tools(self) -> tuple[Usable, ...]:
+        """The tools that may be used as far as is known now, in the server's order; nothing is asked for that."""
+        if not self.server.disabled and (self._approve != "pinned" or self._known().approved):
+            self._knows()
+        return tuple(self._listing.usable.values()) if self._listing is not None else ()
+
+    @property
+    def offers(self) -> Sequence[str] | None:
+        """The names of the capabilities that the server was last known to have; None where it was never reached."""
+        return tuple(self._offered) if self._is_listed else self._known().offers
+
+    def introduce(self) -> None:
+        """Begin to look at the server in the background, unless that is under way, or failed a moment ago."""
+        self._connected()  # forgets what an earlier event loop began
+        if self._looking is not None and (not self._looking.done() or self._clock.now() < self._retry_at):
+            return
+        self._looking = asyncio.create_task(self._look_once(), name=f"mcp {self.server.name} introduces itself")
+
+    async def _look_once(self) -> None:
         try:
             await self._look()
-        except CallError:
+        except ActumError as error:
+            self._failure = error
+            pause = self._connection.rests_s if self._connection is not None else 0.0
+            self._retry_at = self._clock.now() + max(RETRY_S, pause)
             if self._listing is None:
+                log.warning("MCP server %s: %s", self.server.name, error)
+        finally:
+            self._is_noticed = False
+
+    async def _wait_for_the_look(self) -> None:
+        """Wait until the server was looked at, for as long as there is patience: a server that used it all up is not
+        waited for again before it has told its tools.
+        """
+        looking = self._looking
+        if looking is None or looking.done() or self._patience_s <= 0:
+            return
+        limit = self._clock.timeout(self._patience_s)
+        try:
+            async with limit:
+                await asyncio.wait([looking])
+        except TimeoutError:
+            if not limit.expired():
                 raise
-            self._retry_at, self._is_noticed = self._clock.now() + RETRY_S, False
-        return self._tools
+            self._patience_s = 0.0
+            log.warning("MCP server %s: %s", self.server.name, self.problem or "It is waited for no longer.")
 
     async def usable(self) -> Mapping[str, Usable]:
         """The server's own tools that may be used now, by their names here."""
@@ -189,17 +280,33 @@ class McpToolset:
 
     async def _execute(self, call: ToolCall, context: Context) -> ToolResult:
         caller = self._caller(context)
-        await self._look()
+        words = STARTED_ANEW.format(name=self.server.name)
+        try:
+            result = await self._made(call, caller)
+        except CallError as error:
+            if caller.anew:
+                error.message = f"{words} {error.message}"
+            raise
+        if not caller.anew:
+            return result
+        return msgspec.structs.replace(result, content=(TextPart(words), *(result.content or (TextPart(result.text),))))
+
+    async def _made(self, call: ToolCall, caller: ContextCaller) -> ToolResult:
+        """Make a call by a session of its holder."""
+        await self._look(caller=caller)
         paused = await caller.resume()
         if self._resources is not None and self._resources.has(call.name):
 
             async def read(uri: str) -> JsonObject:
                 return await self._asked("resources/read", {"uri": uri}, caller, paused)
 
-            return await self._resources.execute(call, self.resources, read)
+            async def listed() -> list[Resource]:
+                return await self._resources_of(caller)
+
+            return await self._resources.execute(call, listed, read)
         for tried in range(TRIES_MAX):
             if tried:
-                await self._look()
+                await self._look(caller=caller)
             usable = self._usable(call.name)
             try:
                 raw = await self._called(usable, call, caller, paused)
@@ -221,6 +328,7 @@ class McpToolset:
             capabilities=self._capabilities,
             roots=self.server.roots,
             local=not self.server.url or is_here(self.server.url),
+            ours=self._listing.usable if self._listing is not None else (),
         )
 
     async def _called(
@@ -250,7 +358,13 @@ class McpToolset:
         params = {**params, "_meta": {"traceparent": caller.traceparent}}
         try:
             return await self._connected().request(
-                method, params, caller=caller, header_schema=schema, paused=paused, ready=ready
+                method,
+                params,
+                caller=caller,
+                holder=caller.holder,
+                header_schema=schema,
+                paused=paused,
+                ready=ready,
             )
         except Waiting as waiting:
             raise Waiting(waiting.pending, waiting.run_id, caller.state(waiting.state)) from None
@@ -327,8 +441,11 @@ class McpToolset:
 
     async def resources(self) -> list[Resource]:
         """What can be read, and templates of addresses."""
-        listed = await self._all("resources/list")
-        return resources_of([*listed, *await self._all("resources/templates/list")])
+        return await self._resources_of(NOBODY)
+
+    async def _resources_of(self, caller: Caller) -> list[Resource]:
+        listed = await self._all("resources/list", caller)
+        return resources_of([*listed, *await self._all("resources/templates/list", caller)])
 
     async def read(self, uri: str) -> tuple[Part, ...]:
         """A resource as parts, for a `UserMessage`.
@@ -387,10 +504,10 @@ class McpToolset:
         values = completion.get("values") if isinstance(completion, dict) else None
         return [plain(value) for value in values if isinstance(value, str)] if isinstance(values, list) else []
 
-    async def _all(self, method: str) -> list[JsonObject]:
-        await self._look()
+    async def _all(self, method: str, caller: Caller = NOBODY) -> list[JsonObject]:
+        await self._look(caller=caller)
         with _if_it_does_that() as found:
-            found.extend(await self._connected().list_all(method))
+            found.extend(await self._connected().list_all(method, caller=caller, holder=_holder_of(caller)))
         return found
 
     # Life -------------------------------------------------------------------------------------------------------------
@@ -398,8 +515,12 @@ class McpToolset:
     async def close(self) -> None:
         """End the server, or leave it. What is asked after that starts it again."""
         connection, self._connection = self._connection, None
+        looking, self._looking = self._looking, None
         if connection is not None:
             await connection.close()
+        if looking is not None and looking.get_loop() is asyncio.get_running_loop():
+            looking.cancel()
+            await asyncio.wait([looking])
 
     async def __aenter__(self) -> Self:
         return self
@@ -413,7 +534,7 @@ class McpToolset:
         """The connection of the running event loop; that of an earlier one has ended with it."""
         loop = asyncio.get_running_loop()
         if self._connection is None or self._loop is not loop:
-            self._loop, self._lock, self._is_met = loop, asyncio.Lock(), False
+            self._loop, self._lock, self._is_met, self._looking = loop, asyncio.Lock(), False, None
             self._connection = McpConnection(
                 self.server,
                 clock=self._clock,
@@ -424,43 +545,75 @@ class McpToolset:
                 guard=self._guard,
                 vet=self._vet,
                 capabilities=self._capabilities,
+                room=self._room,
             )
         return self._connection
 
     def _is_due(self) -> bool:
-        """What is known of the tools is too old."""
-        changed = self._approve == "pinned" and self._pins is not None and self._pins.stamp != self._stamp
-        return self._is_stale or changed or self._clock.now() >= self._holds_until
+        """What the server told of its tools is too old, or it never told."""
+        return self._is_stale or not self._is_listed or self._clock.now() >= self._holds_until
 
-    async def _look(self, *, anyway: bool = False) -> None:
+    def _has_new_approvals(self) -> bool:
+        """The approvals were written since the tools were sorted out."""
+        return self._approve == "pinned" and self._pins is not None and self._pins.stamp != self._stamp
+
+    def _knows(self) -> bool:
+        """Something is known of the tools: they were listed, or were approved at some time."""
+        if self._listing is not None:
+            if self._has_new_approvals():
+                self._sort_out()
+            return True
+        known = self._known()
+        if self._approve != "pinned" or not (known.tools or known.offers is not None):
+            return False
+        self._definitions = [approved[-1].definition for approved in known.tools.values()]
+        self._offered = dict.fromkeys(known.offers or ("tools",), None)
+        self._sort_out()
+        return True
+
+    def _check_approved(self) -> None:
+        """Nothing is done with a server to which nobody agreed.
+
+        Raises:
+            PermissionDenied: nobody did.
+        """
+        if self._approve == "pinned" and not self._known().approved:
+            name = self.server.name
+            raise PermissionDenied(
+                f"MCP server {name!r} was not approved: `actum mcp approve {name}` shows what it is."
+            )
+
+    async def _look(self, *, anyway: bool = False, caller: Caller = NOBODY) -> None:
         """See to it that the tools are known as they are now.
 
         Args:
             anyway: also where the server was not approved.
+            caller: over whose session, where it has a holder.
 
         Raises:
             PermissionDenied: it was not.
             CallError: it can not be reached.
         """
-        if self._approve == "pinned" and not anyway and not self._known().approved:
-            name = self.server.name
-            raise PermissionDenied(
-                f"MCP server {name!r} was not approved: `actum mcp approve {name}` shows what it is."
-            )
-        connection = self._connected()
-        async with self._lock:
-            if not self._is_met:
-                facts = await connection.facts()  # `_vet` lists the tools
-                self._is_met = True
-                await self._remember(facts)
-                if facts.era == "modern":
-                    connection.listen()
-            if self._is_due():
+        if not anyway:
+            self._check_approved()
+        connection, holder = self._connected(), _holder_of(caller)
+        facts = await connection.facts(caller=caller, holder=holder)  # `_vet` lists the tools of a new session
+        if not self._is_met:
+            self._is_met = True
+            await self._remember(facts)
+            if facts.era == "modern":
+                connection.listen()
+        if self._is_due():
+            async with self._lock:
+                if self._is_due():
 
-                async def page(params: JsonObject) -> JsonObject:
-                    return await connection.request("tools/list", params)
+                    async def page(params: JsonObject) -> JsonObject:
+                        return await connection.request("tools/list", params, caller=caller, holder=holder)
 
-                await self._list(page)
+                    await self._list(page)
+        elif self._has_new_approvals():
+            self._sort_out()
+        self._failure, self._patience_s, self._is_noticed = None, self._wait_s, False
 
     def _known(self) -> Known:
         return self._pins.known(self.server.identity) if self._pins is not None else Known()
@@ -491,7 +644,7 @@ class McpToolset:
         least, most = LISTED_S
         holds_s = LISTED_S_USUAL if holds_s is None else min(max(holds_s, least), most)
         self._holds_until, self._is_noticed = self._clock.now() + holds_s, False
-        self._definitions = definitions
+        self._definitions, self._is_listed = definitions, True
         if self._seen is None:
             self._seen = {str(each["name"]): (each,) for each in sort_out(self.server, definitions, None).sound}
         self._sort_out()
@@ -502,7 +655,9 @@ class McpToolset:
             self._stamp = self._pins.stamp
             pins = self._pins.approved(self.server.identity)
         self._listing = sort_out(self.server, self._definitions, pins)
-        tools = tuple(each.tool for each in self._listing.usable.values())
+        # By name, so that a run which is resumed finds the same list, whether it was told by the server or is known
+        # from the approvals.
+        tools = tuple(sorted((each.tool for each in self._listing.usable.values()), key=lambda tool: tool.name))
         self._resources = None
         if "resources" in self._offered:
             self._resources = ResourceTools(self.server.name, self._listing.usable, self.server.max_timeout)
@@ -512,12 +667,14 @@ class McpToolset:
             self._generation += 1
 
     async def _remember(self, facts: ServerFacts) -> None:
-        if self._pins is not None and self.server.era == "auto":
+        """Keep which era the server speaks and what it offers, so that it need not be reached to know that."""
+        if self._pins is not None:
             fresh = self._pins.stamp == self._stamp
+            era = facts.era if self.server.era == "auto" else "auto"
             try:
-                await asyncio.to_thread(self._pins.remember_era, self.server.identity, facts.era)
+                await asyncio.to_thread(self._pins.remember, self.server.identity, era, sorted(facts.capabilities))
             except ActumError as error:  # it is found out anew the next time
-                log.info("%s: the era can not be kept: %s", self.server.name, error)
+                log.info("%s: what it offers can not be kept: %s", self.server.name, error)
             self._stamp = self._pins.stamp if fresh else self._stamp
 
     def _heard(self, method: str, params: JsonObject) -> None:
@@ -537,6 +694,17 @@ def told_by_server(call_id: str, raw: JsonObject, *, reads_only: bool) -> ToolRe
     if refusal:
         raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if reads_only else "unknown")
     return result_of(call_id, raw)
+
+
+def with_notice(raw: JsonObject, words: str) -> JsonObject:
+    """A server's answer to a call, with words of ours before its own."""
+    content = raw.get("content")
+    block: JsonObject = {"type": "text", "text": words}
+    return {**raw, "content": [block, *(content if isinstance(content, list) else [])]}
+
+
+def _holder_of(caller: Caller) -> Holder | None:
+    return caller.holder if isinstance(caller, ContextCaller) else None
 
 
 class _Outdated(Exception):
