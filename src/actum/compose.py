@@ -84,6 +84,7 @@ ENVIRONMENT = {
 }
 """Which variable is which setting."""
 KEY_BYTES_MIN = 16
+MCP_WAIT_S = 5.0
 SECRET = "ACTUM_SECRET_"
 
 
@@ -106,6 +107,7 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         policy: the policy's file; empty for the one that asks before every declared side effect.
         limits: how much a run may use.
         prices: what models cost, by their names.
+        mcp_wait: seconds for which a run waits for MCP servers of which nothing is known yet, all side by side.
     """
 
     model: str = ""
@@ -119,6 +121,7 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     policy: str = ""
     limits: Limits = Limits()
     prices: dict[str, Price] = {}
+    mcp_wait: float = MCP_WAIT_S
 
 
 class Settings(Words, frozen=True, kw_only=True):
@@ -437,25 +440,32 @@ def _host(url: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", urlsplit(url).netloc.rpartition("@")[2]).strip("-.") or "server"
 
 
-def open_server(server: McpServer, environment: Mapping[str, str], *, unseen: bool = False) -> McpToolset:
+def open_server(
+    server: McpServer, environment: Mapping[str, str], *, unseen: bool = False, wait_s: float = MCP_WAIT_S
+) -> McpToolset:
     """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
 
     Args:
         unseen: all of it can be used, for a look that calls nothing.
+        wait_s: seconds for which a run waits for it, where nothing is known of it yet.
     """
     secrets = secrets_of(environment)
     auth = _mcp().oauth_of(server, mcp_tokens(environment), secrets=secrets)
     if unseen:
         return _mcp().McpToolset(server, approve="all", auth=auth, secrets=secrets)
-    return _mcp().McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets)
+    return _mcp().McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets, wait_s=wait_s)
 
 
-def open_mcp(servers: Sequence[McpServer], environment: Mapping[str, str]) -> McpHost | None:
+def open_mcp(
+    servers: Sequence[McpServer], environment: Mapping[str, str], *, wait_s: float = MCP_WAIT_S
+) -> McpHost | None:
     """A toolset of these servers; None where there are none.
 
-    Whoever opens it closes it. Nothing is started before its tools are asked for.
+    Whoever opens it closes it. A server is started when a tool of it is called, or where nothing is known of it.
     """
-    return _mcp().McpHost([open_server(server, environment) for server in servers]) if servers else None
+    if not servers:
+        return None
+    return _mcp().McpHost([open_server(server, environment, wait_s=wait_s) for server in servers])
 
 
 def open_finder(host: McpHost | None) -> McpFinder:

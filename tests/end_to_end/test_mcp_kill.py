@@ -45,7 +45,8 @@ class Till:
 
     def toolset(self, *, trusted: bool = False) -> McpToolset:
         """Its tools."""
-        return McpToolset(McpServer(name="till", command=sys.executable, args=self._program, trusted=trusted))
+        server = McpServer(name="till", command=sys.executable, args=self._program, trusted=trusted)
+        return McpToolset(server, wait_s=60)
 
     async def called(self, toolset: McpToolset, tool: str, **arguments: Json) -> RunResult:
         """What comes of a call in which the server is killed."""

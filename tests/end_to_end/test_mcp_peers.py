@@ -54,7 +54,7 @@ class Host:
     """An agent with the tools of one server."""
 
     def __init__(self, server: McpServer) -> None:
-        self.toolset = McpToolset(server)
+        self.toolset = McpToolset(server, wait_s=60)
         self._name = server.name
 
     async def names(self) -> list[str]:

@@ -58,7 +58,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[McpServer]:
 
 @pytest.fixture
 async def desk(server: McpServer) -> AsyncIterator[McpToolset]:
-    async with McpToolset(server) as toolset:
+    async with McpToolset(server, wait_s=60) as toolset:
         yield toolset
 
 

@@ -654,11 +654,28 @@ class Agent:
                 f"run {run_id}: the agent's instructions are not those it was started with. "
                 "Resume with the same, or pass accept=True to go on with the recorded ones."
             )
-        if (await self._listing(recording)()).digest != recording.tools and not accept:
-            raise ReplayDiverged(
-                f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
-                "or pass accept=True."
-            )
+        if accept or not await self._lacks_tools(recording):
+            return
+        raise ReplayDiverged(
+            f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
+            "or pass accept=True."
+        )
+
+    async def _lacks_tools(self, recording: Recording) -> bool:
+        """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
+        during a run: the model is shown them at its next step.
+        """
+        catalog = await self._listing(recording)()
+        if catalog.digest == recording.tools:
+            return False
+        try:
+            shown = msgspec.json.decode(await self.journal.kept(recording.tools), type=list[Tool])
+        except (UnknownName, msgspec.MsgspecError):
+            return True
+        known = {tool.name: tool.digest for tool in shown}
+        came = [tool for tool in catalog.tools if tool.name not in known]
+        left = {tool.name: tool.digest for tool in catalog.tools if tool.name in known}
+        return left != known or not all(tool.foreign for tool in came)
 
     async def _listed(self) -> Catalog:
         """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""

@@ -44,7 +44,10 @@ def call(
     words = [said(pair) for pair in pairs or []]
 
     async def command() -> int:
-        async with options.tools(settings, terminal) as loaded, options.journal(settings) as opened:
+        async with (
+            options.tools(settings, terminal, needed=name) as loaded,
+            options.journal(settings) as opened,
+        ):
             tool = find_tool(await compose.list_tools(loaded.tools), name)
             arguments = read_arguments(tool, words, said(args))
             agent = compose.make_agent(

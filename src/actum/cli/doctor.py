@@ -150,7 +150,7 @@ async def _servers(settings: Settings, terminal: Terminal) -> list[Finding]:
     """How each MCP server does. None is started that was not approved."""
     try:
         read = compose.find_servers(settings.mcp, os.environ)
-        return [_server(await looked_at(terminal, server)) for server in read.servers]
+        return [_server(told) for told in await looked_at(terminal, read.servers)]
     except ActumError as error:
         return [Finding("bad", "mcp", str(error), "see `actum mcp --help`")]
 

@@ -7,7 +7,7 @@ import json
 import os
 import shlex
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -37,6 +37,9 @@ app = typer.Typer(
 )
 
 app.command()(mcp_serve.serve)
+
+LOOK_S = 15.0
+"""Seconds for which a server is waited for that a person wants to know something of."""
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the server is called here.")]
 YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
@@ -206,12 +209,13 @@ def list_servers(
     terminal = Terminal()
     known = _written()
     told: list[JsonObject] = []
+    servers: list[McpServer] = []
     for name, entry in known.items():
         try:
-            server = compose.own_server(name, entry, os.environ)
-            told.append(asyncio.run(looked_at(terminal, server, start=not no_start)))
+            servers.append(compose.own_server(name, entry, os.environ))
         except ActumError as error:
             told.append({"name": name, "state": "bad", "problem": str(error)})
+    told = sorted([*told, *asyncio.run(looked_at(terminal, servers, start=not no_start))], key=_place_among(known))
     if as_json:
         terminal.json(told)
         return DONE
@@ -226,24 +230,42 @@ def list_servers(
     return DONE
 
 
-async def looked_at(terminal: Terminal, server: McpServer, *, start: bool = True) -> JsonObject:
-    """How a server does, by `state` and `problem`. It is started only where it was approved, and left again."""
+def _place_among(known: JsonObject) -> Callable[[JsonObject], int]:
+    names = list(known)
+    return lambda told: names.index(str(told["name"]))
+
+
+async def looked_at(terminal: Terminal, servers: Sequence[McpServer], *, start: bool = True) -> list[JsonObject]:
+    """How servers do, by `state` and `problem`: all are looked at side by side, each for `LOOK_S` at most.
+
+    Args:
+        start: start those that were approved, and leave them again.
+    """
+    terminal.waiting.begin("looking at MCP servers")
+    try:
+        return await asyncio.gather(*(_looked_at(server, start=start) for server in servers))
+    finally:
+        terminal.waiting.end()
+
+
+async def _looked_at(server: McpServer, *, start: bool) -> JsonObject:
     known = compose.mcp_pins(os.environ).known(server.identity)
     told: JsonObject = {"name": server.name, "line": line_of(server), "tools": len(known.tools), "problem": ""}
     if server.disabled or not known.approved or not start:
         state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
-    terminal.waiting.begin(f"starting {server.name}")
     toolset = compose.open_server(server, os.environ)
     try:
-        tools = await toolset.list_tools()
-        facts = await toolset.facts()
+        async with asyncio.timeout(LOOK_S):
+            facts = await toolset.facts()
+            tools = await toolset.list_tools()
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
         return {**told, "state": "up", "era": facts.era, "tools": len(tools), "waiting": len(held) or ""}
+    except TimeoutError:
+        return {**told, "state": "hangs", "problem": f"It did not answer in {LOOK_S:.0f} s."}
     except ActumError as error:
         return {**told, "state": "failed", "problem": toolset.health.problem or str(error)}
     finally:
-        terminal.waiting.end()
         await toolset.close()
 
 

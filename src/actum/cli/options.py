@@ -20,6 +20,7 @@ from ..core.record import RunSummary
 from .terminal import Terminal
 
 if TYPE_CHECKING:
+    from ..toolsets.mcp_host import McpHost
     from ..toolsets.mcp_toolset import McpToolset
 
 T = TypeVar("T")
@@ -161,31 +162,48 @@ class Loaded(NamedTuple):
 
 
 @contextlib.asynccontextmanager
-async def tools(settings: Settings, terminal: Terminal) -> AsyncIterator[Loaded]:
-    """The tools that were named, those of MCP servers among them; what is the matter with a server is told."""
+async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> AsyncIterator[Loaded]:
+    """The tools that were named, those of MCP servers among them; what is the matter with a server is told.
+
+    Args:
+        needed: the name of the only tool that is needed: where it is no server's, no server is looked at.
+    """
     loaded = compose.load_tools(settings.tools, Path.cwd())
+    if needed and needed in {tool.name for tool in await compose.list_tools(loaded)}:
+        yield Loaded(loaded)
+        return
     read = compose.find_servers(settings.mcp, os.environ)
     for note in read.notes:
         terminal.note(note)
-    host = compose.open_mcp(read.servers, os.environ)
+    host = compose.open_mcp(read.servers, os.environ, wait_s=settings.mcp_wait)
     finds = compose.FINDER in settings.tools
     if host is None:
         yield Loaded([*loaded, compose.open_finder(None)] if finds else loaded)
         return
     try:
-        terminal.waiting.begin("starting MCP servers")
+        terminal.waiting.begin("looking at MCP servers")
         await host.list_tools()
         terminal.waiting.end()
-        for name, problem in host.problems.items():
-            terminal.note(f"MCP server {name}: {problem}")
-        for name, toolset in host.servers.items():
-            held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
-            if held:
-                terminal.note(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")
+        told = _matters(host)
+        for matter in told:
+            terminal.note(matter)
         yield Loaded([*loaded, compose.open_finder(host) if finds else host], host.servers)
+        for matter in _matters(host):
+            if matter not in told:
+                terminal.note(matter)
     finally:
         terminal.waiting.end()
         await host.close()
+
+
+def _matters(host: McpHost) -> list[str]:
+    """What a person should know of the servers: what is wrong with one, and which of its tools wait for them."""
+    found = [f"MCP server {name}: {problem}" for name, problem in host.problems.items()]
+    for name, toolset in host.servers.items():
+        held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
+        if held:
+            found.append(f"MCP server {name}: {len(held)} tools wait for `actum mcp approve {name}`")
+    return found
 
 
 @contextlib.asynccontextmanager

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from ..toolsets.mcp_toolset import McpToolset
 
 
+PROMPTS_S = 10.0
+"""Seconds for which a server is waited for that may have prompts."""
+
+
 class Prompts:
     """What servers offer to begin a turn with.
 
@@ -62,9 +66,12 @@ def usage(prompt: Prompt) -> str:
 
 
 async def _offered(toolset: McpToolset) -> list[Prompt]:
+    if toolset.offers is not None and "prompts" not in toolset.offers:
+        return []
     try:
-        return await toolset.prompts()
-    except ActumError:  # what is the matter with it was told when the chat began
+        async with asyncio.timeout(PROMPTS_S):
+            return await toolset.prompts()
+    except (ActumError, TimeoutError):  # a server that can not be had offers none
         return []
 
 
