@@ -53,6 +53,12 @@ def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
     return context.session._connection  # the SDK has no public way to it
 
 
+def declared_by(context: ServerRequestContext[Any, Any]) -> JsonObject:
+    """The capabilities that a client declared, those that the SDK knows."""
+    declared = context.session.client_capabilities
+    return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
+
+
 class _Raw(BaseModel):
     model_config = ConfigDict(extra="allow")
 
@@ -97,8 +103,7 @@ class McpClient:
     @cached_property
     def capabilities(self) -> JsonObject:
         """What it declared that it can be asked."""
-        declared = self._context.session.client_capabilities
-        return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
+        return declared_by(self._context)
 
     @property
     def extensions(self) -> Mapping[str, object]:

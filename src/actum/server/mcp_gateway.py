@@ -56,13 +56,15 @@ from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_era import definition_for, error_code_for, offered, passed_on, result_for
 from ..storage.pins import PinStore
 from ..toolsets.mcp_error import McpError
+from ..toolsets.mcp_room import Room
+from ..toolsets.mcp_toolset import WAIT_S
 from .mcp import INTERNAL_ERROR, Context, Handler, McpService, Visible
 from .mcp_calls import INVALID_PARAMS, NotYet, Who, answers_of, begin, new_call, outcome_of
 from .mcp_client import LEVELS, LOG_LEVEL, connection_of
-from .mcp_front import Front, is_behind, rests, task_of
+from .mcp_front import Front, capabilities_of, is_behind, rests, task_of
 from .mcp_line import Line, Lines
 from .mcp_passage import Passage
-from .mcp_seat import PROMPT, READ, Seat, Seats, Sources
+from .mcp_seat import PROMPT, READ, Heard, Seat, Seats, Sources
 from .mcp_tasks_behind import ASKED_OF_TASKS, TasksBehind, as_ours, followed, with_notes
 from .mcp_wire import call_result
 
@@ -71,6 +73,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("actum.mcp")
 
+INTRODUCE_S = 1.0
+"""Seconds for which a client that introduces itself waits for servers that were never reached for its user."""
 USERS_MAX = 256
 """So many users have connections of their own at a time."""
 
@@ -117,6 +121,7 @@ class McpGateway(McpService):
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
+        self._rooms = {server.name: Room(server) for server in servers}
         self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.agent.with_tools([toolset]))
         super().__init__(
             name=name,
@@ -154,22 +159,28 @@ class McpGateway(McpService):
         """The names of the servers."""
         return tuple(server.name for server in self._servers)
 
-    def _seat_for(self, principal: str) -> Seat:
-        def passages(heard: Callable[[str, str, JsonObject], None]) -> dict[str, Passage]:
-            return {server.name: self._passage(server, principal, heard) for server in self._servers}
+    def _seat_for(self, principal: str, capabilities: JsonObject) -> Seat:
+        is_single = len(self._servers) == 1
+
+        def passage(server: McpServer, heard: Heard, met: Callable[[Passage], None]) -> Passage:
+            return Passage(
+                server,
+                addresses=ServerAddresses("" if is_single else server.name),
+                capabilities=capabilities,
+                met=met,
+                pins=self._pins,
+                changed=lambda method, params: heard(server.name, method, params),
+                auth=self._auth_of(server, principal),
+                secrets=self._secrets_of(principal),
+                clock=self.clock,
+                wait_s=server.max_timeout if is_single else WAIT_S,
+                room=self._rooms[server.name],
+            )
+
+        def passages(heard: Heard, met: Callable[[Passage], None]) -> dict[str, Passage]:
+            return {server.name: passage(server, heard, met) for server in self._servers}
 
         return Seat(passages, self.clock)
-
-    def _passage(self, server: McpServer, principal: str, heard: Callable[[str, str, JsonObject], None]) -> Passage:
-        return Passage(
-            server,
-            addresses=ServerAddresses(server.name if len(self._servers) > 1 else ""),
-            pins=self._pins,
-            changed=lambda method, params: heard(server.name, method, params),
-            auth=self._auth_of(server, principal),
-            secrets=self._secrets_of(principal),
-            clock=self.clock,
-        )
 
     def _source_tools(self) -> Sequence[Toolish]:
         return [Sources(self.seats)]
@@ -211,12 +222,16 @@ class McpGateway(McpService):
         return result
 
     async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Say what is offered: what the servers behind do, and how they want to be used."""
+        """Say what is offered: what the servers behind do, and how they want to be used.
+
+        A server that was not reached in time is taken to offer what it offered when it was last reached, or anything.
+        """
         result = cast(JsonObject, await call_next(ctx))
-        seat = await self.seats.take(self.who().principal)
+        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
+        await seat.begin(INTRODUCE_S, self.seats.troubled)
         modern = ctx.method == "server/discover"
-        facts = [passage.known for passage in seat.reached if passage.known is not None]
-        capabilities = offered([(each.capabilities, each.era == "modern") for each in facts], modern=modern)
+        each_offers = [(passage.capabilities, passage.is_modern) for passage in seat.passages.values()]
+        capabilities = offered(each_offers, modern=modern)
         told: JsonObject = {**result, "capabilities": capabilities}
         words = [(each.server.name, each.known.instructions) for each in seat.reached if each.known is not None]
         text = "\n\n".join(said if seat.is_single else f"# {name}\n\n{said}" for name, said in words if said)
@@ -226,7 +241,7 @@ class McpGateway(McpService):
 
     async def _seat(self, ctx: Context) -> Seat:
         """What is kept for whoever makes this request."""
-        seat = await self.seats.take(self.who().principal)
+        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await seat.changes.join(ctx)
         return seat
@@ -238,6 +253,8 @@ class McpGateway(McpService):
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, who, modern = await self._seat(ctx), self.who(), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        await seat.list_tools(self.seats.troubled)
+        self.seats.refresh(seat)
         facts = self._facts(who)
         return {
             "tools": [
@@ -255,6 +272,9 @@ class McpGateway(McpService):
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
+        if isinstance(name, str) and name not in seat.shown:
+            await seat.wait_for(name, self.seats.troubled)
+            self.seats.refresh(seat)
         shown = seat.shown.get(name) if isinstance(name, str) else None
         if shown is None or (self._visible is not None and not self._visible(shown.tool, who)):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
@@ -365,6 +385,7 @@ class McpGateway(McpService):
     async def _page_of(self, ctx: Context, params: JsonObject) -> JsonObject:
         """A page of what the servers list, one server after the other: one request in front is one behind."""
         seat, kind = await self._seat(ctx), _KINDS[ctx.method]
+        await seat.begin(WAIT_S, self.seats.troubled, kind)
         front = Front(ctx, self.who().principal, params, self._holder(ctx))
         name, cursor = _read_cursor(params.get("cursor"))
         left = seat.offering(kind, name)
@@ -391,6 +412,7 @@ class McpGateway(McpService):
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
         front = Front(ctx, who.principal, params, self._holder(ctx))
+        await seat.begin(WAIT_S, self.seats.troubled, "prompts")
         passage, _ = await seat.prompt(str(name), front)
         given: JsonObject = {"name": str(name)}
         if isinstance(arguments, dict):
@@ -413,6 +435,7 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
         front = Front(ctx, self.who().principal, params, self._holder(ctx))
         if reference.get("type") == "ref/prompt":
+            await seat.begin(WAIT_S, self.seats.troubled, "prompts")
             passage, name = await seat.prompt(str(reference.get("name")), front)
             reference = {**reference, "name": name}
         else:

@@ -4,7 +4,7 @@ A client with a handshake is one holder from its handshake until its connection 
 too. A client without a handshake has no session by which it could be known again. Requests of the same user, from the
 same program, with the same capabilities and the same key are taken to be of one client: no better word is on the wire.
 
-Between two requests a client keeps what it has, unless others need the room; see `core.holder`.
+Between two requests a client keeps what it has, unless others need the room: then it ends, and nobody else gets it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Client:
     """
 
     def __init__(self, principal: str) -> None:
-        self.holder = Holder(principal, f"client:{uuid4().hex}")
+        self.holder = Holder(principal, f"client:{uuid4().hex}", alone=True)
         self._requests = 0
         self._is_over = False
 

@@ -34,9 +34,10 @@ from ..storage.pins import PinStore
 from ..toolsets.mcp_caller import ContextCaller
 from ..toolsets.mcp_error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ..toolsets.mcp_listing import Usable
+from ..toolsets.mcp_room import Room
 from ..toolsets.mcp_session import McpSession, Nobody, ServerFacts
 from ..toolsets.mcp_task import outcome
-from ..toolsets.mcp_toolset import McpToolset, told_by_server
+from ..toolsets.mcp_toolset import STARTED_ANEW, WAIT_S, McpToolset, told_by_server, with_notice
 from .mcp_front import Front
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ ROOTS_S = 10.0
 VISITS_MAX = 1_000
 """So many pages to which users were sent are remembered at a time."""
 REFUSED = -1
+_ANYTHING = ("tools", "prompts", "resources", "completions", "logging")
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 UPDATED = "notifications/resources/updated"
 VISITED = "notifications/elicitation/complete"
@@ -226,6 +228,8 @@ class Passage(McpToolset):
 
     Args:
         addresses: what clients know the server's resources by.
+        capabilities: that a session declares which is begun before its client is known.
+        met: hears when the server was reached for the first time.
 
     Attributes:
         addresses: the same.
@@ -237,14 +241,31 @@ class Passage(McpToolset):
         server: McpServer,
         *,
         addresses: ServerAddresses,
+        capabilities: JsonObject | None = None,
+        met: Callable[[Passage], None] = lambda _: None,
         pins: PinStore | None = None,
         changed: Callable[[str, JsonObject], None] | None = None,
         auth: httpx2.Auth | None = None,
         secrets: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        wait_s: float = WAIT_S,
+        room: Room | None = None,
     ) -> None:
-        super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
+        super().__init__(
+            server,
+            pins=pins,
+            offers=(),
+            changed=changed,
+            auth=auth,
+            secrets=secrets,
+            clock=clock,
+            wait_s=wait_s,
+            room=room,
+        )
+        self._capabilities = capabilities or {}
         self.addresses = addresses
+        self._met = met
+        self._begun_at: float | None = None
         self.known: ServerFacts | None = None
         self._visits: dict[str, Front] = {}
         self._follows: list[Follow] = []
@@ -262,14 +283,86 @@ class Passage(McpToolset):
         return self.is_modern and self.known is not None and offers_tasks(self.known.capabilities)
 
     @property
-    def is_fresh(self) -> bool:
-        """What is known of its tools holds still."""
-        return self._is_met and not self._is_due()
+    def capabilities(self) -> JsonObject:
+        """What the server offers, by the names of capabilities. Before it was reached, what it offered when it was last
+        reached in an earlier process; and where it never was, all that a server may offer.
+        """
+        if self.known is not None:
+            return self.known.capabilities
+        names = _ANYTHING if self.offers is None else self.offers
+        return {name: {"subscribe": True} if name == "resources" else {} for name in names}
 
     @property
     def own_tools(self) -> tuple[Usable, ...]:
-        """The tools that may be used, with their definitions as the server told them last."""
-        return tuple(self._listing.usable.values()) if self._listing is not None else ()
+        """The tools that may be used, with their definitions as the server told them last.
+
+        Before it told any, those that were approved, but for those that it describes differently to different users:
+        which definition is for this user is not known yet.
+        """
+        unclear = self._unclear()
+        return tuple(each for each in self.known_tools if each.name not in unclear)
+
+    @property
+    def edition(self) -> tuple[int, int]:
+        """Changes when `own_tools` do."""
+        return self.generation, len(self._unclear())
+
+    def _unclear(self) -> set[str]:
+        """The tools with several approved definitions, as long as the server has not told which is for this user."""
+        if self._is_listed or self._approve != "pinned":
+            return set()
+        return {name for name, approved in self._known().tools.items() if len(approved) > 1}
+
+    # First contact ----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Have a look at the server in the background, where what is known of it is nothing, or too old."""
+        if self._begun_at is None:
+            self._begun_at = self._clock.now()
+        if self.known is None or self._is_due():
+            self.introduce()
+
+    @property
+    def is_awaited(self) -> bool:
+        """It is being reached for the first time."""
+        return self.known is None and self._looking is not None and not self._looking.done()
+
+    @property
+    def is_troubled(self) -> bool:
+        """It failed, or should have been reached long ago."""
+        if self.is_up:
+            return False
+        late = self._begun_at is not None and self._clock.now() >= self._begun_at + WAIT_S
+        return self._failure is not None or (late and self.is_awaited)
+
+    async def list_own(self, seconds: float) -> None:
+        """See to it that the tools are known as they are now, in so many seconds.
+
+        Raises:
+            CallError: nothing is known of them, and the server can not be reached or is not approved.
+        """
+        self.begin()
+        await self.list_tools()
+        if self._unclear():
+            await self.meet(seconds)
+
+    async def meet(self, seconds: float) -> None:
+        """Wait until the server was reached for the first time, or failed; until so long after that was begun."""
+        looking = self._looking
+        if looking is None or not self.is_awaited or self._begun_at is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with self._clock.timeout(self._begun_at + seconds - self._clock.now()):
+                await asyncio.wait([looking])
+
+    def check(self) -> None:
+        """Whether the server can be served at all, where it stands alone.
+
+        Raises:
+            CallError: it could not be reached.
+        """
+        if self.known is None and isinstance(self._failure, CallError):
+            raise self._failure
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         final = _final(context)
@@ -292,6 +385,7 @@ class Passage(McpToolset):
     ) -> JsonObject:
         """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
         assert isinstance(caller, Carrier)
+        self._check_approved()
         front = caller.front
         front.error = None
         sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
@@ -310,6 +404,9 @@ class Passage(McpToolset):
             raise caller.rest(waiting.state) from None
         except McpError as error:
             front.error = self._told_outside(method, error)
+            if caller.anew:
+                words = f"{STARTED_ANEW.format(name=self.server.name)} {error.words}"
+                front.error = McpError(error.rpc_code, words, front.error.data, error.effect)
             asked = error.data.get("elicitations") if isinstance(error.data, dict) else None
             for each in asked if isinstance(asked, list) else ():
                 self.note_visit(each, front)
@@ -317,7 +414,10 @@ class Passage(McpToolset):
         front.raw = self.addresses.result(method, raw)
         if front.raw.get("resultType") == "task":
             raise caller.hand_over(front.raw)
-        return front.raw
+        told = front.raw
+        if caller.anew and method == "tools/call":
+            front.raw = with_notice(told, STARTED_ANEW.format(name=self.server.name))
+        return told
 
     # What is no tool --------------------------------------------------------------------------------------------------
 
@@ -342,7 +442,7 @@ class Passage(McpToolset):
 
     async def ask(self, method: str, params: JsonObject, front: Front) -> JsonObject:
         """A request that calls nothing: a page of a list, a completion. It goes over its client's own session."""
-        await self._look()
+        self._check_approved()
         caller = Declaring(front.capabilities)
         raw = await self._connected().request(method, params, caller=caller, holder=front.holder)
         return self.addresses.result(method, raw)
@@ -355,7 +455,7 @@ class Passage(McpToolset):
 
     async def ask_after(self, method: str, front: Front, task_id: str) -> JsonObject:
         """What its client wants of a task, wanted of the server, by its own name of the task."""
-        await self._look()
+        self._check_approved()
         answers = front.params.get("inputResponses")
         given: JsonObject = {"inputResponses": self._answers(answers)} if answers is not None else {}
         sent = {**passed_on(front.params), **given, "taskId": task_id}
@@ -417,8 +517,9 @@ class Passage(McpToolset):
             McpError: it will not.
             Unavailable: it does not say.
         """
-        await self._look()
+        self._check_approved()
         connection, caller = self._connected(), Declaring(front.capabilities)
+        await connection.facts(caller=caller, holder=front.holder)
         if not self.is_modern:
             try:
                 await connection.request("resources/subscribe", {"uri": uri}, caller=caller, holder=front.holder)
@@ -479,8 +580,10 @@ class Passage(McpToolset):
         super()._heard(method, self.addresses.updated(params) if method == UPDATED else params)
 
     async def _vet(self, session: McpSession) -> None:
-        self.known = session.facts
         await super()._vet(session)
+        is_first, self.known = self.known is None, session.facts
+        if is_first:
+            self._met(self)
 
 
 class Standing(Nobody):

@@ -14,9 +14,9 @@ import contextlib
 import hashlib
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -34,6 +34,7 @@ from ..core.tool import Tool
 from ..protocols.mcp_name import public_name
 from ..toolsets.mcp_error import INVALID_PARAMS, McpError
 from ..toolsets.mcp_listing import Usable
+from ..toolsets.mcp_toolset import WAIT_S
 from .mcp_changes import Changes
 from .mcp_front import Front
 from .mcp_passage import Passage, front_of
@@ -45,6 +46,11 @@ RETRY_S = 30.0
 ANSWER_S = 5.0
 """Seconds in which a server has to answer what is asked of several at once: a page of a list, a level."""
 PAGES_MAX = 100
+
+
+Heard: TypeAlias = Callable[[str, str, JsonObject], None]
+"""Hears a notification: the server's name, method, parameters."""
+Passages: TypeAlias = Callable[[Heard, Callable[[Passage], None]], Mapping[str, Passage]]
 
 
 class Shown(Struct, frozen=True):
@@ -79,7 +85,8 @@ class Seat:
     """What is kept for one user.
 
     Args:
-        passages: a way to each server, made with what hears its notifications.
+        passages: a way to each server, made with what hears its notifications, and what hears when it was reached for
+            the first time.
         clock: time.
 
     Attributes:
@@ -90,17 +97,15 @@ class Seat:
         used: how many requests are under way.
     """
 
-    def __init__(
-        self, passages: Callable[[Callable[[str, str, JsonObject], None]], Mapping[str, Passage]], clock: Clock
-    ) -> None:
+    def __init__(self, passages: Passages, clock: Clock) -> None:
         self._clock = clock
         self._news: deque[ServerEvent] = deque()
         self._teller: asyncio.Task[None] | None = None
-        self._seen: tuple[int, ...] = ()
-        self._retry_at: dict[str, float] = {}
+        self._seen: tuple[tuple[int, int], ...] = ()
+        self._told_without: set[tuple[str, str]] = set()
         self._slow_until: dict[str, float] = {}
         self._prompts: dict[str, tuple[Passage, str]] = {}
-        self.passages = passages(self._heard)
+        self.passages = passages(self._heard, self._met)
         self.shown: dict[str, Shown] = {}
         self._agent: Agent | None = None
         self.changes = Changes(clock, _told_by_servers, self._somebody_left)
@@ -125,46 +130,95 @@ class Seat:
         """From now on this agent makes the calls."""
         self._agent = agent
 
-    async def look(self) -> bool:
-        """See to it that what the servers offer is known as it is now.
+    def look(self) -> bool:
+        """Take in what is known of the servers now. None is waited for.
 
         Returns:
             Whether the tools are others than before.
+        """
+        shown = [self._shown(passage, usable) for passage in self.passages.values() for usable in passage.own_tools]
+        seen = tuple(passage.edition for passage in self.passages.values())
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        self.shown = {each.tool.name: each for each in shown}
+        return True
+
+    # Waiting ----------------------------------------------------------------------------------------------------------
+
+    async def begin(self, seconds: float, troubled: Collection[str], kind: str = "") -> None:
+        """Reach for the servers, and wait for those of which nothing is known, so long after they were first reached
+        for. One that stands alone is waited for until it was reached or failed.
+
+        Args:
+            seconds: how long at most.
+            troubled: the names of servers that are not waited for: other users can not reach them either.
+            kind: the capability for which they are waited for; empty for any.
 
         Raises:
             CallError: there is one server only, and it can not be reached.
         """
-        due = [(name, passage) for name, passage in self.passages.items() if not passage.is_fresh]
-        if due:
-            await asyncio.gather(*(self._look(name, passage) for name, passage in due))
-        seen = tuple(passage.generation for passage in self.passages.values())
-        if seen == self._seen:
-            return False
-        self._seen = seen
-        self.shown = {shown.tool.name: shown for shown in self._all_shown()}
-        return True
-
-    async def _look(self, name: str, passage: Passage) -> None:
-        if self._clock.now() < self._retry_at.get(name, 0.0):
+        for passage in self.passages.values():
+            passage.begin()
+        if self.is_single:
+            (passage,) = self.passages.values()
+            await passage.meet(passage.server.max_timeout)
+            passage.check()
             return
-        try:
-            await passage.list_tools()
-        except CallError as error:
-            if self.is_single:
-                raise
-            self._retry_at[name] = self._clock.now() + RETRY_S
-            log.warning("mcp gateway: %s", error)
+        awaited = [each for name, each in self.passages.items() if name not in troubled and _may_offer(each, kind)]
+        await asyncio.gather(*(passage.meet(seconds) for passage in awaited))
+        if kind:
+            self._told_without |= {(kind, name) for name, each in self.passages.items() if each.known is None}
 
-    def _all_shown(self) -> list[Shown]:
-        return [
-            Shown(
-                passage,
-                usable,
-                msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool,
-            )
-            for passage in self.passages.values()
-            for usable in passage.own_tools
-        ]
+    async def list_tools(self, troubled: Collection[str]) -> None:
+        """See to it that the tools are known as they are now; see `begin`.
+
+        Raises:
+            CallError: there is one server only, and it can not be reached.
+        """
+
+        async def listed(passage: Passage) -> None:
+            with contextlib.suppress(CallError):  # it said so in the log
+                await passage.list_own(WAIT_S)
+
+        if self.is_single:
+            (passage,) = self.passages.values()
+            await passage.list_own(passage.server.max_timeout)
+            return
+        await asyncio.gather(*(listed(each) for name, each in self.passages.items() if name not in troubled))
+        self._told_without |= {("tools", name) for name, each in self.passages.items() if each.known is None}
+
+    async def wait_for(self, tool: str, troubled: Collection[str]) -> None:
+        """Wait until a tool is known, or all servers of which nothing was known were reached or failed; see `begin`.
+
+        Raises:
+            CallError: there is one server only, and it can not be reached.
+        """
+        if self.is_single:
+            await self.list_tools(troubled)
+            return
+        for passage in self.passages.values():
+            passage.begin()
+        awaited = [each for name, each in self.passages.items() if each.is_awaited and name not in troubled]
+        meeting = {asyncio.create_task(passage.meet(WAIT_S)) for passage in awaited}
+        try:
+            while meeting and not any(usable.tool.name == tool for each in awaited for usable in each.own_tools):
+                _, meeting = await asyncio.wait(meeting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in meeting:
+                task.cancel()
+
+    def _met(self, passage: Passage) -> None:
+        """A server was reached for the first time: clients that were told of the others already are told of it."""
+        name = passage.server.name
+        for kind in ("tools", "prompts", "resources"):
+            if (kind, name) in self._told_without:
+                self._told_without.discard((kind, name))
+                self._heard(name, f"notifications/{kind}/list_changed", {})
+
+    def _shown(self, passage: Passage, usable: Usable) -> Shown:
+        tool = msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool
+        return Shown(passage, usable, tool)
 
     @property
     def reached(self) -> list[Passage]:
@@ -242,11 +296,13 @@ class Seat:
         """
         if self.is_single:
             return next(iter(self.passages.values())), name
-        if name not in self._prompts:
-            self._prompts = {
-                self.name_of(passage, str(item.get("name"))): (passage, str(item.get("name")))
-                async for passage, item in self._walk("prompts/list", "prompts", front)
-            }
+        # The server that gave its name to the prompt first: the others need not be asked then.
+        for passage in sorted(self.offering("prompts"), key=lambda each: not name.startswith(each.server.name)):
+            if name in self._prompts:
+                break
+            async for item in self._walk(passage, "prompts/list", "prompts", front):
+                own = str(item.get("name"))
+                self._prompts[self.name_of(passage, own)] = passage, own
         if name not in self._prompts:
             raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
         return self._prompts[name]
@@ -281,21 +337,20 @@ class Seat:
             raise UnknownTool(f"There is no server {name[:64]!r} here any more.")
         return passage
 
-    async def _walk(self, method: str, field: str, front: Front) -> AsyncIterator[tuple[Passage, JsonObject]]:
-        """All that the servers list, the last first, so that in a table the first has the last word."""
-        for passage in reversed(self.offering(method.partition("/")[0])):
-            cursor: Json = None
-            for _ in range(PAGES_MAX):
-                page = await self.ask(passage, method, {"cursor": cursor} if cursor is not None else {}, front)
-                if page is None:
-                    break
-                items = page.get(field)
-                for item in items if isinstance(items, list) else ():
-                    if isinstance(item, dict):
-                        yield passage, item
-                cursor = page.get("nextCursor")
-                if not isinstance(cursor, str):
-                    break
+    async def _walk(self, passage: Passage, method: str, field: str, front: Front) -> AsyncIterator[JsonObject]:
+        """All that a server lists, as far as it answers."""
+        cursor: Json = None
+        for _ in range(PAGES_MAX):
+            page = await self.ask(passage, method, {"cursor": cursor} if cursor is not None else {}, front)
+            if page is None:
+                break
+            items = page.get(field)
+            for item in items if isinstance(items, list) else ():
+                if isinstance(item, dict):
+                    yield item
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str):
+                break
 
     # What changes -----------------------------------------------------------------------------------------------------
 
@@ -386,6 +441,11 @@ class Seat:
         await asyncio.gather(*(passage.close() for passage in self.passages.values()))
 
 
+def _may_offer(passage: Passage, kind: str) -> bool:
+    """Whether a server may have a capability, as far as is known."""
+    return not kind or passage.offers is None or kind in passage.offers
+
+
 async def _told_by_servers(_: ServerEvent) -> None:
     """Nothing is looked after here: the servers tell what changes."""
 
@@ -394,30 +454,41 @@ class Seats:
     """The seats of all users.
 
     Args:
-        make: a seat for a user.
+        make: a seat for a user, whose first client has these capabilities.
         most: so many are kept; of more, the one that was longest not used is given up.
         agent: makes calls of given tools.
     """
 
-    def __init__(self, make: Callable[[str], Seat], most: int, agent: Callable[[Toolset], Agent]) -> None:
+    def __init__(self, make: Callable[[str, JsonObject], Seat], most: int, agent: Callable[[Toolset], Agent]) -> None:
         self._make = make
         self._most = most
         self._agent = agent
         self._agents: WeakValueDictionary[bytes, Agent] = WeakValueDictionary()
         self._seats: dict[str, Seat] = {}
 
-    async def take(self, principal: str) -> Seat:
-        """The seat of a user, with what their servers offer now.
+    async def take(self, principal: str, capabilities: Callable[[], JsonObject]) -> Seat:
+        """The seat of a user, with what is known of their servers.
 
-        Raises:
-            CallError: their only server can not be reached.
+        Args:
+            principal: the user.
+            capabilities: of the client that asks.
         """
-        seat = self._seats.pop(principal, None) or self._make(principal)
+        seat = self._seats.pop(principal, None) or self._make(principal, capabilities())
         self._seats[principal] = seat  # at the end: it was used last
         await self._make_room()
-        if await seat.look():
-            seat.use(self._agent_for(seat))
+        self.refresh(seat)
         return seat
+
+    def refresh(self, seat: Seat) -> None:
+        """Take in what is known of the servers of a user now."""
+        if seat.look():
+            seat.use(self._agent_for(seat))
+
+    @property
+    def troubled(self) -> set[str]:
+        """The names of servers that nobody reaches now, although somebody tried to."""
+        passages = [item for seat in self._seats.values() for item in seat.passages.items()]
+        return {name for name, each in passages if each.is_troubled} - {name for name, each in passages if each.is_up}
 
     def _agent_for(self, seat: Seat) -> Agent:
         """What makes calls of the tools of a seat; one agent for all seats that have the same."""
@@ -431,7 +502,7 @@ class Seats:
     async def _make_room(self) -> None:
         if len(self._seats) <= self._most:
             return
-        spare = [name for name, seat in self._seats.items() if not seat.used]
+        spare = [name for name, seat in self._seats.items() if not seat.used and not seat.changes.listeners]
         for principal in spare[: len(self._seats) - self._most]:
             await self._seats.pop(principal).close()
 
