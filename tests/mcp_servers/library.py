@@ -42,7 +42,7 @@ count: Counter[str] = Counter()
 read: list[str] = []
 calls: dict[str, int] = {}
 bus = InMemorySubscriptionBus()
-subscribed: dict[str, list[Any]] = {}
+subscribed: dict[str, dict[str, Any]] = {}
 
 
 class Message(BaseModel):
@@ -87,21 +87,39 @@ async def call(ctx: Context, params: Raw) -> Raw:
         case "seen":
             return text("", structuredContent={"read": read, "count": dict(count)})
         case "touch":
-            await touch(str(arguments["uri"]))
+            await touch(str(arguments["uri"]), session_of(ctx) if arguments.get("here") else "")
             return text("touched")
         case "think":
             return await thought(ctx, params)
         case "next":
-            session = getattr(ctx.request, "headers", {}).get("mcp-session-id", "")
-            calls[session] = calls.get(session, 0) + 1
-            return text(calls[session])
+            calls[session_of(ctx)] = calls.get(session_of(ctx), 0) + 1
+            return text(calls[session_of(ctx)])
         case name:
             return text(f"{name} of {user(ctx) or 'all'}: {arguments}")
 
 
-async def touch(uri: str) -> None:
-    await bus.publish(ResourceUpdated(uri))
-    for session in subscribed.get(uri, []):
+def session_of(ctx: Context) -> str:
+    """The id of the session in which a request comes; empty where the client has none."""
+    return str(getattr(ctx.request, "headers", {}).get("mcp-session-id", ""))
+
+
+def subscribe(ctx: Context, params: Raw) -> Raw:
+    subscribed.setdefault(params["uri"], {})[session_of(ctx)] = ctx.session
+    return {}
+
+
+def unsubscribe(ctx: Context, params: Raw) -> Raw:
+    subscribed.get(params["uri"], {}).pop(session_of(ctx), None)
+    return {}
+
+
+async def touch(uri: str, only: str) -> None:
+    """Tell that a resource has changed: those who listen to it, or one session of them."""
+    if not only:
+        await bus.publish(ResourceUpdated(uri))
+    for name, session in subscribed.get(uri, {}).items():
+        if only not in ("", name):
+            continue
         updated = types.ResourceUpdatedNotificationParams(uri=uri)
         await session.send_notification(types.ResourceUpdatedNotification(params=updated))
 
@@ -140,10 +158,8 @@ class Library:
                 "resourceTemplates": [{"uriTemplate": each, "name": each} for each in self._templates]
             },
             "resources/read": self._read,
-            "resources/subscribe": lambda ctx, params: (
-                subscribed.setdefault(params["uri"], []).append(ctx.session) or {}
-            ),
-            "resources/unsubscribe": lambda ctx, params: {},
+            "resources/subscribe": subscribe,
+            "resources/unsubscribe": unsubscribe,
             "prompts/list": lambda ctx, params: {"prompts": [{"name": "brief"}]},
             "prompts/get": lambda ctx, params: {
                 "messages": [
