@@ -1,13 +1,15 @@
 """A gateway in front of one server or several, for the conformance suite and the tests of the gateway.
 
 `python -m tests.conformance.gateway PORT URL [ERA]`, or `NAME=URL,NAME=URL` for several servers. With `keys` as a
-fourth word a client shows who it is: `Bearer ` and the name of a user, three times.
+fourth word a client shows who it is: `Bearer ` and the name of a user, three times; the servers are told that name in
+the header `x-user`. A fifth word is the file of what was approved.
 """
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import cast
 
 import uvicorn
@@ -17,6 +19,7 @@ from actum.call.authorize import Rule, Rules
 from actum.protocols.mcp_config import McpEra, McpServer
 from actum.server.mcp_gateway import McpGateway
 from actum.server.mcp_http import LOCAL, Access
+from actum.storage.pins import PinStore
 
 
 class Names:
@@ -30,13 +33,20 @@ class Names:
         )
 
 
-async def main(port: str, url: str, era: str = "auto", keys: str = "") -> None:
+async def main(port: str, url: str, era: str = "auto", keys: str = "", pins: str = "") -> None:
     servers = []
+    headers = {"x-user": "${secret:USER}"} if keys else {}
     for part in url.split(","):
         name, _, address = part.rpartition("=")
-        servers.append(McpServer(name=name or "behind", url=address, era=cast(McpEra, era)))
+        servers.append(McpServer(name=name or "behind", url=address, era=cast(McpEra, era), headers=headers))
     policy = Rules(Rule("deny", tools="*forbidden"), Rule("ask", tools="*sign"), default="allow")
-    gateway = McpGateway(servers, name="gateway", policy=policy)
+    gateway = McpGateway(
+        servers,
+        name="gateway",
+        policy=policy,
+        pins=PinStore(Path(pins)) if pins else None,
+        secrets=lambda principal: {"USER": principal},
+    )
     application = gateway.app(access=Access(verifier=Names()) if keys else LOCAL)
     await uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=int(port), log_level="error")).serve()
 

@@ -38,7 +38,7 @@ def test_the_order_of_keys_does_not_matter(definition: JsonObject) -> None:
     other = turned(definition)
     assert isinstance(other, dict)
     assert digest(other) == digest(definition)
-    assert compare({"x": {**definition, "name": "x"}}, [{**other, "name": "x"}]).known == {"x"}
+    assert compare({"x": [{**definition, "name": "x"}]}, [{**other, "name": "x"}]).known == {"x"}
 
 
 @given(DEFINITION, st.sampled_from(FIELDS), JSON)
@@ -63,7 +63,11 @@ ADD: JsonObject = {"name": "add", "description": "Adds.", "inputSchema": {"type"
 
 
 def test_what_is_new_changed_gone_and_renamed_is_told_apart() -> None:
-    pins = {"add": ADD, "old": {**ADD, "name": "old", "title": "O"}, "lost": {**ADD, "name": "lost", "title": "L"}}
+    pins = {
+        "add": [ADD],
+        "old": [{**ADD, "name": "old", "title": "O"}],
+        "lost": [{**ADD, "name": "lost", "title": "L"}],
+    }
     now: list[JsonObject] = [
         {**ADD, "description": "Adds.\u200b Sends too."},
         {**ADD, "name": "young", "title": "O"},
@@ -75,6 +79,14 @@ def test_what_is_new_changed_gone_and_renamed_is_told_apart() -> None:
     assert compared.gone == {"old", "lost"}
     assert compared.renamed == {"young": "old"}
     assert compared.changed == {"add": ('description: was "Adds.", is "Adds.\\u{200b} Sends too."',)}
+
+
+def test_a_tool_may_be_as_any_of_its_approved_definitions_and_is_compared_with_the_nearest() -> None:
+    mine: JsonObject = {**ADD, "title": "Mine", "description": "Adds for Ada."}
+    for now in (ADD, mine):
+        assert compare({"add": [ADD, mine]}, [now]).known == {"add"}
+    compared = compare({"add": [mine, ADD]}, [{**mine, "description": "Adds and sends."}])
+    assert compared.changed == {"add": ('description: was "Adds for Ada.", is "Adds and sends."',)}
 
 
 def test_changes_are_told_by_their_place_and_not_without_end() -> None:

@@ -475,16 +475,16 @@ async def test_several_servers_are_one_endpoint_and_a_dead_one_costs_its_own_alo
             prompts = [str(prompt["name"]) for prompt in await front.list_all("prompts/list")]
             result = await front.request("tools/call", call("two_odd", at={"x": 1}))
             prompt = await front.request("prompts/get", {"name": "two_greet"})
-            memo = await front.request("resources/read", {"uri": "memo://some-day"})
+            memo = await front.request("resources/read", {"uri": "actum+two:memo://some-day"})
             instructions = (await front.facts()).instructions
             with pytest.raises(McpError, match="Resource not found"):
                 await front.request("resources/read", {"uri": "nowhere://x"})
 
     assert {"one_odd", "two_odd"} <= set(tools)
-    assert resources == ["memo://today", "memo://later"] * 2
+    assert resources == [f"actum+{server}:memo://{day}" for server in ("one", "two") for day in ("today", "later")]
     assert prompts == ["one_greet", "two_greet"]
     assert (said(result), prompt["x-prompt"]) == ("odd", 2)
-    assert memo["contents"] == [{"uri": "memo://some-day", "text": "Nothing.", "_meta": {"vendor/page": 1}}]
+    assert memo["contents"] == [{"uri": "actum+two:memo://some-day", "text": "Nothing.", "_meta": {"vendor/page": 1}}]
     assert instructions == "# one\n\nStand behind.\n\n# two\n\nStand behind."
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from actum.core.errors import UsageError
@@ -21,9 +22,9 @@ def test_what_was_approved_is_known_to_the_next_process_and_nothing_else_is(tmp_
     path = tmp_path / "new" / "pins.json"
     PinStore(path).approve("server a", [ADD], by="ada")
     again = PinStore(path)
-    assert again.approved("server a") == {"add": ADD}
+    assert again.approved("server a") == {"add": (ADD,)}
     assert again.known("server a").approved
-    assert again.known("server a").tools["add"].by == "ada"
+    assert again.known("server a").tools["add"][0].by == "ada"
     assert (again.approved("server b"), again.known("server b").approved) == ({}, False)
     assert path.stat().st_mode & 0o077 == 0
     assert [found.name for found in path.parent.iterdir() if "lock" not in found.name] == ["pins.json"]
@@ -35,10 +36,30 @@ def test_what_another_one_writes_is_seen_at_once(tmp_path: Path) -> None:
     before = one.stamp
     other.approve("s", [ADD])
     assert one.stamp != before
-    assert one.approved("s") == {"add": ADD}
-    changed: JsonObject = {**ADD, "description": "Adds more."}
-    other.approve("s", [changed])
-    assert one.approved("s") == {"add": changed}
+    assert one.approved("s") == {"add": (ADD,)}
+
+
+def test_each_definition_of_a_tool_is_approved_once_and_stays_so_until_it_is_taken_back(tmp_path: Path) -> None:
+    store = PinStore(tmp_path / "pins.json")
+    other: JsonObject = {**ADD, "description": "Adds more."}
+    for definition in (ADD, other, dict(reversed(ADD.items()))):
+        store.approve("s", [definition])
+    assert store.approved("s") == {"add": (other, ADD)}
+    store.withdraw("s", ["add"])
+    assert store.approved("s") == {}
+
+
+def test_a_file_of_an_older_version_is_read_and_keeps_its_approvals_when_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "pins.json"
+    tool = {"definition": ADD, "at": "2026-01-01T00:00:00+00:00", "by": "ada"}
+    known = {"approved": True, "era": "legacy", "tools": {"add": tool}}
+    path.write_bytes(msgspec.json.encode({"version": 1, "servers": {"s": known, "t": {"approved": True}}}))
+    store = PinStore(path)
+    assert (store.known("s").era, store.approved("s")) == ("legacy", {"add": (ADD,)})
+    store.approve("t", [ADD], by="bob")
+    for each in (store, PinStore(path)):
+        assert each.known("s").tools["add"][0].by == "ada"
+        assert (each.known("s").approved, each.approved("t")) == (True, {"add": (ADD,)})
 
 
 def test_an_approval_can_be_taken_back(tmp_path: Path) -> None:
@@ -59,7 +80,9 @@ def test_to_remember_an_era_approves_of_nothing(tmp_path: Path) -> None:
     assert store.stamp == stamp
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"version": 1, "servers": {"s": {"tools": 3}}}'])
+@pytest.mark.parametrize(
+    "text", ["{", "[]", '{"version": 3}', '{"servers": {}}', '{"version": 1, "servers": {"s": {"tools": 3}}}']
+)
 def test_a_damaged_file_is_an_error_and_is_left_as_it_is(tmp_path: Path, text: str) -> None:
     path = tmp_path / "pins.json"
     path.write_text(text)

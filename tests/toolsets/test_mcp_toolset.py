@@ -245,7 +245,7 @@ async def test_with_a_store_nothing_is_started_and_no_tool_is_used_before_a_pers
     again = opened(pins=PinStore(store.path))
     assert await names(again) == ["shifty_add"]
     assert store.known(again.server.identity).era == "modern"
-    assert store.known(again.server.identity).tools["add"].by == "ada"
+    assert store.known(again.server.identity).tools["add"][0].by == "ada"
 
 
 async def test_approvals_that_can_only_be_read_are_enough_to_use_a_server(

@@ -9,6 +9,7 @@ The agent is configuration. A run's state is its journal; see `driver.py` for ho
 from __future__ import annotations
 
 import asyncio
+import copy
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -598,6 +599,20 @@ class Agent:
                 recording.note_answer(record)
             earlier = await history_of(journal, recording.beginning())
             return await self._carry_out(run_id, recording, earlier, setting)
+
+    def with_tools(self, tools: Sequence[Toolish]) -> Agent:
+        """The same agent with other tools, in the same journal. What both use of their limits is counted together.
+
+        Args:
+            tools: as for `Agent`.
+
+        Raises:
+            BadTool: a schema is bad.
+        """
+        other = copy.copy(self)
+        other._toolsets, other._bare = _sort_out(tools)
+        other._catalog, other._generations = None, ()
+        return other
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""

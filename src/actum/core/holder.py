@@ -25,15 +25,24 @@ class Holder:
         principal: on whose behalf; empty for nobody known.
         name: who it is, such as `conversation:c1`, `run:run_1`, or `client:` and an id that nobody can guess.
         called: tells the names of the tools that were already called with success on its record.
+        alone: what is kept for it is never handed to another holder, but ended.
 
     Attributes:
         state: whether it needs what is kept; `here` to begin with.
     """
 
-    def __init__(self, principal: str, name: str, called: Callable[[], Collection[str]] = frozenset) -> None:
+    def __init__(
+        self,
+        principal: str,
+        name: str,
+        called: Callable[[], Collection[str]] = frozenset,
+        *,
+        alone: bool = False,
+    ) -> None:
         self.principal = principal
         self.name = name
         self.called = called
+        self.alone = alone
         self.state: HolderState = "here"
         self._hears: list[Callable[[Holder], None]] = []
 

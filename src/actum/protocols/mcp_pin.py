@@ -1,4 +1,6 @@
-"""The definition of an MCP server's tool as it was approved, and what has become of it. Pure.
+"""The definitions of an MCP server's tools as they were approved, and what has become of them. Pure.
+
+A server may describe one tool differently to different users, so several definitions of a tool can be approved.
 
 A server can show a harmless tool until it is approved and another one after. So the whole definition is pinned: name,
 title, description, both schemas, annotations, icons, `_meta`, and whatever else it says. The order of keys does not
@@ -48,25 +50,30 @@ class Compared(Struct, frozen=True):
     renamed: Mapping[str, str]
 
 
-def compare(pins: Mapping[str, JsonObject], definitions: Sequence[JsonObject]) -> Compared:
+def compare(pins: Mapping[str, Sequence[JsonObject]], definitions: Sequence[JsonObject]) -> Compared:
     """Hold definitions against those that were approved.
 
     Args:
-        pins: the approved definitions by name.
+        pins: the approved definitions by name, at least one for each name.
         definitions: what the server tells now; each has a name, and no two the same.
     """
     now = {str(definition["name"]): definition for definition in definitions}
-    same = {name for name, definition in now.items() if name in pins and digest(pins[name]) == digest(definition)}
+    same = {name for name, definition in now.items() if digest(definition) in map(digest, pins.get(name, ()))}
     new, gone = now.keys() - pins.keys(), pins.keys() - now.keys()
-    nameless = {digest({**pins[name], "name": ""}): name for name in sorted(gone)}
+    nameless = {digest({**pin, "name": ""}): name for name in sorted(gone) for pin in pins[name]}
     renamed = {name: nameless.get(digest({**now[name], "name": ""}), "") for name in new}
     return Compared(
         frozenset(same),
         frozenset(new),
-        {name: differences(pins[name], now[name]) for name in now.keys() & pins.keys() if name not in same},
+        {name: _least_differences(pins[name], now[name]) for name in now.keys() & pins.keys() if name not in same},
         frozenset(gone),
         {name: old for name, old in renamed.items() if old},
     )
+
+
+def _least_differences(pins: Sequence[JsonObject], now: JsonObject) -> tuple[str, ...]:
+    """What is different from the approved definition that is nearest; the latest of those that are equally near."""
+    return min((differences(pin, now) for pin in reversed(pins)), key=len)
 
 
 def differences(before: JsonObject, after: JsonObject) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from ..core.call import MediaPart, ToolResult
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.event import RunResult
+from ..core.holder import Holder
 from ..core.interfaces import Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
@@ -47,6 +48,7 @@ from .mcp_auth import identity_of
 from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Parked, Spoken, Who, begin, go_on, new_call, outcome_of
 from .mcp_changes import Changes
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
+from .mcp_holders import Clients
 from .mcp_http import LOCAL, Access, endpoint_of, http_app
 from .mcp_page import LISTS, page
 from .mcp_prompts import Prompt, Prompts, messages_of
@@ -150,6 +152,7 @@ class McpService:
         self._policy = DEFAULT if policy is None else policy
         self._visible = visible
         self._who = who or Who()
+        self._clients = Clients()
         self._shown = Shown(())
         self.changes = Changes(self.clock, self._look)
         self._served = 0
@@ -209,7 +212,8 @@ class McpService:
             return await call_next(ctx)
         if not modern and ctx.session.client_params is None:
             raise MCPError(INVALID_PARAMS, "The connection was not initialized")
-        result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
+        with self._clients.client(ctx, self.who()).at_work():
+            result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
         if modern:
             result.setdefault("resultType", "complete")
             if ctx.method in _CACHED and result["resultType"] == "complete":
@@ -218,13 +222,17 @@ class McpService:
             result["_meta"] = {**self._stamp, **(meta if isinstance(meta, dict) else {})}
         return cast(HandlerResult, result)
 
-    def who(self, ctx: Context) -> Who:
-        """On whose behalf this request is made: by its token, where it has one."""
+    def who(self) -> Who:
+        """On whose behalf the current request is made: by its token, where it has one."""
         access = get_access_token()
         if access is None:
             return self._who
         identity = identity_of(access)
         return Who(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
+
+    def _holder(self, ctx: Context) -> Holder:
+        """For whom toolsets keep things open: the client that makes this request."""
+        return self._clients.client(ctx, self.who()).holder
 
     async def _join(self, ctx: Context, params: types.NotificationParams) -> None:
         await self.changes.join(ctx)
@@ -241,6 +249,7 @@ class McpService:
         finally:
             self._served -= 1
             if not self._served:
+                self._clients.close()
                 await self.changes.stop()
                 await self.tasks.close()
 
@@ -276,7 +285,7 @@ class McpService:
         return not (isinstance(self._policy, Barring) and self._policy.bars(tool, facts))
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        shown, who = await self._tools(), self.who(ctx)
+        shown, who = await self._tools(), self.who()
         facts = Facts(
             principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
         )
@@ -284,14 +293,14 @@ class McpService:
         return page("tools/list", shown.told(lambda tool: self._may_see(tool, who, facts), modern=modern), params)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
-        who, shown = self.who(ctx), await self._tools()
+        who, shown = self.who(), await self._tools()
         name, arguments = params.get("name"), params.get("arguments") or {}
         tool = shown.by_name.get(name) if isinstance(name, str) else None
         if tool is None or (self._visible is not None and not self._visible(tool, who)):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
-        client = McpClient(ctx, who.principal)
+        client = McpClient(ctx, who.principal, self._holder(ctx))
         state = params.get("requestState")
         known = state if isinstance(state, str) else self._parked.take(tool.name, arguments, who)
         run_id = known or new_call()
@@ -316,8 +325,8 @@ class McpService:
 
     def _of_task(self, answer: Answering) -> Handler:
         async def handle(ctx: Context, params: JsonObject) -> JsonObject:
-            who = self.who(ctx)
-            return await answer(McpClient(ctx, who.principal), who, params)
+            who = self.who()
+            return await answer(McpClient(ctx, who.principal, self._holder(ctx)), who, params)
 
         return handle
 
@@ -345,8 +354,8 @@ class McpService:
         if found is None:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(params.get('name'))[:128]}")
         given = params.get("arguments") or {}
-        who = self.who(ctx)
-        client = McpClient(ctx, who.principal)
+        who = self.who()
+        client = McpClient(ctx, who.principal, self._holder(ctx))
         arguments = given if isinstance(given, dict) else {}
         outcome = await self._perform(self._sources, found.tool.name, arguments, params, client, who)
         if isinstance(outcome, NotYet):
@@ -369,8 +378,8 @@ class McpService:
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
         uri = _address(params)
-        who = self.who(ctx)
-        client = McpClient(ctx, who.principal)
+        who = self.who()
+        client = McpClient(ctx, who.principal, self._holder(ctx))
         outcome = await self._perform(self._sources, READ, {"uri": uri}, params, client, who)
         if isinstance(outcome, NotYet):
             return outcome.told()

@@ -101,6 +101,7 @@ async def begin(
         key_id=who.key_id,
         approver=client,
         peer=client,
+        holder=client.holder,
         trace=client.trace,
         emit=emit,
     )
@@ -120,7 +121,7 @@ async def go_on(
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
     try:
-        return await agent.resume(run_id, answers, approver=client, peer=client, emit=emit)
+        return await agent.resume(run_id, answers, approver=client, peer=client, holder=client.holder, emit=emit)
     except UsageError as error:  # other tools than then, or somebody else goes on with it right now
         log.info("run %s can not be gone on with: %s", run_id, error)
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None

@@ -116,10 +116,6 @@ class Changes:
         """It does no more."""
         self._connections.get(connection_of(context), set()).discard(uri)
 
-    def is_listened_to(self, uri: str) -> bool:
-        """Somebody wants to hear of this resource."""
-        return any(uri in several for several in (*self._connections.values(), *self._streams.values()))
-
     async def listen(
         self, context: ServerRequestContext[Any, Any], params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:

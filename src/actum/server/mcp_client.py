@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from ..call.recording import MIDWAY
 from ..core.errors import ToolError, UsageError
 from ..core.event import CallProgress, Event, Pending
+from ..core.holder import Holder
 from ..core.interfaces import Answer, Request
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Reply
@@ -52,6 +53,14 @@ def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
     return context.session._connection  # the SDK has no public way to it
 
 
+def declared_by(context: ServerRequestContext[Any, Any]) -> JsonObject:
+    """The capabilities that a client declared, those that the SDK knows."""
+    declared = context.session.client_capabilities
+    if context.method == "initialize":  # it stands in the session only after this
+        declared = types.InitializeRequestParams.model_validate(context.params, by_name=False).capabilities
+    return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
+
+
 class _Raw(BaseModel):
     model_config = ConfigDict(extra="allow")
 
@@ -69,16 +78,19 @@ class McpClient:
     Args:
         context: of the request.
         principal: on whose behalf it speaks.
+        holder: for whom toolsets keep things open between its requests.
 
     Attributes:
+        holder: the same.
         is_modern: it speaks the protocol without a handshake.
         missing: the capabilities that it was to be asked by, and did not declare.
         trace: the `traceparent` that came with the request.
     """
 
-    def __init__(self, context: ServerRequestContext[Any, Any], principal: str) -> None:
+    def __init__(self, context: ServerRequestContext[Any, Any], principal: str, holder: Holder) -> None:
         self._context = context
         self._principal = principal
+        self.holder = holder
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
@@ -93,8 +105,7 @@ class McpClient:
     @cached_property
     def capabilities(self) -> JsonObject:
         """What it declared that it can be asked."""
-        declared = self._context.session.client_capabilities
-        return declared.model_dump(by_alias=True, exclude_none=True, mode="json") if declared is not None else {}
+        return declared_by(self._context)
 
     @property
     def extensions(self) -> Mapping[str, object]:

@@ -14,12 +14,14 @@ from typing import Any, cast
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..core.call import ToolResult
 from ..core.errors import UsageError
 from ..core.event import Pending
+from ..core.holder import Holder
 from ..core.interfaces import Answer
 from ..core.json import JsonObject
 from ..core.record import Asked, new_id
@@ -28,7 +30,7 @@ from ..protocols.mcp_era import LOG_LEVEL as WANTED_LEVEL
 from ..protocols.mcp_era import contained
 from ..protocols.mcp_tasks import EXTENSION
 from ..toolsets.mcp_error import INVALID_PARAMS, INVALID_REQUEST, McpError
-from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
+from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of, declared_by
 from .mcp_wire import told_by_client
 
 USUAL_LEVEL = "info"
@@ -85,6 +87,7 @@ class Front(McpClient):
         context: of the request.
         principal: on whose behalf it speaks.
         params: of the request, raw.
+        holder: for whom toolsets keep things open between its requests.
 
     Attributes:
         method, params: of the request.
@@ -96,8 +99,10 @@ class Front(McpClient):
         questions: what a server asks that waits on the line, where the client can be asked by its next request only.
     """
 
-    def __init__(self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject) -> None:
-        super().__init__(context, principal)
+    def __init__(
+        self, context: ServerRequestContext[Any, Any], principal: str, params: JsonObject, holder: Holder
+    ) -> None:
+        super().__init__(context, principal, holder)
         self.method = context.method
         self.params = params
         self.raw: JsonObject | None = None
@@ -111,9 +116,7 @@ class Front(McpClient):
     @cached_property
     def capabilities(self) -> JsonObject:
         """What it declared that it can be asked; unknown ones as well, where each request declares them."""
-        meta = self.params.get("_meta")
-        declared = meta.get(_DECLARED) if self.is_modern and isinstance(meta, dict) else None
-        return contained(declared if isinstance(declared, dict) else super().capabilities)
+        return capabilities_of(self._context)
 
     @property
     def may_get_task(self) -> bool:
@@ -193,6 +196,16 @@ class Front(McpClient):
         if least and level in LEVELS and LEVELS.index(level) >= LEVELS.index(least):
             clean = cast(dict[str, Any], DEFAULT_REDACTION.value(params))
             self._tell(cast(Any, Message(method="notifications/message", params=clean)))
+
+
+def capabilities_of(context: ServerRequestContext[Any, Any]) -> JsonObject:
+    """What a client declared that it can be asked; unknown capabilities as well, where each request declares them."""
+    meta = (context.params or {}).get("_meta")
+    if context.protocol_version in MODERN_PROTOCOL_VERSIONS and isinstance(meta, Mapping):
+        declared = meta.get(_DECLARED)
+        if isinstance(declared, dict):
+            return contained(declared)
+    return contained(declared_by(context))
 
 
 _DECLARED = "io.modelcontextprotocol/clientCapabilities"

@@ -19,8 +19,9 @@ The two eras of the protocol meet here. A server of either may stand behind a cl
 
 What a server answers with a task is a task here, too, for a client that knows tasks; see `mcp_tasks_behind`.
 
-Limits: a call that is kept on the line is lost with this process. Of several servers the resources keep their
-addresses, and the first that has one answers for it.
+Of several servers, the addresses of resources name their server; see `protocols.mcp_address`.
+
+Limits: a call that is kept on the line is lost with this process.
 """
 
 from __future__ import annotations
@@ -49,17 +50,20 @@ from ..core.event import RunResult
 from ..core.interfaces import Answer, Clock, Facts, Journal, Policy
 from ..core.json import Json, JsonObject
 from ..core.redaction import DEFAULT_REDACTION
+from ..protocols.mcp_address import ServerAddresses
 from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_era import definition_for, error_code_for, offered, passed_on, result_for
 from ..storage.pins import PinStore
 from ..toolsets.mcp_error import McpError
+from ..toolsets.mcp_room import Room
+from ..toolsets.mcp_toolset import WAIT_S
 from .mcp import INTERNAL_ERROR, Context, Handler, McpService, Visible
 from .mcp_calls import INVALID_PARAMS, NotYet, Who, answers_of, begin, new_call, outcome_of
 from .mcp_client import LEVELS, LOG_LEVEL, connection_of
-from .mcp_front import Front, is_behind, rests, task_of
+from .mcp_front import Front, capabilities_of, is_behind, rests, task_of
 from .mcp_line import Line, Lines
 from .mcp_passage import Passage
-from .mcp_seat import PROMPT, READ, Seat, Seats, Sources
+from .mcp_seat import PROMPT, READ, Heard, Seat, Seats, Sources
 from .mcp_tasks_behind import ASKED_OF_TASKS, TasksBehind, as_ours, followed, with_notes
 from .mcp_wire import call_result
 
@@ -68,6 +72,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("actum.mcp")
 
+INTRODUCE_S = 1.0
+"""Seconds for which a client that introduces itself waits for servers that were never reached for its user."""
 USERS_MAX = 256
 """So many users have connections of their own at a time."""
 
@@ -114,9 +120,9 @@ class McpGateway(McpService):
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
-        self.seats = Seats(self._seat_for, USERS_MAX)
+        self._rooms = {server.name: Room(server) for server in servers}
+        self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.agent.with_tools([toolset]))
         super().__init__(
-            [self.seats],
             name=name,
             version=version,
             policy=policy,
@@ -128,14 +134,14 @@ class McpGateway(McpService):
             clock=clock,
         )
         self._lines = Lines(self.clock)
-        self._tasks_behind = TasksBehind(self.agent)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).agent)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
         )
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments, whichever user has it: some may have to come in headers too."""
-        return self.seats.parameters_of(name)
+        """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
+        return self.seats.parameters_of(self.who().principal, name)
 
     @contextlib.asynccontextmanager
     async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
@@ -152,21 +158,28 @@ class McpGateway(McpService):
         """The names of the servers."""
         return tuple(server.name for server in self._servers)
 
-    def _seat_for(self, principal: str) -> Seat:
-        def passages(heard: Callable[[str, str, JsonObject], None]) -> dict[str, Passage]:
-            return {server.name: self._passage(server, principal, heard) for server in self._servers}
+    def _seat_for(self, principal: str, capabilities: JsonObject) -> Seat:
+        is_single = len(self._servers) == 1
+
+        def passage(server: McpServer, heard: Heard, met: Callable[[Passage], None]) -> Passage:
+            return Passage(
+                server,
+                addresses=ServerAddresses("" if is_single else server.name),
+                capabilities=capabilities,
+                met=met,
+                pins=self._pins,
+                changed=lambda method, params: heard(server.name, method, params),
+                auth=self._auth_of(server, principal),
+                secrets=self._secrets_of(principal),
+                clock=self.clock,
+                wait_s=server.max_timeout if is_single else WAIT_S,
+                room=self._rooms[server.name],
+            )
+
+        def passages(heard: Heard, met: Callable[[Passage], None]) -> dict[str, Passage]:
+            return {server.name: passage(server, heard, met) for server in self._servers}
 
         return Seat(passages, self.clock)
-
-    def _passage(self, server: McpServer, principal: str, heard: Callable[[str, str, JsonObject], None]) -> Passage:
-        return Passage(
-            server,
-            pins=self._pins,
-            changed=lambda method, params: heard(server.name, method, params),
-            auth=self._auth_of(server, principal),
-            secrets=self._secrets_of(principal),
-            clock=self.clock,
-        )
 
     def _source_tools(self) -> Sequence[Toolish]:
         return [Sources(self.seats)]
@@ -208,12 +221,16 @@ class McpGateway(McpService):
         return result
 
     async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Say what is offered: what the servers behind do, and how they want to be used."""
+        """Say what is offered: what the servers behind do, and how they want to be used.
+
+        A server that was not reached in time is taken to offer what it offered when it was last reached, or anything.
+        """
         result = cast(JsonObject, await call_next(ctx))
-        seat = await self.seats.take(self.who(ctx).principal)
+        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
+        await seat.begin(INTRODUCE_S, self.seats.troubled)
         modern = ctx.method == "server/discover"
-        facts = [passage.known for passage in seat.reached if passage.known is not None]
-        capabilities = offered([(each.capabilities, each.era == "modern") for each in facts], modern=modern)
+        each_offers = [(passage.capabilities, passage.is_modern) for passage in seat.passages.values()]
+        capabilities = offered(each_offers, modern=modern)
         told: JsonObject = {**result, "capabilities": capabilities}
         words = [(each.server.name, each.known.instructions) for each in seat.reached if each.known is not None]
         text = "\n\n".join(said if seat.is_single else f"# {name}\n\n{said}" for name, said in words if said)
@@ -223,7 +240,7 @@ class McpGateway(McpService):
 
     async def _seat(self, ctx: Context) -> Seat:
         """What is kept for whoever makes this request."""
-        seat = await self.seats.take(self.who(ctx).principal)
+        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await seat.changes.join(ctx)
         return seat
@@ -234,12 +251,13 @@ class McpGateway(McpService):
     # Tools ------------------------------------------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat, who, modern = await self._seat(ctx), self.who(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        await self.agent.list_tools()
+        seat, who, modern = await self._seat(ctx), self.who(), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        await seat.list_tools(self.seats.troubled)
+        self.seats.refresh(seat)
         facts = self._facts(who)
         return {
             "tools": [
-                definition_for(shown.usable.definition, name, modern=modern)
+                definition_for(shown.passage.addresses.definition(shown.usable.definition), name, modern=modern)
                 for name, shown in seat.shown.items()
                 if self._may_see(shown.tool, who, facts)
             ]
@@ -251,15 +269,19 @@ class McpGateway(McpService):
         )
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
-        name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
+        if isinstance(name, str) and name not in seat.shown:
+            await seat.wait_for(name, self.seats.troubled)
+            self.seats.refresh(seat)
         shown = seat.shown.get(name) if isinstance(name, str) else None
         if shown is None or (self._visible is not None and not self._visible(shown.tool, who)):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
-        front = Front(ctx, who.principal, params)
-        return await self._through(self.agent, shown.tool.name, arguments or {}, front, who, seat, shown.passage)
+        front = Front(ctx, who.principal, params, self._holder(ctx))
+        given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
+        return await self._through(seat.agent, shown.tool.name, given, front, who, seat, shown.passage)
 
     async def _through(
         self,
@@ -318,7 +340,9 @@ class McpGateway(McpService):
             if rests(asked) and responses:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
         try:
-            return await agent.resume(run_id, answers, accept=True, approver=front, peer=front, emit=front.emit)
+            return await agent.resume(
+                run_id, answers, accept=True, approver=front, peer=front, holder=front.holder, emit=front.emit
+            )
         except UsageError as error:  # somebody else goes on with it right now
             log.info("run %s can not be gone on with: %s", run_id, error)
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
@@ -347,8 +371,8 @@ class McpGateway(McpService):
 
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""
-        who = self.who(ctx)
-        front, reach = Front(ctx, who.principal, params), partial(self._seat, ctx)
+        who = self.who()
+        front, reach = Front(ctx, who.principal, params, self._holder(ctx)), partial(self._seat, ctx)
         return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
 
     def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
@@ -360,87 +384,92 @@ class McpGateway(McpService):
     async def _page_of(self, ctx: Context, params: JsonObject) -> JsonObject:
         """A page of what the servers list, one server after the other: one request in front is one behind."""
         seat, kind = await self._seat(ctx), _KINDS[ctx.method]
-        passages = seat.offering(kind)
-        at, cursor = _read_cursor(params.get("cursor"))
+        await seat.begin(WAIT_S, self.seats.troubled, kind)
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        name, cursor = _read_cursor(params.get("cursor"))
+        left = seat.offering(kind, name)
+        if left and left[0].server.name != name:
+            cursor = None  # it is another server's
         sent = {name: value for name, value in passed_on(params).items() if name != "cursor"}
-        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         field = "resourceTemplates" if "templates" in ctx.method else kind
-        while at < len(passages):
-            passage = passages[at]
-            try:
-                page = await passage.ask(ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent)
-            except CallError:
-                if seat.is_single:
-                    raise
-                page = {}
-            told = result_for(ctx.method, page, modern=modern)
-            following = told.pop("nextCursor", None)
-            at, cursor = (at, following) if isinstance(following, str) else (at + 1, None)
-            items = told.get(field)
+        while left:
+            passage = left[0]
+            page = await seat.ask(
+                passage, ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent, front
+            )
+            told = result_for(ctx.method, page or {}, modern=front.is_modern)
+            following, items = told.pop("nextCursor", None), told.get(field)
+            left, cursor = (left, following) if isinstance(following, str) else (left[1:], None)
             told[field] = [_renamed(item, kind, passage, seat) for item in items] if isinstance(items, list) else []
-            if cursor is not None or (told[field] and at < len(passages)):
-                told["nextCursor"] = _write_cursor(at, cursor)
+            if cursor is not None or (told[field] and left):
+                told["nextCursor"] = _write_cursor(left[0].server.name, cursor)
             if told[field] or "nextCursor" in told:
                 return told
         return {field: []}
 
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
-        name, arguments, who = params.get("name"), params.get("arguments"), self.who(ctx)
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
-        passage, _ = await seat.prompt(str(name))
-        given: JsonObject = {"name": str(name), **({"arguments": arguments} if isinstance(arguments, dict) else {})}
-        front = Front(ctx, who.principal, params)
+        front = Front(ctx, who.principal, params, self._holder(ctx))
+        await seat.begin(WAIT_S, self.seats.troubled, "prompts")
+        passage, _ = await seat.prompt(str(name), front)
+        given: JsonObject = {"name": str(name)}
+        if isinstance(arguments, dict):
+            given["arguments"] = passage.addresses.arguments(arguments)
         return await self._through(self._sources, PROMPT, given, front, who, seat, passage)
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
-        uri, who = params.get("uri"), self.who(ctx)
+        uri, who = params.get("uri"), self.who()
         if not isinstance(uri, str):
             raise MCPError(INVALID_PARAMS, "uri: expected a string")
         seat = await self._seat(ctx)
-        passage = await seat.holder(uri)
-        front = Front(ctx, who.principal, params)
-        return await self._through(self._sources, READ, {"uri": uri}, front, who, seat, passage)
+        passage, there = seat.resource(uri)
+        given: JsonObject = {"uri": there} if seat.is_single else {"uri": there, "server": passage.server.name}
+        front = Front(ctx, who.principal, params, self._holder(ctx))
+        return await self._through(self._sources, READ, given, front, who, seat, passage)
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, reference = await self._seat(ctx), params.get("ref")
         if not isinstance(reference, dict):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
         if reference.get("type") == "ref/prompt":
-            passage, name = await seat.prompt(str(reference.get("name")))
+            await seat.begin(WAIT_S, self.seats.troubled, "prompts")
+            passage, name = await seat.prompt(str(reference.get("name")), front)
             reference = {**reference, "name": name}
         else:
-            passage = await seat.holder(str(reference.get("uri")))
+            passage, there = seat.resource(str(reference.get("uri")))
+            reference = {**reference, "uri": there}
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference})
+        result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference}, front)
         return result_for(ctx.method, result, modern=modern)
 
     # Listening --------------------------------------------------------------------------------------------------------
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        async with seat.watching([uri]):
-            if not await seat.changes.subscribe(ctx, uri):
-                raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        if not await seat.subscribe(ctx, uri, front):
+            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        seat.changes.unsubscribe(ctx, uri)
-        await seat.tidy()
+        await seat.unsubscribe(ctx, uri, Front(ctx, self.who().principal, params, self._holder(ctx)))
         return {}
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat = await self._seat(ctx)
-        who, wanted = self.who(ctx), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
+        who, wanted = self.who(), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
 
         async def serve(ctx: Context) -> SubscriptionsListenResult:
             return await seat.changes.listen(ctx, wanted)
 
         seat.used += 1
         try:
-            async with seat.watching(wanted.notifications.resource_subscriptions or ()):
+            front = Front(ctx, who.principal, params, self._holder(ctx))
+            async with seat.watching(wanted.notifications.resource_subscriptions or (), front):
                 if followed(params):
-                    front = Front(ctx, who.principal, params)
                     ended = await self._tasks_behind.listen(ctx, front, who, seat, serve)
                 else:
                     ended = await serve(ctx)
@@ -449,11 +478,9 @@ class McpGateway(McpService):
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
 
     async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
-        seat, who = await self._seat(ctx), self.who(ctx)
-        front = Front(ctx, who.principal, {})
-        for passage in seat.reached:
-            with contextlib.suppress(CallError):  # it asks anew when it is reached again
-                await passage.roots_changed(front)
+        seat, who = await self._seat(ctx), self.who()
+        front = Front(ctx, who.principal, {}, self._holder(ctx))
+        await seat.each(seat.reached, lambda passage: passage.roots_changed(front))
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
         level = params.get("level")
@@ -461,9 +488,9 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
         connection_of(ctx).state[LOG_LEVEL] = level
         seat = await self._seat(ctx)
-        for passage in seat.offering("logging"):
-            if not passage.is_modern:
-                await passage.ask("logging/setLevel", {"level": level})
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        old = [passage for passage in seat.offering("logging") if not passage.is_modern]
+        await seat.each(old, lambda passage: passage.ask(ctx.method, {"level": level}, front))
         return {}
 
 
@@ -485,19 +512,19 @@ def _renamed(item: Json, kind: str, passage: Passage, seat: Seat) -> Json:
     return {**item, "name": seat.name_of(passage, str(item.get("name")))}
 
 
-def _write_cursor(at: int, cursor: str | None) -> str:
-    return base64.urlsafe_b64encode(msgspec.json.encode([at, cursor])).decode()
+def _write_cursor(server: str, cursor: str | None) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode([server, cursor])).decode()
 
 
-def _read_cursor(cursor: Json) -> tuple[int, str | None]:
-    """Which server's turn it is, and its own cursor.
+def _read_cursor(cursor: Json) -> tuple[str, str | None]:
+    """Which server's turn it is, empty for the first, and the server's own cursor.
 
     Raises:
         MCPError: it is none of ours.
     """
     if cursor is None:
-        return 0, None
+        return "", None
     try:
-        return msgspec.json.decode(base64.urlsafe_b64decode(str(cursor).encode()), type=tuple[int, str | None])
+        return msgspec.json.decode(base64.urlsafe_b64decode(str(cursor).encode()), type=tuple[str, str | None])
     except (ValueError, msgspec.MsgspecError):
         raise MCPError(INVALID_PARAMS, "This cursor is of no list: begin anew") from None

@@ -19,10 +19,12 @@ from msgspec import Struct
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
 from ..core.event import Pending
+from ..core.holder import Holder
 from ..core.interfaces import Clock, Context, Waiting
 from ..core.json import Json, JsonObject, dumps
 from ..core.record import new_id
 from ..core.redaction import DEFAULT_REDACTION
+from ..protocols.mcp_address import ServerAddresses
 from ..protocols.mcp_config import McpServer
 from ..protocols.mcp_content import contents_of
 from ..protocols.mcp_era import offers_tasks, passed_on, with_tasks
@@ -32,9 +34,10 @@ from ..storage.pins import PinStore
 from ..toolsets.mcp_caller import ContextCaller
 from ..toolsets.mcp_error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ..toolsets.mcp_listing import Usable
+from ..toolsets.mcp_room import Room
 from ..toolsets.mcp_session import McpSession, Nobody, ServerFacts
 from ..toolsets.mcp_task import outcome
-from ..toolsets.mcp_toolset import McpToolset, told_by_server
+from ..toolsets.mcp_toolset import STARTED_ANEW, WAIT_S, McpToolset, told_by_server, with_notice
 from .mcp_front import Front
 
 if TYPE_CHECKING:
@@ -47,7 +50,9 @@ ROOTS_S = 10.0
 VISITS_MAX = 1_000
 """So many pages to which users were sent are remembered at a time."""
 REFUSED = -1
+_ANYTHING = ("tools", "prompts", "resources", "completions", "logging")
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+UPDATED = "notifications/resources/updated"
 VISITED = "notifications/elicitation/complete"
 TASK = "notifications/tasks"
 
@@ -92,9 +97,7 @@ class Carrier(ContextCaller):
     """
 
     def __init__(self, context: Context, passage: Passage) -> None:
-        front = context.peer
-        if not isinstance(front, Front):
-            raise UsageError("a gateway's tools are called by its clients alone")
+        front = front_of(context)
         may_get_task = front.may_get_task and passage.has_tasks
         declared = with_tasks(front.capabilities) if may_get_task else front.capabilities
         super().__init__(context, server=passage.server.name, capabilities=declared)
@@ -109,14 +112,15 @@ class Carrier(ContextCaller):
             McpError: it did not declare that it can be asked this, or refuses.
             Waiting: it answers by its next request.
         """
-        asked = _without_token(params)
+        addresses = self._passage.addresses
+        asked = addresses.question(_without_token(params))
         declared = self.capabilities.get("elicitation")
         if asked.get("mode") == "url" and not (isinstance(declared, dict) and "url" in declared):
             raise McpError(MISSING_CAPABILITY, "elicitation by URL was not declared")
         if asked.get("mode") == "url":
             self._passage.note_visit(asked, self.front)
         if self._given:
-            return self._given.pop(0)
+            return addresses.answer(self._given.pop(0))
         if self.front.is_modern and self._passage.is_modern:
             raise Waiting(Pending("", "elicitation", ""))  # see `rest`
         self.front.asking, self.front.answered = (method, asked), None
@@ -130,7 +134,7 @@ class Carrier(ContextCaller):
             raise McpError(INVALID_PARAMS, f"{method}: {error}") from None
         finally:
             self.front.asking = None
-        return self.front.answered or told
+        return addresses.answer(self.front.answered or told)
 
     def told(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":
@@ -162,7 +166,7 @@ class Carrier(ContextCaller):
             paused: the server's result, as JSON.
         """
         result: JsonObject = msgspec.json.decode(paused)
-        requests = result.get("inputRequests")
+        requests = self._passage.addresses.requests(result).get("inputRequests")
         ask = new_id("ask")
         message = "; ".join(in_words(request) for request in requests.values()) if isinstance(requests, dict) else ""
         pending = Pending(
@@ -220,9 +224,15 @@ _RECORDED = {
 
 
 class Passage(McpToolset):
-    """The way to one server, for one user. The arguments are those of `McpToolset`.
+    """The way to one server, for one user. The other arguments are those of `McpToolset`.
+
+    Args:
+        addresses: what clients know the server's resources by.
+        capabilities: that a session declares which is begun before its client is known.
+        met: hears when the server was reached for the first time.
 
     Attributes:
+        addresses: the same.
         known: what the server says of itself; None while it was never reached.
     """
 
@@ -230,13 +240,32 @@ class Passage(McpToolset):
         self,
         server: McpServer,
         *,
+        addresses: ServerAddresses,
+        capabilities: JsonObject | None = None,
+        met: Callable[[Passage], None] = lambda _: None,
         pins: PinStore | None = None,
         changed: Callable[[str, JsonObject], None] | None = None,
         auth: httpx2.Auth | None = None,
         secrets: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        wait_s: float = WAIT_S,
+        room: Room | None = None,
     ) -> None:
-        super().__init__(server, pins=pins, offers=(), changed=changed, auth=auth, secrets=secrets, clock=clock)
+        super().__init__(
+            server,
+            pins=pins,
+            offers=(),
+            changed=changed,
+            auth=auth,
+            secrets=secrets,
+            clock=clock,
+            wait_s=wait_s,
+            room=room,
+        )
+        self._capabilities = capabilities or {}
+        self.addresses = addresses
+        self._met = met
+        self._begun_at: float | None = None
         self.known: ServerFacts | None = None
         self._visits: dict[str, Front] = {}
         self._follows: list[Follow] = []
@@ -254,14 +283,86 @@ class Passage(McpToolset):
         return self.is_modern and self.known is not None and offers_tasks(self.known.capabilities)
 
     @property
-    def is_fresh(self) -> bool:
-        """What is known of its tools holds still."""
-        return self._is_met and not self._is_due()
+    def capabilities(self) -> JsonObject:
+        """What the server offers, by the names of capabilities. Before it was reached, what it offered when it was last
+        reached in an earlier process; and where it never was, all that a server may offer.
+        """
+        if self.known is not None:
+            return self.known.capabilities
+        names = _ANYTHING if self.offers is None else self.offers
+        return {name: {"subscribe": True} if name == "resources" else {} for name in names}
 
     @property
     def own_tools(self) -> tuple[Usable, ...]:
-        """The tools that may be used, with their definitions as the server told them last."""
-        return tuple(self._listing.usable.values()) if self._listing is not None else ()
+        """The tools that may be used, with their definitions as the server told them last.
+
+        Before it told any, those that were approved, but for those that it describes differently to different users:
+        which definition is for this user is not known yet.
+        """
+        unclear = self._unclear()
+        return tuple(each for each in self.known_tools if each.name not in unclear)
+
+    @property
+    def edition(self) -> tuple[int, int]:
+        """Changes when `own_tools` do."""
+        return self.generation, len(self._unclear())
+
+    def _unclear(self) -> set[str]:
+        """The tools with several approved definitions, as long as the server has not told which is for this user."""
+        if self._is_listed or self._approve != "pinned":
+            return set()
+        return {name for name, approved in self._known().tools.items() if len(approved) > 1}
+
+    # First contact ----------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Have a look at the server in the background, where what is known of it is nothing, or too old."""
+        if self._begun_at is None:
+            self._begun_at = self._clock.now()
+        if self.known is None or self._is_due():
+            self.introduce()
+
+    @property
+    def is_awaited(self) -> bool:
+        """It is being reached for the first time."""
+        return self.known is None and self._looking is not None and not self._looking.done()
+
+    @property
+    def is_troubled(self) -> bool:
+        """It failed, or should have been reached long ago."""
+        if self.is_up:
+            return False
+        late = self._begun_at is not None and self._clock.now() >= self._begun_at + WAIT_S
+        return self._failure is not None or (late and self.is_awaited)
+
+    async def list_own(self, seconds: float) -> None:
+        """See to it that the tools are known as they are now, in so many seconds.
+
+        Raises:
+            CallError: nothing is known of them, and the server can not be reached or is not approved.
+        """
+        self.begin()
+        await self.list_tools()
+        if self._unclear():
+            await self.meet(seconds)
+
+    async def meet(self, seconds: float) -> None:
+        """Wait until the server was reached for the first time, or failed; until so long after that was begun."""
+        looking = self._looking
+        if looking is None or not self.is_awaited or self._begun_at is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with self._clock.timeout(self._begun_at + seconds - self._clock.now()):
+                await asyncio.wait([looking])
+
+    def check(self) -> None:
+        """Whether the server can be served at all, where it stands alone.
+
+        Raises:
+            CallError: it could not be reached.
+        """
+        if self.known is None and isinstance(self._failure, CallError):
+            raise self._failure
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         final = _final(context)
@@ -284,24 +385,39 @@ class Passage(McpToolset):
     ) -> JsonObject:
         """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
         assert isinstance(caller, Carrier)
+        self._check_approved()
         front = caller.front
         front.error = None
         sent = {**passed_on(front.params, front.log_level, caller.traceparent), **params}
         try:
-            front.raw = await self._connected().request(
-                method, sent, caller=caller, header_schema=schema, paused=paused, ready=ready, settles=False
+            raw = await self._connected().request(
+                method,
+                sent,
+                caller=caller,
+                holder=caller.holder,
+                header_schema=schema,
+                paused=paused,
+                ready=ready,
+                settles=False,
             )
         except Waiting as waiting:
             raise caller.rest(waiting.state) from None
         except McpError as error:
-            front.error = error
+            front.error = self._told_outside(method, error)
+            if caller.anew:
+                words = f"{STARTED_ANEW.format(name=self.server.name)} {error.words}"
+                front.error = McpError(error.rpc_code, words, front.error.data, error.effect)
             asked = error.data.get("elicitations") if isinstance(error.data, dict) else None
             for each in asked if isinstance(asked, list) else ():
                 self.note_visit(each, front)
             raise
+        front.raw = self.addresses.result(method, raw)
         if front.raw.get("resultType") == "task":
             raise caller.hand_over(front.raw)
-        return front.raw
+        told = front.raw
+        if caller.anew and method == "tools/call":
+            front.raw = with_notice(told, STARTED_ANEW.format(name=self.server.name))
+        return told
 
     # What is no tool --------------------------------------------------------------------------------------------------
 
@@ -324,19 +440,33 @@ class Passage(McpToolset):
             front.result = result
         return result
 
-    async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """A request that calls nothing: a page of a list, a completion."""
-        await self._look()
-        return await self._connected().request(method, params)
+    async def ask(self, method: str, params: JsonObject, front: Front) -> JsonObject:
+        """A request that calls nothing: a page of a list, a completion. It goes over its client's own session."""
+        self._check_approved()
+        caller = Declaring(front.capabilities)
+        raw = await self._connected().request(method, params, caller=caller, holder=front.holder)
+        return self.addresses.result(method, raw)
+
+    def _told_outside(self, method: str, error: McpError) -> McpError:
+        """A server's error as its client hears it: one about a resource names that by the client's address."""
+        if not method.startswith("resources/") or not isinstance(error.data, dict):
+            return error
+        return McpError(error.rpc_code, error.words, self.addresses.updated(error.data), error.effect)
 
     async def ask_after(self, method: str, front: Front, task_id: str) -> JsonObject:
         """What its client wants of a task, wanted of the server, by its own name of the task."""
-        await self._look()
+        self._check_approved()
         answers = front.params.get("inputResponses")
-        given: JsonObject = {"inputResponses": answers} if answers is not None else {}
+        given: JsonObject = {"inputResponses": self._answers(answers)} if answers is not None else {}
         sent = {**passed_on(front.params), **given, "taskId": task_id}
         caller = Declaring(with_tasks(front.capabilities))
-        return await self._connected().request(method, sent, caller=caller)
+        raw = await self._connected().request(method, sent, caller=caller, holder=front.holder)
+        return self.addresses.result(method, raw)
+
+    def _answers(self, answers: Json) -> Json:
+        if not isinstance(answers, dict):
+            return answers
+        return {key: self.addresses.answer(each) if isinstance(each, dict) else each for key, each in answers.items()}
 
     @asynccontextmanager
     async def following(
@@ -348,7 +478,8 @@ class Passage(McpToolset):
 
         async def listen() -> None:
             with contextlib.suppress(CallError):  # it does not do that, or is gone
-                await self._connected().listen_for(wanted, Declaring(with_tasks(front.capabilities)))
+                caller = Declaring(with_tasks(front.capabilities))
+                await self._connected().listen_for(wanted, caller, holder=front.holder)
             follow.agree(())
 
         self._follows.append(follow)
@@ -377,22 +508,27 @@ class Passage(McpToolset):
         """What the server told, fit to be written down."""
         return cast(JsonObject, DEFAULT_REDACTION.value(told, self._hidden()))
 
-    async def watch(self, uri: str) -> None:
+    async def watch(self, uri: str, front: Front) -> None:
         """Have the server tell when a resource changes; it does when this returns.
+
+        It tells that over the session of the client, where what the client does is seen.
 
         Raises:
             McpError: it will not.
             Unavailable: it does not say.
         """
-        await self._look()
-        connection = self._connected()
+        self._check_approved()
+        connection, caller = self._connected(), Declaring(front.capabilities)
+        await connection.facts(caller=caller, holder=front.holder)
         if not self.is_modern:
-            await connection.request("resources/subscribe", {"uri": uri})
-            connection.listen([uri])  # on the next connection, too
+            try:
+                await connection.request("resources/subscribe", {"uri": uri}, caller=caller, holder=front.holder)
+            except McpError as error:
+                raise self._told_outside("resources/subscribe", error) from None
+            connection.listen([uri], holder=front.holder, caller=caller)  # on the next connection, too
             return
-        if uri in self._acknowledged:
-            return
-        connection.listen([uri])
+        self._acknowledged.discard(uri)
+        connection.listen([uri], holder=front.holder, caller=caller)
         try:
             async with self._clock.timeout(ACK_S):
                 while uri not in self._acknowledged:
@@ -401,19 +537,18 @@ class Passage(McpToolset):
         except TimeoutError:
             raise Unavailable(f"The MCP server {self.server.name!r} does not say that it will tell of this.") from None
 
-    async def unwatch(self, uris: Sequence[str]) -> None:
-        """Nobody wants to hear of these any more."""
+    async def unwatch(self, uris: Sequence[str], holder: Holder) -> None:
+        """A client does not want to hear of these any more."""
         connection = self._connected()
-        self._acknowledged -= set(uris)
-        connection.unlisten(uris)
-        if not self.is_modern:
+        connection.unlisten(uris, holder=holder)
+        if not self.is_modern and holder.state != "over":  # else its session ends, and what it listened to with it
             for uri in uris:
-                await connection.request("resources/unsubscribe", {"uri": uri})
+                await connection.request("resources/unsubscribe", {"uri": uri}, holder=holder)
 
     async def roots_changed(self, front: Front) -> None:
         """A client has other directories than before."""
         if self._connection is not None and not self.is_modern and "roots" in front.capabilities:
-            await self._connection.roots_changed(Standing(front, self._clock))
+            await self._connection.roots_changed(Standing(front, self._clock), holder=front.holder)
 
     def note_visit(self, asked: Json, front: Front) -> None:
         """A client was asked to send its user to a page: it is told when that is done, and nobody else is."""
@@ -432,21 +567,23 @@ class Passage(McpToolset):
         if method == TASK:
             for follow in self._follows:
                 if str(params.get("taskId")) in follow.ids:
-                    follow.hear(params)
+                    follow.hear(self.addresses.result("tasks/get", params))
             return
         if method == ACKNOWLEDGED:
             found = params.get("notifications")
             if isinstance(found, dict) and self._agreed(found):
                 return
             uris = found.get("resourceSubscriptions") if isinstance(found, dict) else None
-            self._acknowledged = {str(uri) for uri in uris} if isinstance(uris, list) else set()
+            self._acknowledged.update(map(str, uris) if isinstance(uris, list) else ())
             self._news.set()
             return
-        super()._heard(method, params)
+        super()._heard(method, self.addresses.updated(params) if method == UPDATED else params)
 
     async def _vet(self, session: McpSession) -> None:
-        self.known = session.facts
         await super()._vet(session)
+        is_first, self.known = self.known is None, session.facts
+        if is_first:
+            self._met(self)
 
 
 class Standing(Nobody):
@@ -479,6 +616,17 @@ class Declaring(Nobody):
     @property
     def capabilities(self) -> JsonObject:
         return self._declared
+
+
+def front_of(context: Context) -> Front:
+    """Whoever made a call.
+
+    Raises:
+        UsageError: it is no client of the gateway.
+    """
+    if not isinstance(context.peer, Front):
+        raise UsageError("a gateway's tools are called by its clients alone")
+    return context.peer
 
 
 def _final(context: Context) -> JsonObject | None:

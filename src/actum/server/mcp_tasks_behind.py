@@ -33,7 +33,7 @@ from ..agents.agent import Agent
 from ..call.recording import Place, Recording
 from ..core.call import ToolResult
 from ..core.errors import ActumError, Busy, CallError, UsageError
-from ..core.interfaces import Answer
+from ..core.interfaces import Answer, Journal
 from ..core.json import Json, JsonObject
 from ..core.record import Answered, Asked, Entry, Record, new_id
 from ..protocols.mcp_content import blocks_of, result_of
@@ -97,12 +97,13 @@ class TasksBehind:
     """The tasks of all servers behind a gateway.
 
     Args:
-        agent: whose runs their calls are.
+        journal: where the runs of their calls are written down.
+        agent_of: makes the calls of a user.
     """
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
-        self._journal = agent.journal
+    def __init__(self, journal: Journal, agent_of: Callable[[Who], Agent]) -> None:
+        self._agent_of = agent_of
+        self._journal = journal
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def get(self, front: Front, who: Who, reach: Reach) -> JsonObject:
@@ -212,7 +213,7 @@ class TasksBehind:
         """What a server says of its task now, once it is on record as far as it is news."""
         if str(task.get("status")) in OVER:
             final = passage.without_secrets(task)
-            return _in_full(await self._end(held, final, front), final)
+            return _in_full(await self._end(held, final, front, who), final)
         requests = task.get("inputRequests")
         asked = requests if isinstance(requests, dict) else {}
         if not asked.keys() <= held.questions.keys():
@@ -220,7 +221,7 @@ class TasksBehind:
                 await self._write(held.id, lambda now: _questions(now, asked, who))
         return as_ours("tasks/get", task, held.id)
 
-    async def _end(self, held: Held, final: JsonObject, front: Front) -> Held:
+    async def _end(self, held: Held, final: JsonObject, front: Front, who: Who) -> Held:
         """The run ends with what the task came to. Whoever is quicker writes it down."""
         async with self._turn(held.id):
             now = _read(held.id, await self._journal.read(held.id))
@@ -229,7 +230,9 @@ class TasksBehind:
             answers = {asked.id: Answer("cancel", by=asked.approvers[0]) for asked in _open(now)}
             answers[held.handed.id] = Answer("answer", by=held.handed.asker, arguments=final)
             try:
-                await self._agent.resume(held.id, answers, accept=True, approver=front, peer=front)
+                await self._agent_of(who).resume(
+                    held.id, answers, accept=True, approver=front, peer=front, holder=front.holder
+                )
             except UsageError as error:  # another process is at it
                 log.info("task %s: %s", held.id, error)
             return _read(held.id, await self._journal.read(held.id))

@@ -1,4 +1,7 @@
-"""What a person approved of MCP servers: that one is used, and its tools as they were then; in one small JSON file.
+"""What a person approved of MCP servers: that one is used, and the definitions of its tools; in one small JSON file.
+
+A tool may have several approved definitions: a server can describe it differently to different users, and a person
+approves each definition once, not once for each user. A definition stays approved until that is taken back.
 
 The file is written whole and put in the place of the old one, under a lock that other processes respect, so that it is
 never half written and no approval is lost. Whoever reads it sees at once what another process wrote. A file that can
@@ -21,6 +24,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import JsonObject
+from ..protocols.mcp_pin import digest
 from .whole_file import alone_with, replace
 
 
@@ -44,9 +48,22 @@ class Known(Struct, frozen=True, omit_defaults=True):
     Attributes:
         approved: it may be started or connected to.
         era: of the protocol that it speaks, where that was found out.
-        tools: that were approved, by its own name for them.
+        tools: the definitions that were approved of each tool, the oldest first, by the server's name for the tool.
         offers: the names of the capabilities that it had when it was last reached; None where it never was.
     """
+
+    approved: bool = False
+    era: Literal["auto", "legacy", "modern"] = "auto"
+    tools: dict[str, tuple[Approved, ...]] = {}
+    offers: tuple[str, ...] | None = None
+
+
+class _File(Struct, frozen=True, tag=2, tag_field="version"):
+    servers: dict[str, Known] = {}
+
+
+class _KnownOfOld(Struct, frozen=True):
+    """As `Known`, when a tool had one definition."""
 
     approved: bool = False
     era: Literal["auto", "legacy", "modern"] = "auto"
@@ -54,9 +71,8 @@ class Known(Struct, frozen=True, omit_defaults=True):
     offers: tuple[str, ...] | None = None
 
 
-class _File(Struct, frozen=True):
-    version: Literal[1] = 1
-    servers: dict[str, Known] = {}
+class _FileOfOld(Struct, frozen=True, tag=1, tag_field="version"):
+    servers: dict[str, _KnownOfOld] = {}
 
 
 class PinStore:
@@ -94,21 +110,27 @@ class PinStore:
             self._file, self._read_at = self._read(), stamp
         return self._file.servers.get(identity, Known())
 
-    def approved(self, identity: str) -> Mapping[str, JsonObject]:
-        """The definitions that were approved, by name."""
-        return {name: tool.definition for name, tool in self.known(identity).tools.items()}
+    def approved(self, identity: str) -> Mapping[str, tuple[JsonObject, ...]]:
+        """The definitions that were approved, the oldest first, by the tool's name."""
+        return {
+            name: tuple(each.definition for each in approved) for name, approved in self.known(identity).tools.items()
+        }
 
     def approve(self, identity: str, definitions: Sequence[JsonObject] = (), *, by: str = "") -> None:
-        """A person agrees that a server is used, and to these definitions in the place of older ones.
+        """A person agrees that a server is used, and to these definitions beside those approved before.
 
         Raises:
             UsageError: the file can not be read or written.
             Busy: another process holds it.
         """
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        fresh = {str(definition["name"]): Approved(definition, at, by) for definition in definitions}
         with self._changing(identity) as known:
-            known.append(msgspec.structs.replace(known[0], approved=True, tools={**known[0].tools, **fresh}))
+            tools = dict(known[0].tools)
+            for definition in definitions:
+                name = str(definition["name"])
+                before = [each for each in tools.get(name, ()) if digest(each.definition) != digest(definition)]
+                tools[name] = (*before, Approved(definition, at, by))
+            known.append(msgspec.structs.replace(known[0], approved=True, tools=tools))
 
     def withdraw(self, identity: str, names: Collection[str] | None = None) -> None:
         """Take approvals back: of these tools, or of the server and all it has."""
@@ -151,13 +173,14 @@ class PinStore:
 
     def _read(self) -> _File:
         try:
-            return msgspec.json.decode(self.path.read_bytes(), type=_File)
+            file = msgspec.json.decode(self.path.read_bytes(), type=_File | _FileOfOld)
         except FileNotFoundError:
             return _File()
         except OSError as error:
             raise UsageError(f"{self.path} can not be read: {error.strerror}") from None
         except msgspec.MsgspecError as error:
             raise UsageError(f"{self.path} is no file of approvals: {error}") from None
+        return file if isinstance(file, _File) else _File({name: _renewed(each) for name, each in file.servers.items()})
 
     def _write(self, file: _File) -> None:
         text = msgspec.json.format(msgspec.json.encode(file, order="deterministic"))
@@ -165,3 +188,7 @@ class PinStore:
             replace(self.path, text + b"\n")
         except OSError as error:
             raise UsageError(f"{self.path} can not be written: {error.strerror}") from None
+
+
+def _renewed(known: _KnownOfOld) -> Known:
+    return Known(known.approved, known.era, {name: (tool,) for name, tool in known.tools.items()}, known.offers)

@@ -80,13 +80,15 @@ class Listing(Struct, frozen=True):
         return [*(each.definition for each in self.usable.values()), *waiting]
 
 
-def sort_out(server: McpServer, definitions: Sequence[JsonObject], pins: Mapping[str, JsonObject] | None) -> Listing:
+def sort_out(
+    server: McpServer, definitions: Sequence[JsonObject], pins: Mapping[str, Sequence[JsonObject]] | None
+) -> Listing:
     """Sort out what a server lists.
 
     Args:
         server: as it is configured.
         definitions: what it lists.
-        pins: what was approved, by the server's names; None where it need not be.
+        pins: the approved definitions of each tool, by the server's names; None where none need be approved.
     """
     wanted = [definition for definition in definitions if _is_wanted(server, definition)]
     count = Counter(definition["name"] for definition in wanted if isinstance(definition.get("name"), str))

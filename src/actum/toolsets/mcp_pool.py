@@ -170,7 +170,8 @@ class SessionPool:
         if own is not None:
             return own
         free = [link for link in up if link.declares(caller) and self._is_free(link) and _same(link.owner, owner)]
-        ready = [link for link in free if link.holder is None or link.holder.state == "left" or self._room.is_full]
+        handed = [link for link in free if link.holder is None or not link.holder.alone]
+        ready = [link for link in handed if link.holder is None or link.holder.state == "left" or self._room.is_full]
         return min(ready, key=lambda link: (link.owner is not None, link.idle_since), default=None)
 
     def _copy(self, up: list[Link], owner: Owner, caller: Caller) -> Link | None:

@@ -140,7 +140,7 @@ class McpToolset:
         self._wait_s = self._patience_s = wait_s
         self._looking: asyncio.Task[None] | None = None
         self._failure: ActumError | None = None
-        self._seen: dict[str, JsonObject] | None = None
+        self._seen: dict[str, tuple[JsonObject, ...]] | None = None
         self._definitions: Sequence[JsonObject] = ()
         self._listing: Listing | None = None
         self._tools: tuple[Tool, ...] = ()
@@ -427,7 +427,8 @@ class McpToolset:
         if self._pins is not None:
             approved = [listed[name] for name in chosen]
             await asyncio.to_thread(self._pins.approve, self.server.identity, approved, by=by)
-        self._seen = {**(self._seen or {}), **{name: listed[name] for name in chosen}}
+        seen = self._seen or {}
+        self._seen = {**seen, **{name: (*seen.get(name, ()), listed[name]) for name in chosen}}
         self._sort_out()
         return chosen
 
@@ -565,7 +566,7 @@ class McpToolset:
         known = self._known()
         if self._approve != "pinned" or not (known.tools or known.offers is not None):
             return False
-        self._definitions = [tool.definition for tool in known.tools.values()]
+        self._definitions = [approved[-1].definition for approved in known.tools.values()]
         self._offered = dict.fromkeys(known.offers or ("tools",), None)
         self._sort_out()
         return True
@@ -645,11 +646,11 @@ class McpToolset:
         self._holds_until, self._is_noticed = self._clock.now() + holds_s, False
         self._definitions, self._is_listed = definitions, True
         if self._seen is None:
-            self._seen = {str(each["name"]): each for each in sort_out(self.server, definitions, None).sound}
+            self._seen = {str(each["name"]): (each,) for each in sort_out(self.server, definitions, None).sound}
         self._sort_out()
 
     def _sort_out(self) -> None:
-        pins: Mapping[str, JsonObject] | None = self._seen if self._approve == "first" else None
+        pins: Mapping[str, Sequence[JsonObject]] | None = self._seen if self._approve == "first" else None
         if self._approve == "pinned" and self._pins is not None:
             self._stamp = self._pins.stamp
             pins = self._pins.approved(self.server.identity)
