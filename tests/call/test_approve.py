@@ -9,11 +9,12 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from msgspec import structs
 
 from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, tool
-from actum.call.approve import inbox, put
+from actum.call.approve import inbox, put, read_inbox
 from actum.call.journal import MemoryJournal
-from actum.core.errors import Busy, UnknownName, UsageError
+from actum.core.errors import Busy, JournalError, UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision, Facts, Policy, Request
 from actum.core.json import JsonObject
@@ -88,6 +89,36 @@ async def test_the_word_of_somebody_whose_name_is_half_a_character_counts() -> N
     ask = await desk.begin()
     await put(desk.journal, ask, Answer("approve", by="ada\udc80"))
     assert ((await desk.go_on()).status, desk.till.paid) == ("done", [1])
+
+
+async def test_what_waits_is_found_though_the_list_of_runs_hides_it() -> None:
+    desk = Desk()
+    ask_id = await desk.begin()
+    line = desk.journal._summaries["r"]
+    for hidden in (None, structs.replace(line, status="done"), structs.replace(line, parent="another")):
+        desk.journal._summaries = {"r": hidden} if hidden is not None else {}
+        assert [waiting.asked.id for waiting in await inbox(desk.journal)] == [ask_id]
+
+
+async def test_a_run_that_can_not_be_read_hides_nothing_of_what_others_wait_for() -> None:
+    desk = Desk()
+    ask_id = await desk.begin()
+    desk.journal._entries["bad"] = [
+        structs.replace(e, payload=e.payload[:-1] + b"\xe5") for e in desk.journal._entries["r"]
+    ]
+    found = await read_inbox(desk.journal)
+    assert [waiting.asked.id for waiting in found.waiting] == [ask_id]
+    assert [str(each) for each in found.unreadable] == ["run bad can not be read: entry 0: its payload was changed"]
+    with pytest.raises(UnknownName):
+        await put(desk.journal, "ask_of_bad", Answer("approve"))
+
+
+async def test_changed_arguments_are_not_checked_by_definitions_that_somebody_changed() -> None:
+    desk = Desk()
+    ask_id = await desk.begin()
+    desk.journal._kept = dict.fromkeys(desk.journal._kept, b"[]")
+    with pytest.raises(JournalError, match=r"the tool definitions [0-9a-f]{12} were changed"):
+        await put(desk.journal, ask_id, Answer("approve", by="ada", arguments={"amount": 2}))
 
 
 async def test_one_no_is_a_no() -> None:

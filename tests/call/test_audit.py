@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from actum import Agent, Limits, Rule, Rules, ToolCall, tool
 from actum.agents.agent import Toolish
@@ -51,6 +52,33 @@ class Office:
 
 def decisions(lines: list[AuditLine]) -> list[tuple[str, str]]:
     return [(line.decision, line.tool) for line in lines]
+
+
+async def test_a_run_that_is_hidden_in_the_list_of_runs_is_told_all_the_same() -> None:
+    office = Office()
+    for run_id in ("one", "two"):
+        await office.agent([LOOK, "Tea."], [look]).run("Look", run_id=run_id, principal="ada")
+    whole = await office.lines()
+    for wanted in (None, Wanted(principal="ada"), Wanted(until=office.clock.now() + 1), Wanted(run="one")):
+        before = await office.lines(wanted)
+        line = office.journal._summaries["one"]
+        office.journal._summaries["one"] = structs.replace(line, principal="eve", started=1e12, status="forgotten")
+        assert await office.lines(wanted) == before
+        del office.journal._summaries["one"]
+        assert {(line.run, line.number) for line in await office.lines(wanted)} == {(b.run, b.number) for b in before}
+        office.journal._summaries = {"one": line, **office.journal._summaries}
+    assert await office.lines() == whole
+
+
+async def test_what_was_damaged_is_told_in_its_place_and_fits_every_filter() -> None:
+    office = Office()
+    await office.agent([LOOK, "Tea."], [look]).run("Look", run_id="r", principal="ada")
+    entries = office.journal._entries["r"]
+    entries[3] = structs.replace(entries[3], payload=entries[3].payload.replace(b"saw tea", b"saw bob"))
+    assert decisions(await office.lines()) == [("allowed", "look"), ("damaged", "")]
+    for wanted in (Wanted(principal="bob"), Wanted(tool="pay"), Wanted(since=1e12), Wanted(decision="denied")):
+        (line,) = await office.lines(wanted)
+        assert (line.decision, line.number, line.text) == ("damaged", 3, "entry 3: its payload was changed")
 
 
 async def test_a_call_is_told_with_who_what_why_and_what_came_back() -> None:

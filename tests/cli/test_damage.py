@@ -50,6 +50,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "`journal export`": (("journal", "export", "--all"),),
     "`doctor`": (("doctor", "--model", "embedded"),),
 }
+FIRST = list(COMMANDS)[:4]
+"""What is tried with every damage and database; the other commands with one damage of a kind, in a file."""
 FAILING = ("verify", "doctor")
 """The commands that end with 1 when something is wrong."""
 
@@ -258,8 +260,8 @@ def test_what_is_damaged_is_told_and_hides_nothing_else(
         for number, damage in enumerate(damages if kind == "SQLite" else damages[:1]):  # a server is slow to copy
             place = places[kind]()
             damage(Database(place))
-            for name, all_words in COMMANDS.items():
-                for words in all_words:
+            for name in COMMANDS if number == 0 and kind == "SQLite" else FIRST:
+                for words in COMMANDS[name]:
                     result = command(*words, "--journal", place)
                     where = f"{kind}: {what}, {number}: {' '.join(words)}\n{result.output}"
                     _check(cells[what, name], words, before[words], result, where)
@@ -290,6 +292,23 @@ def _lines(text: str) -> list[str]:
         text = "\n".join(map(json.dumps, json.loads(text)))
     text = re.sub(r"\d+(\.\d+)? (s|ms|min)\b|\d+\.db|(damaged|test)_\d+", "", text)
     return [re.sub(r" +", " ", line).strip() for line in text.splitlines()]
+
+
+def test_a_run_that_is_missing_in_the_list_is_found_by_its_id_and_can_be_forgotten(
+    places: dict[str, Callable[[], str]], command: Callable[..., Result]
+) -> None:
+    for kind, new in places.items():
+        place = new()
+        database = Database(place)
+        database.run("DELETE FROM runs WHERE run_id = 'run_bad'")
+        database.run("UPDATE runs SET run_id = 'run_bad_2' WHERE run_id = 'run_good'")
+        shown = command("runs", "show", "run_bad", "--journal", place)
+        assert "Pay run_bad" in shown.stdout, f"{kind}: {shown.output}"
+        assert command("journal", "verify", "run_bad", "--journal", place).exit_code == 1
+        forgotten = command("journal", "forget", "run_bad", "--yes", "--journal", place)
+        assert "forgotten: 1 runs, 4 records" in forgotten.stdout, f"{kind}: {forgotten.output}"
+        rows = database.run("SELECT count(*) FROM entries WHERE run_id = 'run_bad' AND length(payload) > 0")
+        assert rows == [(1,)]
 
 
 async def _look(place: str) -> tuple[set[str], set[str]]:
@@ -326,12 +345,11 @@ def test_whatever_cell_is_damaged_it_is_told_or_nothing_changes(
     columns = [column[1].decode() for column in database.run(f"PRAGMA table_info({name})")]  # type: ignore[attr-defined]
     rowid = data.draw(st.sampled_from(rows))[0]
     column = data.draw(st.sampled_from(columns))
-    ((value, kind, run),) = database.run(
-        f"SELECT CAST({column} AS BLOB), typeof({column}), {'run_id' if 'run_id' in columns else repr('')}"
-        f" FROM {name} WHERE rowid = ?",
-        rowid,
-    )
-    new = _flipped(data, value or b"", kind, column)
+    run_id = "run_id" if "run_id" in columns else "''"
+    cell = f"coalesce(CAST({column} AS BLOB), x''), typeof({column}), {run_id}"
+    ((value, kind, run),) = database.run(f"SELECT {cell} FROM {name} WHERE rowid = ?", rowid)
+    assert isinstance(value, bytes)
+    new = _flipped(data, value, kind, column)
     try:
         database.run(f"UPDATE {name} SET {column} = {new[0]} WHERE rowid = ?", *new[1], rowid)
     except (sqlite3.IntegrityError, sqlite3.OperationalError):

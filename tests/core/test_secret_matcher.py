@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actum.core.call import TextPart, ToolResult
+from actum.core.json import Json
 from actum.core.redaction import NO_REDACTION, RedactedStream
 from actum.core.secret_matcher import ENCODED_LENGTH_MIN, SecretMatcher
 
@@ -174,6 +175,6 @@ def test_cut_secrets_are_looked_for_in_each_field_by_itself() -> None:
 
 
 def test_messages_that_are_no_pieces_of_one_text_stay_as_they_are() -> None:
-    messages = ["page 1 of 3", "page 2 of 3", 0.5, {"progress": 3, "message": "to ope"}, "n sesame seeds"]
+    messages: list[Json] = ["page 1 of 3", "page 2 of 3", 0.5, {"progress": 3, "message": "to ope"}, "n sesame seeds"]
     stream = RedactedStream(NO_REDACTION, {"open sesame"})
     assert [stream.value(message) for message in messages] == messages

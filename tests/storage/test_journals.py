@@ -57,6 +57,19 @@ RECORDS: list[Record] = [
 # Written and read -----------------------------------------------------------------------------------------------------
 
 
+async def test_every_run_is_told_with_its_first_and_latest_entry_by_its_entries(journal: Journal) -> None:
+    assert await journal.edges("latest") == []
+    for run_id in ("b", "a"):
+        for record in (started(run_id), REPLIED, DONE):
+            journal.append(run_id, record)
+    written = {run_id: await journal.read(run_id) for run_id in ("a", "b")}
+    assert await journal.edges("first") == [("a", written["a"][0]), ("b", written["b"][0])]
+    assert await journal.edges("latest") == [("a", written["a"][-1]), ("b", written["b"][-1])]
+    assert [await journal.mislabelled(run_id) for run_id in ("a", "b", "none")] == [[], [], []]
+    await journal.forget("a")
+    assert [await journal.mislabelled(run_id) for run_id in ("a", "b")] == [[], []]
+
+
 async def test_what_was_appended_is_read_back_in_order(journal: Journal) -> None:
     numbers = [journal.append("r", record) for record in RECORDS]
     assert numbers == [0, 1, 2, 3, 4, 5]

@@ -94,15 +94,14 @@ def _may_fit(line: RunSummary, first: Entry | None, latest: Entry | None) -> boo
     try:
         last = latest.record
         if isinstance(last, Forgotten):
-            return line.status == "forgotten" and not (
-                line.question or line.principal or line.conversation or line.owner
-            )
+            expected = structs.replace(line, status="forgotten", started=first.at)
+            return line == summarize(line.run_id, expected, last, latest.at)
         started = first.record
     except JournalError:
         return False
     if not isinstance(started, Started):
         return False
     over = isinstance(last, Ended)
-    begun = structs.replace(summarize(line.run_id, None, started, first.at), status=line.status, ended=line.ended)
+    begun = structs.replace(summarize(line.run_id, None, started, first.at), status=line.status)
     expected = summarize(line.run_id, begun, last, latest.at) if isinstance(last, Ended) else begun
     return over == (line.status not in ("running", "waiting")) and not any(differences(line, expected, started))
