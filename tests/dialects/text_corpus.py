@@ -100,7 +100,7 @@ def final(events: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def said_as(call: ToolCall) -> str:
-    """A call as it was told: what was cut behind it is known only later."""
+    """A call without the word that something was cut behind it, which may be known only after the call was told."""
     return repr(structs.replace(call, repairs=tuple(repair for repair in call.repairs if repair != CUT)))
 
 
@@ -115,7 +115,7 @@ def _told(delta: Delta) -> tuple[str, str]:
         case ThoughtEnded():
             return "thought ended", ""
         case CallSaid(index, call):
-            return f"said {index}", repr(call)
+            return f"said {index}", said_as(call)
 
 
 def pieces_of(text: str, cuts: Iterable[int]) -> list[str]:

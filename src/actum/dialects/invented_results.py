@@ -37,28 +37,44 @@ _WORDS = sorted(
     reverse=True,
 )
 _BOLD = r"[*_]{1,3}[ \t]{0,4}"
-_BEGINNINGS = sorted({word[:end] for word in _WORDS for end in range(1, len(word))}, key=len, reverse=True)
+_NUMBER = r"[ \t]?(?:\[?\d{1,3}\]?|\([^\n\[\]()<>|]{0,40}\))?"
+_NUMBER_BEGUN = r"[ \t]?(?:\[?\d{0,3}\]?|\([^\n\[\]()<>|]{0,40}\)?)"
+_BOLD_END = r"[ \t]{0,2}[*_]{0,3}[ \t]?"
+_COLON = "[:：]"
 
 
-def _any(words: Iterable[str]) -> str:
-    return "(?:" + "|".join(map(re.escape, words)) + ")"
+def alternatives(words: Iterable[str], behind: str = "") -> str:
+    """A pattern of one of some words, each group of them under its first character, which makes the search fast."""
+    rests: dict[str, list[str]] = {}
+    for word in sorted(set(words), key=len, reverse=True):
+        rests.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join([f"{re.escape(first)}(?:{'|'.join(found)}){behind}" for first, found in rests.items()])
 
 
-_WHOLE = _any(_WORDS)
-WORD = rf"(?:{_BOLD})?{_WHOLE}[ \t]?(?:\[?\d{{1,3}}\]?|\([^\n\[\]()<>|]{{0,40}}\))?[ \t]{{0,2}}[*_]{{0,3}}[ \t]?[:：]"
+_BEGINNINGS = {word[:end] for word in _WORDS for end in range(1, len(word))}
+_TAIL = _NUMBER + _BOLD_END + _COLON
+WORD = "|".join(
+    [
+        alternatives(_WORDS, _TAIL),
+        *[f"{sign}[*_]{{0,2}}[ \t]{{0,4}}(?:{alternatives(_WORDS)}){_TAIL}" for sign in (r"\*", "_")],
+    ]
+)
 """A word for a result or a role, perhaps with a number or a tool's name behind it, and a colon."""
 
+EDGES = "}])>|`["
+"""What a call, or the mark behind it, ends in: a word counts behind one of these, or where it begins a line."""
+LOOSE = " \t\r\n,;，；、}]#*_>"
 _UNFINISHED = re.compile(
-    rf"(?:{_BOLD})?(?:{_any(_BEGINNINGS)}|{_WHOLE}[ \t]?(?:\[?\d{{0,3}}\]?|\([^\n\[\]()<>|]{{0,40}}\)?)[ \t]{{0,2}}"
-    rf"[*_]{{0,3}}[ \t]?)\Z|{_BOLD}\Z"
+    rf"(?:\A|[\n{re.escape(EDGES)}])[{re.escape(LOOSE)}]*?"
+    rf"(?P<word>(?:{_BOLD})?(?:{alternatives(_BEGINNINGS)}|(?:{alternatives(_WORDS)}){_NUMBER_BEGUN}{_BOLD_END})\Z|{_BOLD}\Z)"
 )
-_LENGTH_MAX = 90
+_LENGTH_MAX = 120
 
 
 def unfinished_word(text: str, at: int) -> int:
     """Where, from a place on, the end of the text begins that may become a `WORD`; its length where none may."""
-    found = _UNFINISHED.search(text, max(at, len(text) - _LENGTH_MAX))
-    return found.start() if found is not None else len(text)
+    found = _UNFINISHED.search(text[max(at, len(text) - _LENGTH_MAX) :])
+    return len(text) - (len(found["word"]) if found is not None else 0)
 
 
 _RESULT_MARK = re.compile(r"<[^<>{}\s=]+>?|\[[A-Z_]{2,}\]|[^{\n]{4,}")

@@ -80,7 +80,9 @@ class ReactReader:
         if self._state == "action" or (self._state == "input" and self._scan is None):
             return "call"
         if self._state == "input" and self._scan is not None:
-            return "value" if self._scan.in_string else "call" if self._scan.depth else "behind"
+            if self._scan.depth:
+                return "value" if self._scan.in_string else "call"
+            return "prose" if any(text.strip() for text in self._behind) else "behind"
         return "prose"
 
     def end(self, *, last: bool) -> None:

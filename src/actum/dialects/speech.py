@@ -103,7 +103,7 @@ class Speech:
     @property
     def has_call(self) -> bool:
         """A call has ended, told or not."""
-        return self.said_calls > self._calls_before
+        return self.calls > self._calls_before or self._ended is not None
 
     @property
     def in_call(self) -> bool:

@@ -27,7 +27,7 @@ from msgspec import Struct
 from ..core.event import Delta
 from ..core.json import whole_text
 from ..core.message import Reply
-from .invented_results import CUT, WORD, prefix_free, unfinished_word
+from .invented_results import CUT, EDGES, LOOSE, WORD, alternatives, prefix_free, unfinished_word
 from .marks import Marks, Waiting, follows
 from .speech import Speech
 from .thought_marks import Line, ThoughtMarks
@@ -37,7 +37,8 @@ Position = Literal["prose", "behind", "call", "value", "cut"]
 
 _IN_TEXT = ("prose", "behind")
 _NOTHING = Marks(())
-_MAY_END_CALL = re.compile(r"[}\])>|`\n]")
+_COLONS = ":："
+_MAY_END_CALL = re.compile(rf"[\n{re.escape(EDGES)}]")
 _BLANK_MAX = 64
 """So much white space may stand before an opening mark that the prompt has written already."""
 
@@ -78,6 +79,8 @@ class PlainThought:
 class ReplyMarks:
     """What a `TextReader` looks for in a text.
 
+    In a text without an `eventful` character no mark begins and no call ends.
+
     Args:
         thoughts: the marks of thoughts.
         results: the marks that a result or the turn of another role begins with.
@@ -91,7 +94,9 @@ class ReplyMarks:
         self.closing = frozenset(mark for marks in thoughts for mark in marks.closing)
         self.opening_begins_line = opening_begins_line
         self.fixed = Marks((*self.closing_of, *self.closing, *prefix_free(results)))
-        self.pattern = re.compile(rf"{self.fixed.pattern.pattern}|(?P<word>{WORD})")
+        firsts = {mark[0] for mark in self.fixed.all}
+        self.eventful = re.compile("[" + re.escape("".join(sorted({*firsts, *EDGES, "\n"}))) + "]")
+        self.pattern = re.compile("|".join(filter(None, (alternatives(self.fixed.all), WORD))))
 
 
 class TextRules(Struct, frozen=True):
@@ -171,6 +176,7 @@ class TextReader:
         self._utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self._closing = False
         self._held = ""
+        self._uneventful = True  # no call was said, so that no word for a result counts
         self._line = Line()
         self._speech = Speech()
         # All text, as long as it may have to be told again in another way.
@@ -200,7 +206,12 @@ class TextReader:
 
     def feed(self, chunk: bytes | str) -> list[Delta]:
         """Take the next piece and return what became certain by it."""
-        self._read(whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk))
+        text = whole_text(chunk) if isinstance(chunk, str) else self._utf8.decode(chunk)
+        if self._uneventful and not self._held and self._marks.eventful.search(text) is None:
+            self._pass(text)
+        else:
+            self._read(text)
+            self._uneventful = not self._stretch.behind_call
         return self._speech.take()
 
     def close(self) -> list[Delta]:
@@ -220,7 +231,7 @@ class TextReader:
         while (found := self._marks.pattern.search(text, at)) is not None:
             self._pass(text[at : found.start()])
             at = found.start()
-            quoted = self._quoted(text[found.end() : found.end() + 1]) if found["word"] is None else False
+            quoted = self._quoted(text[found.end() : found.end() + 1]) if found[0][-1] not in _COLONS else False
             dropped = not quoted and self._ends_output(found, text)
             if isinstance(quoted, Waiting) or isinstance(dropped, Waiting):
                 self._held = text[at:]
@@ -232,11 +243,12 @@ class TextReader:
             self._pass(text[at:])
             return
         certain = self._marks.fixed.hold(text, at, len(text))
-        word = unfinished_word(text, at)
-        if word < certain and (self._stretch.behind_call or _MAY_END_CALL.search(text, at, word)):
-            self._pass(text[at:word])
-            at = word
-            certain = word if self._stretch.behind_call else certain
+        if self._stretch.behind_call or _MAY_END_CALL.search(text, at, certain):
+            word = unfinished_word(text, at)
+            if word < certain:
+                self._pass(text[at:word])
+                at = word
+                certain = word if self._stretch.behind_call else certain
         self._pass(text[at:certain])
         self._held = text[certain:]
 
@@ -270,7 +282,7 @@ class TextReader:
             return self._take_closing(mark)
         if mark in self._marks.closing_of:
             return self._take_opening(mark)
-        return self._take_result(mark, word=found["word"] is not None)
+        return self._take_result(mark, word=mark[-1] in _COLONS)
 
     def _forget_raw(self) -> None:
         self._raw, self._raw_length = [], 0
@@ -370,7 +382,8 @@ class TextReader:
         position = stretch.position
         bracket = mark.isascii() and not any(map(str.isalpha, mark))  # no mark but right behind a call
         if position in _IN_TEXT:
-            counts = stretch.behind_call and ((self._line.blank if word else not bracket) or position == "behind")
+            behind = position == "behind" and (not word or self._line.tail.rstrip(LOOSE)[-1:] in EDGES)
+            counts = stretch.behind_call and (behind or (self._line.blank if word else not bracket))
         else:
             counts = position == "call" and not (word or bracket) and (stretch.behind_call or stretch.speech.in_call)
         if not counts:

@@ -53,26 +53,26 @@ _DECORATION = " \t\r#>*_"
 
 
 class Line:
-    """What stands before a place in its line.
-
-    Attributes:
-        blank: nothing but white space and the signs that make a heading, a quotation or bold text.
-    """
+    """What stands before a place in its line."""
 
     def __init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
-        self.blank = True
+        self._blank = True
         self._tail = ""
         self._odd = dict.fromkeys(_STRAIGHT, False)
+        self._unread: list[str] = []
 
     def pass_over(self, text: str) -> None:
-        """The place is now behind this text."""
-        start = text.rfind("\n") + 1
-        if start:
+        """The place is now behind this text, which is looked at when somebody asks."""
+        if "\n" in text:
             self._begin()
-            text = text[start:]
+            text = text[text.rfind("\n") + 1 :]
+        self._unread.append(text)
+
+    def _read(self) -> None:
+        text, self._unread = "".join(self._unread), []
         if not text:
             return
         for quote, runs in _RUNS.items():
@@ -80,7 +80,19 @@ class Line:
                 count = len(runs.findall(text)) - (text[0] == quote == self._tail[-1:])
                 self._odd[quote] ^= count % 2 == 1
         self._tail = (self._tail + text[-_TAIL_MAX:])[-_TAIL_MAX:]
-        self.blank = self.blank and not text.strip(_DECORATION)
+        self._blank = self._blank and not text.strip(_DECORATION)
+
+    @property
+    def blank(self) -> bool:
+        """Nothing stands here but white space and the signs that make a heading, a quotation or bold text."""
+        self._read()
+        return self._blank
+
+    @property
+    def tail(self) -> str:
+        """The latest characters of the line."""
+        self._read()
+        return self._tail
 
     def quotes(self, behind: str, *, closing: bool) -> bool | Waiting:
         """Whether a mark at the place is quoted.
@@ -89,7 +101,7 @@ class Line:
             behind: the character behind the mark; empty where it did not come yet.
             closing: none will come.
         """
-        quote = self._tail[-1:]
+        quote = self.tail[-1:]
         if not quote or quote not in _STRAIGHT:
             return bool(quote) and quote in _ALWAYS_OPENS
         run = len(self._tail) - len(self._tail.rstrip(quote))
