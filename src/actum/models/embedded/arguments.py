@@ -214,7 +214,11 @@ def _disorder(argument: Argument, chosen: Sequence[Argument], listed: Sequence[t
 
 def _is_cut(one: Argument, other: Argument) -> bool:
     """Two slots of a kind have words that touch: one name cut in two, 虹桥 and 机场."""
-    alike = one.slot.kind == other.slot.kind and one.slot.type == "string"
+    alike = (
+        one.slot.kind == other.slot.kind
+        and one.slot.type == "string"
+        and "date" not in (one.span.kind, other.span.kind)
+    )
     touching = one.span.end == other.span.start or other.span.end == one.span.start
     return alike and touching and is_han(one.span.text + other.span.text)
 

@@ -137,6 +137,14 @@ def _view(clause: Clause) -> View:
     )
 
 
+def opens_sentence(view: View, at: int) -> bool:
+    """A sentence, or what stands in quotes, begins with this word: its capital says nothing."""
+    return at == 0 or view.tokens[at - 1].text in _ENDS or view.tokens[at - 1].text in _QUOTES
+
+
+_QUOTES = frozenset('"“')
+
+
 def _han_words(text: str) -> dict[int, tuple[int, str]]:
     """For each Chinese character where its word begins, and the word."""
     runs = re.finditer(f"[{HAN}]+", text)

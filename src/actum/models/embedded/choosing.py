@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from .arguments import Filled, fill
 from .candidates import View
-from .clauses import Clause, asks_alone, sentences
+from .clauses import Clause, asks_alone, sentences, wishes
 from .commands import commands_in
 from .content import is_definition
 from .lexicon import is_han, wordset
@@ -149,13 +149,12 @@ class Chooser:
 
     def _is_near(self, piece: Clause) -> bool:
         """Whether a piece that asks something comes near to a tool, though it has none of its words."""
-        chosen = self.choose(piece)
-        if chosen is not None or not asks_alone(piece):
-            return chosen is not None and chosen.complete and asks_alone(piece)
-        guessed = self.guess(piece)
-        if guessed is None or not guessed.complete:
+        if not asks_alone(piece):
             return False
-        self._chosen[piece.start, piece.end] = guessed
+        near = self.choose(piece) or self.guess(piece)
+        if near is None or not near.complete:
+            return False
+        self._chosen[piece.start, piece.end] = near
         return True
 
     def is_whole(self, piece: Clause) -> bool:
@@ -238,12 +237,17 @@ def _nearest_of(ranked: Sequence[Ranked], clause: Clause) -> tuple[float, Filled
 def _may_ask(piece: Clause) -> bool:
     """It has some words, no Chinese one, and does not begin as what only tells more of a thing."""
     words = [token for token in piece.tokens if token.kind != "sign"]
-    opening = bare(words[0].text) if words else ""
+    if _AS_WELL.match(piece.words):
+        words = words[3:]
     if len(words) <= SAID_IN or words[0].kind == "number" or is_han(piece.words):
         return False
+    opening = bare(words[0].text)
     if opening in _PERSONS:
-        return _WISHES.search(piece.words) is not None
+        return wishes(piece)
     return opening not in wordset("prepositions") | wordset("adding")
+
+
+_AS_WELL = re.compile(r"\s*as well as\b", re.IGNORECASE)
 
 
 _PERSONS = frozenset(
@@ -252,7 +256,6 @@ _PERSONS = frozenset(
         *("this", "these", "that", "there"),
     ]
 )
-_WISHES = re.compile(r"\b(?:want|need|like|love|know|wonder|curious|tell|show|give|find|get)\b", re.IGNORECASE)
 
 SAID_IN = 2
 """What asks for something has more words than this."""

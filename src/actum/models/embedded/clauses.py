@@ -210,6 +210,17 @@ def asks_alone(piece: Clause) -> bool:
     return joined and len(words) > ASKED_IN and words[0] in wordset("question words en")
 
 
+def wishes(piece: Clause) -> bool:
+    """A word or a sign of it asks for something."""
+    return _WISHES.search(piece.words) is not None
+
+
+_WISHES = re.compile(
+    r"\?|\b(?:please|can|could|would|will|calculate|compute|determine|find|tell|show|give|need|want|like|know|what|how|which|who"
+    r"|where|when)\b",
+    re.IGNORECASE,
+)
+
 _ANDED = re.compile(r"\b(?:and|then|also)\s*$", re.IGNORECASE)
 ASKED_IN = 3
 """A question has more words than this."""

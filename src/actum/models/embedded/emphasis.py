@@ -11,7 +11,7 @@ import re
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from .candidates import Candidate, View
+from .candidates import Candidate, View, opens_sentence
 from .features import Aim
 from .lexicon import HAN, is_han, lexicon, table, wordset
 from .slots import wants_weekday
@@ -135,7 +135,7 @@ def _is_cut_from_a_name(aim: Aim, view: View, candidate: Candidate) -> bool:
     if head < 1 or view.lower[head + 1] != "of" or aim.slot.kind in _PLACES or not candidate.span.text[:1].isupper():
         return False
     word = view.tokens[head]
-    return word.kind == "word" and word.text.istitle() and view.tokens[head - 1].text not in _ENDS
+    return word.kind == "word" and word.text.istitle() and not opens_sentence(view, head)
 
 
 def _ends_in_what_is_looked_for(aim: Aim, view: View, candidate: Candidate) -> bool:
@@ -148,7 +148,6 @@ def _ends_in_what_is_looked_for(aim: Aim, view: View, candidate: Candidate) -> b
 
 
 _PLACES = frozenset({"city", "country", "place", "timezone", "date", "month"})
-_ENDS = frozenset('.?!:;,\n"“')
 
 
 def _is_before_its_label(aim: Aim, view: View, candidate: Candidate) -> bool:
@@ -363,7 +362,7 @@ def _counted(aim: Aim, view: View, candidate: Candidate) -> float:
     if candidate.first and _LABEL.search(view.tokens[candidate.first - 1].text):
         return -COUNTED
     wanted, bound = _wanted_by(aim.slot.name, aim.slot.description)
-    worth = _measured(aim, candidate)
+    worth = _measured(aim, view, candidate)
     worth -= COUNTED * (_is_year_for_another(aim, view, candidate) or _counts_what_is_told_of(aim, view, candidate))
     if bound and (end := _end_of_range(view, candidate)):
         return BRACKETED if bound == end else -BRACKETED
@@ -415,8 +414,12 @@ _OF_MONEY = re.compile(r"\b(?:revenue|income|profit|sales|price|cost|amount|budg
 _OF_TIME = re.compile(r"\b(?:year|yr|date|season|when|since|from|until|to|start|end|period|time|decade|vintage)\b|年")
 
 
-def _measured(aim: Aim, candidate: Candidate) -> float:
-    """How much more speaks for a number by the unit that stands with it, where the slot asks for one."""
+def _measured(aim: Aim, view: View, candidate: Candidate) -> float:
+    """How much more speaks for a number by the unit that stands with it, where the slot asks for one; a share of a
+    hundred has another.
+    """
+    if aim.unit and not _PERCENT.isdisjoint(view.lower[candidate.last : candidate.last + 1]):
+        return -COUNTED
     quantity, _, unit = candidate.span.detail.partition(":")
     if quantity == "term":
         return BRACKETED if unit == _term_of(aim) else -BRACKETED
@@ -424,6 +427,9 @@ def _measured(aim: Aim, candidate: Candidate) -> float:
     if not unit or wanted is None or not quantity:
         return 0.0
     return COUNTED_IN if quantity == wanted else -COUNTED
+
+
+_PERCENT = frozenset({"%", "％", "percent"})
 
 
 def _term_of(aim: Aim) -> str:

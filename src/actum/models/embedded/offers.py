@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .candidates import Candidate, View, candidates
+from .candidates import Candidate, View, candidates, opens_sentence
 from .clauses import Clause
 from .content import content_of
 from .features import aim_of, fits_of
@@ -227,13 +227,8 @@ def _is_command(candidate: Candidate, commands: frozenset[str], view: View) -> b
 
 def _opens_a_sentence(candidate: Candidate, view: View) -> bool:
     """It begins where a sentence does, and no other word of it has a capital: the `Book` of `Book a room`."""
-    first, last = candidate.first, candidate.last
-    return (first == 0 or view.tokens[first - 1].text in _STOPS) and not any(
-        view.tokens[at].text[:1].isupper() for at in range(first + 1, last)
-    )
-
-
-_STOPS = frozenset('.?!;:。？！；：\n"“')
+    more = (view.tokens[at].text[:1].isupper() for at in range(candidate.first + 1, candidate.last))
+    return opens_sentence(view, candidate.first) and not any(more)
 
 
 _VERBS = frozenset({"#search", "#find", "#query", "#list", "#create", "#update", "#send", "#calculate", "#convert"})

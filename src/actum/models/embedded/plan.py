@@ -13,7 +13,7 @@ from ...core.json import Json
 from .arguments import Argument, Filled, fill
 from .chain import feeds, points_back, refers_back
 from .choosing import Chooser
-from .clauses import Clause, asks_again, sentences, split, tasks
+from .clauses import Clause, asks_again, sentences, split, tasks, wishes
 from .selection import Indexed, Shelf
 from .sharing import explained, is_loose, pointed_at, spread, with_loans, with_names, with_the_same, with_topics
 from .sieve import sifted
@@ -334,16 +334,11 @@ def _is_half_of(step: Step, other: Step) -> bool:
 
 def _tells(clause: Clause) -> bool:
     """It asks for nothing: no question, no wish, no command."""
-    return _TELLS.match(clause.words) is not None and _ASKS.search(clause.words) is None
+    return _TELLS.match(clause.words) is not None and not wishes(clause)
 
 
 _TELLS = re.compile(
     r"\W*(?:at|in|on|the|an?|it|he|she|they|we|i|there|my|our|his|her|[A-Z][a-z]+ (?:has|is|wants))\b", re.IGNORECASE
-)
-_ASKS = re.compile(
-    r"\?|\b(?:please|can|could|would|will|calculate|compute|determine|find|tell|show|give|need|want|like|know|what|how|which|who"
-    r"|where|when)\b",
-    re.IGNORECASE,
 )
 
 

@@ -226,9 +226,15 @@ _ALIKE = {
 }
 
 
+_ENDS_OF_A_WAY = frozenset({"source", "target"})
+"""Roles of what is a place where a name goes into it, whatever its slot is called: the `end` of a route."""
+
+
 def _lends(argument: Argument, slot: Slot) -> bool:
     if argument.slot.name == slot.name and argument.slot.type == slot.type and argument.slot.many == slot.many:
         return True
+    if slot.kind in _ALIKE and argument.slot.kind == "string" and not _ENDS_OF_A_WAY.isdisjoint(argument.slot.roles):
+        return argument.span.kind in ("city", "name")
     kinds = _ALIKE.get(slot.kind, {slot.kind} if slot.kind in ("country", "person", "date", "id", "email") else set())
     return (argument.slot.kind in kinds and argument.span.kind != "country") or (
         argument.slot.kind == slot.kind == "country"

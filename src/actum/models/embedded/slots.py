@@ -166,10 +166,9 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
     format_ = _FORMATS.get(str(schema.get("format")))
     if format_:
         return format_
-    if type_ == "string" and wants_weekday(description):
-        return "string"
-    if _MOMENT.search(form_told(description)) or _MONTH.search(description):
-        return "datetime" if _MOMENT.search(form_told(description)) else "month"
+    moment = _moment(description, type_)
+    if moment:
+        return moment
     named, described = kind_of_name(name), _kind_of_description(description.lower())
     if described == "email" and named == "place":
         return described  # an `address`
@@ -184,6 +183,15 @@ def _kind(schema: JsonObject, type_: str, name: str, description: str) -> str:
         return coded[1].lower()
     shown = "id" if _SHOWN_CODE.search(description) else "string"
     return found or shown
+
+
+def _moment(description: str, type_: str) -> str:
+    """What kind of moment a description wants by its form; nothing where it tells none."""
+    if _MOMENT.search(form_told(description)):
+        return "datetime"
+    if _MONTH.search(description):
+        return "month"
+    return "string" if type_ == "string" and wants_weekday(description) else ""
 
 
 _OF_X = re.compile(

@@ -150,7 +150,7 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
     elif span.kind == "date" and isinstance(span.value, str) and wants_weekday(slot.description):
         named = _WEEKDAY.search(span.text)
         number = date.fromisoformat(span.value).weekday()
-        by_date = f"星期{'一二三四五六日'[number]}" if is_han(span.text) else WEEKDAYS[number]
+        by_date = f"星期{'一二三四五六日'[number]}" if is_han(span.text) else _WEEKDAYS[number]
         yield named[0] if named else by_date, "plain"
     elif span.kind == "date" and isinstance(span.value, str):
         timed = slot.kind == "datetime" and _APART.search(form_told(slot.description))
@@ -173,8 +173,8 @@ def _strings(slot: Slot, span: Span) -> Iterator[tuple[Json, str]]:
         yield span.value, "plain"
 
 
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})\b|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_WEEKDAY = re.compile(rf"\b(?:{'|'.join(_WEEKDAYS)})\b|(?:周|星期|礼拜)[一二三四五六日天]", re.IGNORECASE)
 
 _WANTS_CODE = re.compile(r"ISO ?3166|alpha-2|country codes?\b|two-letter|国家代码", re.IGNORECASE)
 
