@@ -11,6 +11,8 @@ from .voice import Voice
 from .words import spaced
 
 CHOICES_MAX = 8
+ARGUMENT_MAX = 60
+"""So many characters of an argument are shown where the user is asked whether a call is wanted."""
 _WHICH = frozenset(
     {
         "city",
@@ -58,6 +60,14 @@ def _question(slot: Slot, slots: Sequence[Slot], voice: Voice) -> str:
     asked = _asked(slot, slots, voice)
     more = voice.say("list").join(each for each in _more(slot, voice) if each not in asked)
     return asked + voice.say("aside", text=more) if more else asked
+
+
+def confirmation(step: Step, voice: Voice) -> str:
+    """The question whether a call is wanted that the user's own words speak against."""
+    given = voice.say("list").join(f"{each.slot.name} = {str(each.value)[:ARGUMENT_MAX]}" for each in step.arguments)
+    tool = step.indexed.tool.name
+    call = tool + voice.say("aside", text=given) if given else tool
+    return voice.say("held_back", words=step.against, call=call)
 
 
 def _asked(slot: Slot, slots: Sequence[Slot], voice: Voice) -> str:

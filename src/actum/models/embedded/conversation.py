@@ -19,6 +19,7 @@ from .answer import value_of
 from .arguments import Argument, fill
 from .chain import refers_back, taken_from
 from .clauses import Clause, read
+from .mood import answer_weighed, weighed
 from .plan import guess, plan
 from .selection import Shelf, index
 from .slots import Slot
@@ -93,26 +94,59 @@ def _turn(said: UserMessage, since: Sequence[Message]) -> Turn:
 
 
 def steps_for(turns: Sequence[Turn], shelf: Shelf, today: date) -> list[Step]:
-    """The steps that the last turn asks for, in the light of those before it."""
+    """The steps that the last turn asks for, in the light of those before it.
+
+    A step that its user's words speak against has these words as `Step.against`, until the user says yes to it.
+    """
     turn, earlier = turns[-1], turns[:-1]
+    if earlier and not turn.attachments and is_yes(turn.text) and (asked := held_back(earlier, shelf, today)):
+        return [step._replace(against="") for step in asked]
+    pending = _pending(earlier, shelf, today) if earlier else []
     question = read(turn.text, today, _attached(turn))
     lead = _LEADS.match(question.text) if earlier else None
     goes_on = bool(earlier) and (_follows_up(question) or _is_fragment(question))
     own = plan(question.part(lead.end(), question.end) if lead else question, shelf, named=goes_on)
     if not earlier:
-        return own or guess(question, shelf)
-    pending = _pending(earlier, shelf, today)
+        return weighed(own or guess(question, shelf), turn.text)
     if pending and _may_answer(pending, own):
         answered = _answered(pending, question)
         if answered:
-            return answered
+            return [answer_weighed(step, turn.text) for step in answered]
     last = next((each.calls for each in reversed(earlier) if each.calls), ())
     if own:
         reaches = _follows_up(question) or any(refers_back(step.clause, slot) for step in own for slot in step.missing)
-        return [_completed(step, last, shelf) for step in own] if reaches else own
-    if goes_on:
-        return _varied(last, question, shelf)
-    return guess(question, shelf)
+        return weighed([_completed(step, last, shelf) for step in own] if reaches else own, turn.text)
+    return weighed(_varied(last, question, shelf) if goes_on else guess(question, shelf), turn.text)
+
+
+def held_back(turns: Sequence[Turn], shelf: Shelf, today: date) -> list[Step]:
+    """The steps of the last turn that its user was asked about, since the user's words spoke against them."""
+    turn = turns[-1]
+    if not turn.answer or not turn.answer.rstrip().endswith(SHALL_I):
+        return []
+    return [step for step in steps_for(turns, shelf, today) if step.against]
+
+
+SHALL_I = ("Shall I?", "要做吗？")
+"""How such a question ends, in both languages."""
+
+
+def is_yes(text: str) -> bool:
+    """The user agrees, and says nothing else."""
+    return _YES.fullmatch(text) is not None
+
+
+def is_no(text: str) -> bool:
+    """The user declines, and says nothing else."""
+    return _NO.fullmatch(text) is not None
+
+
+_YES = re.compile(
+    r"\W*(?:yes|yep|yeah|yup|sure|ok|okay|please|do|do it|do so|do that|go ahead|of course|certainly|confirm|confirmed|i do|you shall"
+    r"|是|是的|好|好的|对|对的|可以|行|确定|确认|嗯|要|要的|做吧|执行|没错)(?:\W+(?:please|do|do it|do so|do that|go ahead|i do|i am sure|是的|请做|做吧|可以))*\W*",
+    re.IGNORECASE,
+)
+_NO = re.compile(r"\W*(?:no|nope|nah|no thanks|no thank you|not now|don['’]?t|do not|不|不要|不用|不是|别|不做|不行|否)\W*", re.IGNORECASE)
 
 
 def _attached(turn: Turn) -> list[Span]:
@@ -124,10 +158,10 @@ def _attached(turn: Turn) -> list[Span]:
 
 
 def _pending(turns: Sequence[Turn], shelf: Shelf, today: date) -> list[Step]:
-    """The steps of the turn before that wait for a value."""
+    """The steps of the turn before that wait for a value; none that the user has to say yes to first."""
     if not turns[-1].answer:
         return []
-    return [step for step in steps_for(turns, shelf, today) if step.missing]
+    return [step for step in steps_for(turns, shelf, today) if step.missing and not step.against]
 
 
 def _may_answer(pending: Sequence[Step], own: Sequence[Step]) -> bool:

@@ -24,10 +24,11 @@ from ...core.message import Message, Reply, ToolMessage
 from ...core.tool import Tool
 from .answer import Told, tell
 from .arguments import fill
-from .asking import questions
+from .asking import confirmation, questions
 from .clauses import read
-from .conversation import Turn, instructions_of, steps_for, turns_of
+from .conversation import Turn, held_back, instructions_of, is_no, steps_for, turns_of
 from .dates import stated_today
+from .mood import weighed
 from .progress import Progress, ends_early, lay_over
 from .selection import Shelf
 from .slots import Slot
@@ -75,13 +76,15 @@ def _reply(request: Request, today: Callable[[], date]) -> Reply:
         return _text(said)
     day = stated_today(instructions_of(request.messages)) or today()
     shelf = Shelf(tools)
+    if len(turns) > 1 and not turn.calls and is_no(turn.text) and held_back(turns[:-1], shelf, day):
+        return _text(voice.say("called_off"))
     steps = steps_for(turns, shelf, day)
     if must and not turn.calls:
         steps = _at_any_rate(steps, turn, shelf, day)
     progress = lay_over(steps, turn.calls)
     calls = [] if request.tool_choice == "none" else progress.next_calls()
     if must and not turn.calls and not calls:
-        calls = [(step.indexed.tool.name, _known(step)) for step in steps[:1]]
+        calls = [(step.indexed.tool.name, _known(step)) for step in steps[:1] if not step.against]
     if calls:
         most = 1 if request.parallel_calls is False else CALLS_MAX
         return _said(calls[:most], _calls_so_far(request.messages))
@@ -101,7 +104,7 @@ def _on_offer(request: Request) -> tuple[Sequence[Tool], bool]:
 
 def _at_any_rate(steps: list[Step], turn: Turn, shelf: Shelf, day: date) -> list[Step]:
     """The plan, or where it is empty the tool that comes nearest, with what the question has for it."""
-    if any(not step.missing for step in steps) or not shelf.tools:
+    if any(not step.missing or step.against for step in steps) or not shelf.tools:
         return steps
     question = read(turn.text, day)
     ranked = shelf.rank(question.terms, question.spans, question.words)
@@ -109,7 +112,7 @@ def _at_any_rate(steps: list[Step], turn: Turn, shelf: Shelf, day: date) -> list
     best = min(filled, key=lambda each: (len(each.missing), -len(each.arguments))) if not steps else None
     if best is None:
         return steps
-    return [Step(0, best.indexed, best.arguments, best.missing, (), question)]
+    return weighed([Step(0, best.indexed, best.arguments, best.missing, (), question)], turn.text)
 
 
 def _known(step: Step) -> JsonObject:
@@ -126,7 +129,7 @@ def _answer(progress: Progress, tools: Sequence[Tool], voice: Voice, *, allowed:
         last = progress.last(step)
         if last is not None and not _wanting(step, progress):
             told.append(tell(step.indexed, progress.made(step), last[1], voice))
-        elif ends_early(step, progress) and allowed:
+        elif ends_early(step, progress) and allowed and not step.against:
             needed = next(need.slot for need in step.needs)
             told.append(
                 Told(voice.say("blocked", topic=voice.topic(step.indexed), noun=voice.noun(needed.kind, needed.name)))
@@ -134,7 +137,9 @@ def _answer(progress: Progress, tools: Sequence[Tool], voice: Voice, *, allowed:
     lines = [each.text for each in told] + [
         result.text for _, result in progress.others if result is not None and result.text
     ]
-    lines += questions([(step, _wanting(step, progress)) for step in progress.steps], voice)
+    held = [step for step in progress.steps if step.against]
+    lines += questions([(step, _wanting(step, progress)) for step in progress.steps if not step.against], voice)
+    lines += [confirmation(step, voice) for step in held]
     if not lines:
         return _nothing(tools, voice, allowed=allowed)
     apart = "\n\n" if any(each.block for each in told) else "\n" if len(lines) > 2 else voice.say("joined")

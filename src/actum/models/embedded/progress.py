@@ -78,7 +78,7 @@ class Progress(NamedTuple):
         return calls
 
     def _next_arguments(self, step: Step) -> JsonObject | None:
-        if step.missing:
+        if step.missing or step.against:
             return None
         last = self.last(step)
         if last is None:
@@ -105,7 +105,7 @@ def lay_over(steps: Sequence[Step], done: Sequence[Done]) -> Progress:
 
 def _step_of(call: ToolCall, progress: Progress) -> Step | None:
     named = [step for step in progress.steps if step.indexed.tool.name == call.name]
-    fresh = [step for step in named if progress.last(step) is None and not step.missing]
+    fresh = [step for step in named if progress.last(step) is None and not step.missing and not step.against]
     for step in fresh:
         found = progress.arguments(step)
         if found is not None and as_object(found) == call.arguments:

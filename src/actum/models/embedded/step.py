@@ -27,6 +27,7 @@ class Step(NamedTuple):
         missing: the required slots that nothing fills.
         needs: slots that an earlier step's result fills.
         clause: what asked for it.
+        against: words of the user that speak against making the call, which then waits for a yes; see `mood`.
     """
 
     number: int
@@ -35,6 +36,7 @@ class Step(NamedTuple):
     missing: tuple[Slot, ...]
     needs: tuple[Need, ...]
     clause: Clause
+    against: str = ""
 
     def same_call(self, other: Step) -> bool:
         """They would be the same call."""

@@ -1,0 +1,387 @@
+"""Whether a message orders a call, or speaks of the call in another way: forbids it, takes it back, asks whether it was
+done, imagines it, or wants a draft of it. `objection` names the words that speak against a call.
+
+A sentence is cut into parts at commas and at words such as `but` and `so`. A part that has a verb of the tool is what
+is said of the call; the other parts and sentences count where they point at the call (`but don't send it`). What is
+handed on as a text (`tell Ada not to come`, a quote) is no part of the request. The patterns are in `mood_words`.
+
+Not covered: irony, wishes without a word of the lists, and negation that is spelled in a way that nobody expects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...core.tool import Tool
+from .arguments import Argument
+from .mood_words import (
+    ASKED_ABOUT,
+    CALLED_OFF,
+    CALLS_OFF,
+    CONDITION,
+    CONTRAST,
+    CUT,
+    DRAFTS,
+    FORBIDS,
+    HANDS_ON,
+    HARMLESS,
+    IMAGINED,
+    IRREGULAR,
+    JOINED,
+    LOOK_FIRST,
+    LOOKS,
+    NEGATION,
+    NO_MORE,
+    PAST_FORM,
+    POINTS,
+    RELATED,
+    RISK,
+    REMOVES,
+    SENTENCE_END,
+    WANTED_DONE,
+)
+from .selection import Indexed
+from .step import Step
+from .words import Term, keys_of, spaced, told_terms
+
+WORDS_MAX = 40
+"""So many characters are quoted of the words that speak against a call."""
+
+_TEXTS = frozenset({"text", "title", "query", "string"})
+"""Kinds of slots that take what is handed on."""
+
+
+class _Part(NamedTuple):
+    """A part of a sentence.
+
+    Attributes:
+        text: its words; what is handed on to somebody is blanked out.
+        start: its place in the message.
+        sentence: the number of its sentence.
+        acts: the places in `text` of the words that name what the tool does.
+        own: it may belong to this call: it lies in the sentences of the call and not in the clause of another one.
+    """
+
+    text: str
+    start: int
+    sentence: int
+    acts: tuple[tuple[int, int], ...]
+    own: bool
+
+    @property
+    def first(self) -> int:
+        """Where the call is spoken of first; the end where it is not."""
+        return self.acts[0][0] if self.acts else len(self.text)
+
+
+class _Said(NamedTuple):
+    """A message as it is read for one call.
+
+    Attributes:
+        parts: all of its parts.
+        acting: the parts that speak of the call.
+        clause: the places where the call was asked for.
+    """
+
+    parts: tuple[_Part, ...]
+    acting: tuple[_Part, ...]
+    arguments: tuple[Argument, ...]
+
+    @property
+    def others(self) -> Iterator[_Part]:
+        """The parts of the same sentences that do not speak of the call."""
+        return (part for part in self.parts if part.own and part not in self.acting)
+
+
+def weighed(steps: Sequence[Step], said: str) -> list[Step]:
+    """Steps that a message asks for, each with the words of the message that speak against the call.
+
+    Args:
+        steps: the steps; their clauses lie in the message.
+        said: the whole message, also what is too long to be read otherwise.
+    """
+    return [step._replace(against=step.against or objection(step, said, steps)) for step in steps]
+
+
+def answer_weighed(step: Step, answer: str) -> Step:
+    """A step that waited for the user, with the words of the user's answer that speak against the call."""
+    if step.against or step.indexed.tool.reads_only:
+        return step
+    parts = tuple(_parts(_without_quotes(answer), (0, len(answer)), (), _verbs(step.indexed)))
+    found = (
+        _first(part.text, CALLED_OFF, CALLS_OFF, FORBIDS, CONDITION, *IMAGINED, *ASKED_ABOUT, DRAFTS, *LOOK_FIRST) for part in parts
+    )
+    return step._replace(against=next((words for words in found if words), ""))
+
+
+def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
+    """The words of a message that speak against a call; empty where the call is ordered, and where it only reads.
+
+    Args:
+        step: the call; its clause lies in the message.
+        said: the message.
+        steps: all calls that the message asks for.
+    """
+    tool = step.indexed.tool
+    if tool.reads_only:
+        return ""
+    read = _read(step, said, steps)
+    found = _called_off(step.indexed, read) or _forbidden(read) or _left_out(step, said)
+    if not found and not _tells_only(tool):
+        found = _imagined(read) or _past(read) or _drafted(step.indexed, read)
+    return found
+
+
+# What is said of the call ---------------------------------------------------------------------------------------------
+
+
+def _forbidden(read: _Said) -> str:
+    """A negation before what the tool does, or a prohibition that points at the call."""
+    for part in read.acting:
+        before = _without(part.text[: part.first], HARMLESS, part.text)
+        found = _first(before, NEGATION) or _after(part) or (_inherited(part, read) if part.acts else "")
+        if found:
+            return found
+    for part in read.others:
+        if (found := _first(_without(part.text, HARMLESS), FORBIDS)) and _points(part, read.arguments, found):
+            return found
+    sentences = {part.sentence for part in read.parts if part.own}
+    for part in read.parts:
+        if part.sentence in sentences or not (found := _first(_without(part.text, HARMLESS), FORBIDS)):
+            continue
+        if part.acts or POINTS.search(part.text) or found == part.text.strip():
+            return found
+    return ""
+
+
+def _after(part: _Part) -> str:
+    """A prohibition behind what the tool does: `delete it you must not`, `send nothing`, `files don't delete`."""
+    if not part.acts:
+        return ""
+    rest = RELATED.sub(" ", _without(part.text[part.acts[0][1] :], HARMLESS))
+    return _first(rest, FORBIDS) or _first(rest, NO_MORE)
+
+
+def _inherited(part: _Part, read: _Said) -> str:
+    """The prohibition of the part before, to which this one is joined by nothing but `and` or `or`."""
+    before = [each for each in read.parts if each.sentence == part.sentence and each.start < part.start]
+    if not before or not JOINED.match(part.text):
+        return ""
+    return _first(_without(before[-1].text, HARMLESS), FORBIDS)
+
+
+def _points(part: _Part, arguments: Sequence[Argument], found: str) -> bool:
+    """A prohibition speaks of the call: it says nothing more, or `it`, or a value that the call has."""
+    end = part.start + len(part.text)
+    valued = any(part.start <= each.span.start < each.span.end <= end for each in arguments)
+    return valued or POINTS.search(part.text) is not None or len(part.text.strip()) <= len(found) + 1
+
+
+def _left_out(step: Step, said: str) -> str:
+    """An argument is just what is not meant: `not notes.txt`, `everything except report.txt`."""
+    for argument in step.arguments:
+        if isinstance(argument.value, bool) or not _is_of(argument, said):
+            continue
+        before = SENTENCE_END.split(said[: argument.span.start])[-1]
+        match = CONTRAST.search(_without(before, HARMLESS))
+        if match is not None:
+            return f"{match[0].strip()} {argument.span.text}"
+    return ""
+
+
+def _called_off(indexed: Indexed, read: _Said) -> str:
+    """The message takes the call back, or asks for an earlier one to be undone."""
+    own = _own_words(indexed)
+    first = min((part.start for part in read.acting), default=0)
+    for part in read.parts:
+        phrase = CALLED_OFF.search(part.text)
+        acting = part in read.acting
+        if phrase and (acting or part.start > first) and keys_of(phrase[0]).isdisjoint(own):
+            return phrase[0].strip(" ,，.。!！?？")
+        verb = CALLS_OFF.search(part.text) if acting else None
+        if verb and verb.start() < part.first and keys_of(verb[0]).isdisjoint(own):
+            if part.acts or own.isdisjoint(REMOVES):
+                return verb[0].strip()
+    return ""
+
+
+def _past(read: _Said) -> str:
+    """All that is said of the call is whether, when or by whom it was made."""
+    found = [_first(part.text, *ASKED_ABOUT) or _done(part) for part in read.acting]
+    return found[0] if found and all(found) else ""
+
+
+def _done(part: _Part) -> str:
+    """The first word for what the tool does is in the past: `I deleted report.txt`."""
+    if not part.acts:
+        return ""
+    first, last = part.acts[0]
+    word = part.text[first:last]
+    before, past = part.text[:first], PAST_FORM.fullmatch(word) is not None or word.lower() in IRREGULAR
+    return word if past and not WANTED_DONE.search(before) else ""
+
+
+def _imagined(read: _Said) -> str:
+    """The call depends on something, or is only thought of."""
+    sentences = {part.sentence for part in read.acting}
+    for part in read.parts:
+        here = part.sentence in sentences or (part.sentence - 1 in sentences and _STARTS_LATER.match(part.text))
+        if here and (found := _first(_without(part.text, HARMLESS), CONDITION)):
+            return found
+    asked = [_first(_without(part.text, HARMLESS), *IMAGINED) for part in read.acting]
+    asked += [_first(part.text, RISK) for part in read.parts if part.own]
+    return next((found for found in asked if found), "")
+
+
+_STARTS_LATER = re.compile(r"\W*(?:but|only|unless|except|though|if|provided|但|只有|除非|如果)", re.IGNORECASE)
+
+
+def _drafted(indexed: Indexed, read: _Said) -> str:
+    """A draft is wanted, or a look before the call is made."""
+    own = _own_words(indexed)
+    for part in read.parts:
+        if not part.own and not POINTS.search(part.text):
+            continue
+        draft = _first(part.text, DRAFTS)
+        if draft and keys_of(draft).isdisjoint(own):
+            return draft
+        if found := _first(part.text, *LOOK_FIRST):
+            return found
+    return ""
+
+
+# The message for one call ---------------------------------------------------------------------------------------------
+
+
+def _read(step: Step, said: str, steps: Sequence[Step]) -> _Said:
+    others = [
+        (each.clause.start, each.clause.end)
+        for each in steps
+        if (each.clause.start, each.clause.end) != (step.clause.start, step.clause.end)
+    ]
+    text = _without_handed_on(step, said)
+    parts = tuple(_parts(text, (step.clause.start, step.clause.end), others, _verbs(step.indexed)))
+    own = [part for part in parts if part.own]
+    acting = [part for part in own if part.acts]
+    return _Said(parts, tuple(acting or own or parts), tuple(each for each in step.arguments if _is_of(each, said)))
+
+
+def _parts(
+    text: str, clause: tuple[int, int], others: Sequence[tuple[int, int]], verbs: frozenset[str]
+) -> Iterator[_Part]:
+    """The parts of a message."""
+    for number, (begin, finish) in enumerate(_cut(text, 0, len(text), SENTENCE_END)):
+        asked_here = begin < clause[1] and clause[0] < finish
+        for start, end in _cut(text, begin, finish, CUT):
+            elsewhere = any(first <= start and end <= last + 1 for first, last in others)
+            own = asked_here and not elsewhere
+            yield _Part(text[start:end], start, number, tuple(_acts(text[start:end], verbs)), own)
+
+
+def _cut(text: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """The pieces between two places; each mark that cuts belongs to the piece behind it."""
+    first = start
+    for match in pattern.finditer(text, start, end):
+        if text[first : match.start()].strip():
+            yield first, match.start()
+            first = match.start()
+    if text[first:end].strip():
+        yield first, end
+
+
+def _acts(text: str, verbs: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Where words stand that name what a tool does."""
+    said = [*told_terms(text), *_irregular(text)]
+    yield from sorted({(term.start, term.end) for term in said if term.key in verbs})
+
+
+def _irregular(text: str) -> Iterator[Term]:
+    for match in re.finditer(r"[A-Za-z]+", text):
+        present = IRREGULAR.get(match[0].lower())
+        for key in keys_of(present) if present else ():
+            yield Term(key, 1.0, *match.span())
+
+
+@lru_cache(maxsize=1024)
+def _verbs_of(name: str, description: str) -> frozenset[str]:
+    words = re.findall(r"\w+", description)[:1]
+    return keys_of(" ".join([*spaced(name).split()[:1], *words])) | keys_of(name if not name.isascii() else "")
+
+
+def _verbs(indexed: Indexed) -> frozenset[str]:
+    """The terms for what a tool does: of the first word of its name and of its description."""
+    return _verbs_of(indexed.tool.name, indexed.tool.description)
+
+
+def _own_words(indexed: Indexed) -> frozenset[str]:
+    """The terms of a tool's name and of what it does: words of the message that name them are no objection."""
+    return indexed.named | _verbs(indexed)
+
+
+def _tells_only(tool: Tool) -> bool:
+    """A tool that declares nothing, of which name or description begin with a word such as `get` or `calculate`.
+
+    Whether it changes anything is not known. But "who won in 2018" is then no question about an earlier call.
+    """
+    return tool.effects is None and (LOOKS.match(spaced(tool.name)) or LOOKS.match(tool.description)) is not None
+
+
+def _without_handed_on(step: Step, said: str) -> str:
+    """The message without the texts that the call hands on."""
+    for argument in step.arguments:
+        start, end = argument.span.start, argument.span.end
+        if not _is_of(argument, said) or argument.slot.kind not in _TEXTS:
+            continue
+        quoted = argument.span.kind == "quoted" or said[max(0, start - 1) : start] in _OPENING
+        if not quoted and not HANDS_ON.search(said[:start]):
+            continue
+        end = end if quoted else _handed_on(said, start, end)
+        said = said[:start] + "_" * (end - start) + said[end:]
+    return said
+
+
+def _handed_on(said: str, start: int, end: int) -> int:
+    """Where a text that is handed on ends: before `but don't send it yet`, which the model takes for a part of it."""
+    for sentence in _cut(said, start, end, SENTENCE_END):
+        for first, last in _cut(said, *sentence, CUT):
+            part = said[first:last]
+            forbids = FORBIDS.search(part) and POINTS.search(part) and not HARMLESS.search(part)
+            if first > start and (forbids or _first(part, CALLED_OFF, DRAFTS, *LOOK_FIRST)):
+                return first
+    return end
+
+
+_OPENING = tuple("\"“「『'‘")
+
+
+def _without_quotes(text: str) -> str:
+    return re.sub(r"[\"“「『].*?[\"”」』]", lambda match: "_" * len(match[0]), text)
+
+
+def _is_of(argument: Argument, said: str) -> bool:
+    """The argument stands in this message, and was not taken from a result or from a call before."""
+    span = argument.span
+    return span.start < span.end and said[span.start : span.end].strip() != ""
+
+
+def _first(text: str, *patterns: re.Pattern[str]) -> str:
+    """What the first pattern finds that finds something."""
+    found = next((match for pattern in patterns if (match := pattern.search(text))), None)
+    return found[0].strip(" ,，.。!！?？")[:WORDS_MAX] if found else ""
+
+
+def _without(text: str, harmless: re.Pattern[str], whole: str = "") -> str:
+    """A text with idioms blanked out that only look like an objection.
+
+    Args:
+        text: the text.
+        harmless: the idioms.
+        whole: the text with what follows, where an idiom may end.
+    """
+    long = whole or text
+    for match in harmless.finditer(long):
+        long = long[: match.start()] + "_" * len(match[0]) + long[match.end() :]
+    return long[: len(text)]

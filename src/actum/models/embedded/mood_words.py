@@ -1,0 +1,243 @@
+"""The words by which `mood` tells an order from what is forbidden, taken back, past, imagined or to be drafted, in
+English and Chinese.
+"""
+
+from __future__ import annotations
+
+import re
+
+from .words import keys_of
+
+
+def _pattern(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+_B, _E = r"(?<![\w@/-])", r"(?![\w@]|[./-]\w)"
+"""Where a word begins and ends: `if.txt` has no `if` in it."""
+
+
+def _word(*words: str) -> str:
+    return rf"{_B}(?:{'|'.join(words)}){_E}"
+
+
+_NT = r"(?:do|does|did|is|are|was|were|has|have|had|ca|could|wo|would|should|must|need|might|sha|ai)\s?n['’´`]?t|dnt"
+_SUBJECT = r"(?:i|we|they|he|she|who|that|which|people|there|it|[a-z]+ (?:who|that))"
+_SOFT = r"(?:please|pls|just|but|and|so|then|or|also|now|actually|really|ok|okay|hey|no|wait|well|you|kindly|for now|um|uh)"
+
+SENTENCE_END = re.compile(r"[.!?]+(?=[\s\"”’)]|$|[A-Z])|[。！？\n]+|…+|\.{2,}")
+CUT = _pattern(
+    r"[,;:()，、；：（）—–]|\s-+\s",
+    _word("but", "and", "or", "nor", "so", "because", "since", "then", "yet(?= (?:do|don))"),
+    "但是|但|可是|然后|所以|因为|而且|并且|不过",
+)
+JOINED = re.compile(r"\s*(?:and|or|nor|并|或|和)(?!\w)(?!\s*(?:please|instead|then|just|now)\b)", re.IGNORECASE)
+"""What a part begins with that goes on with the part before."""
+
+HARMLESS = _pattern(
+    # English: orders and courtesies that have a negation or an `if` in them
+    rf"{_B}(?:don['’]?t|dont|do\s?n['’]t|do not|never|not|mustn['’]t|must not|not to)\s+(?:you\s+|ever\s+)?"
+    r"(?:forget|hesitate|fail|miss|neglect|omit|worry|panic|be (?:afraid|shy|scared)|delay|hold back"
+    r"|ask(?: me| again| questions| why)?(?=\W*$|\W+(?:just|for))|mind(?= \w+ing| if|\W*$)|stop(?= \w+ing))\b",
+    r"\bwhy (?:don['’]?t|not|can['’]?t|couldn['’]?t) ?(?:you|we|i)?\b",
+    r"^\W*(?:can|could|wo|would)n?['’]t you\b",
+    r"\b(?:not only|not just|no (?:problem|worries|matter|doubt|hurry|rush|longer|more|later|less|fewer|earlier|sooner)"
+    r"|not (?:a problem|later|more|less|earlier|bad)|nothing (?:but|else|special)|no\.?(?= ?\d))\b",
+    r"\bif (?:at all |that['’]s |that is |it['’]?s |it is |it isn['’]t |it is not |it['’]s not )?(?:at all )?"
+    r"(?:possible|ok|okay|all right|alright|fine|convenient|no trouble|no bother|(?:not )?too (?:much|late)[^,]*|any"
+    r"|need(?:ed)?(?: be)?|necessary)\b",
+    r"\bif (?:you|u) (?:can|could|may|would|like|want|please|wish|don['’]?t mind|do not mind|wouldn['’]t mind"
+    r"|will|have (?:a |the |some )?(?:time|moment|minute|chance)|get (?:a |the )?chance|are able|['’]d be so kind)\b",
+    r"\bif i may\b|\beven if\b|\bas if\b",
+    r"\b(?:grateful|glad|great|nice|appreciate(?: it)?|lovely|wonderful|helpful|happy|love it|good|cool|kind|wondering)"
+    r" if (?:you|we|u)\b",
+    r"\bask(?:ing|s)? (?:\w+ ){0,3}(?:if|whether)\b",
+    r"\b(?:when|whenever|once) (?:you|u) (?:can|have|get|are ready|find)\b",
+    # Chinese
+    r"(?:千万|可)?(?:别|不要|勿|不能|不可)(?:再)?(?:忘|忘记|忘了|犹豫|客气|担心|介意|着急|急|错过|耽误|问)",
+    r"不用(?:担心|客气|谢|着急|急|问)|(?:特|级|性|区|分|告|个|类|识|离|辨|差|鉴|国|派)别|别(?:人|的|墅|处|针|致|名|称|扭|样)",
+    r"不好意思|不客气|没问题|没关系|没事|不错|不仅|不但|不只|不管|不论|无论|不久|不得不|差不多|不多不少|不少于|不超过|不低于"
+    r"|不晚于|不早于|不迟于|不多于|不如(?=直接|就|把|删|发|订)|要不然",
+    r"能不能|可不可以|可以不可以|行不行|好不好|方便不方便|肯不肯|愿不愿意",
+    r"(?:如果|要是|若|若是)?(?:您|你)?(?:可以|方便|有空|有时间|不麻烦|没问题|能行|行)的话"
+    r"|如果(?:您|你)?(?:可以|方便|有空|有时间|不麻烦|没问题|不介意|愿意|行)",
+    r"(?:能|可以|帮我|请)[^，。？]{0,30}了吗",
+)
+"""What only looks like an objection."""
+
+NEGATION = _pattern(
+    _word(_NT, "dont", "not", "never", "no", "none", "nobody", "nothing", "neither", "nor", "cannot", "without", "refrain"),
+    _word("avoid(?:ing)?", "instead of", "rather than", "against", "hold(?:ing)? off", "keep(?:ing)? from", "hardly"),
+    _word("prevent(?:ing|ed)?", "forbid(?:den)?", "prohibit(?:ed|ing)?", "leave out", "skip(?:ping)?", "refus(?:e|ing)"),
+    r"别|不|没|勿|甭|毋|无需|无须|禁止|严禁|避免|切忌|拒绝",
+)
+"""What speaks against a call where it stands before the word for what the tool does."""
+
+FORBIDS = _pattern(
+    r"^\W*not (?:yet|now|today)\W*$",
+    rf"^\W*(?:{_SOFT}\W+)*(?:don['’´`]?t|dont|do\s?n['’]t|do not|never|not|mustn['’]t|must not|no(?= (?:\w+ing|need|way))){_E}",
+    rf"(?<!\w)(?!{_SUBJECT}\s)(?:you (?:must|should|shall|may|can|need|will|are)\s?(?:n['’]t|not)|don['’]t|do not){_E}(?!.*\?)",
+    r"(?:千万|可|先|都|也|就|请|暂时|还是|但)?(?:别|不要|不用|不必|不许|不准|不得|不可|不应|不该|不能|请勿|勿|甭|无需|无须|禁止)",
+    r"(?:先|还是|就|我|暂时|都|也)不(?!是|在|会|知)|^\W*不\w{0,3}了?\W*$",
+)
+"""A prohibition; of a call where it points at one."""
+
+NO_MORE = re.compile(r"^\s*(?:no|nothing|none|nobody|neither)\b(?! later| more| less)|^\s*不得", re.IGNORECASE)
+POINTS = _pattern(
+    _word("it", "that", "this", "them", "those", "yet", "anything", "any of", "either", "so", "one", "you dare", "anyone"),
+    "它|这|那|发|做|动|先|吧|现在|任何|还没",
+)
+"""What points at a call."""
+
+RELATED = re.compile(
+    rf"\b(?:that|which|who|whose|where|because|as|{_SUBJECT})\s+(?:\w+\s+){{0,2}}?(?:{_NT}|do not|does not|did not|not|never)\b",
+    re.IGNORECASE,
+)
+"""A negation in what tells more of a thing: `files that do not end in .txt`."""
+
+CONTRAST = _pattern(
+    rf"{_B}(?:not|never|except(?: for)?|apart from|instead of|rather than|other than|excluding|unlike|leave out|don['’]?t"
+    r"|do not)\s+(?:(?:to|the|an?|my|on|in|for|at|with|file|folder|room|number)\s+){0,3}[\"“'‘]?$",
+    r"(?:不是|而不是|除了|不要|别|而非|不用|不包括)\s*[“\"]?$",
+)
+"""What stands before a value that is not meant."""
+
+CALLED_OFF = _pattern(
+    _word(
+        r"never\s?mind(?! if)",
+        r"forget (?:it|that|this|about|what)",
+        r"(?:scratch|strike|skip|ignore|disregard|cancel|stop|drop|abort|undo|belay) (?:it|that|this|what|everything)",
+        r"(?:no|oh|actually|hmm|hm|sorry|and|but)\W+wait",
+        r"wait(?=\W|$)(?! for)",
+        r"(?:hold|hang) (?:on|it|off)(?! to)",
+        r"(?:on|upon|at) second thoughts?",
+        r"(?:changed|change|changing) (?:my|our) minds?",
+        r"change of plans?",
+        r"call(?:ing)? (?:it|that|this|the \w+)? ?off",
+        r"leave (?:it|that|this|them)(?: alone| be| as| where)?",
+        r"take (?:it|that|this) back",
+        r"not (?:yet|now|today|any ?more)",
+        r"(?:was|is|made) (?:a|my) mistake|my mistake|by mistake|i didn['’]?t mean|i did not mean|was wrong|just kidding|joking",
+        r"(?:better|rather) not|i['’]d rather not|(?:absolutely|certainly|definitely|of course|maybe|probably|surely) not",
+        r"no way|no thanks|no thank you|nope|nah|i don['’]?t want (?:that|it|this|to)",
+        r"too late|hold your horses|stand down|put (?:it|that) on hold|on hold",
+    ),
+    r"^\W*(?:stop|cancel|abort|halt|undo|don['’]?t|do not)\W*$",
+    r"(?<=[?!,.\s])no\W*$",
+    r"算了|等一等|等等|等一下|慢着|且慢|罢了|作罢|当我没说|改主意|改变主意|后悔|先不|暂不|还是不|不用了|不要了|不必了|取消吧|不(?:删|发|订|转|买|做|寄|付)了"
+    r"|收回(?:刚才)?的?话|搞错了|说错了|弄错了|开玩笑",
+)
+"""What takes back what was said before."""
+
+CALLS_OFF = _pattern(
+    _word(
+        r"cancel(?:l?ing|l?ed)?", "call(?:ing)? off", r"abort(?:ing)?", r"undo(?:ing)?", r"revok(?:e|ing)", r"withdraw(?:ing)?",
+        r"retract(?:ing)?", r"revert(?:ing)?", r"unsend(?:ing)?", r"recall(?:ing)?", r"revers(?:e|ing)", r"stop(?:ping)?", r"halt(?:ing)?",
+        r"quit(?:ting)?", r"ceas(?:e|ing)", r"suspend(?:ing)?", r"postpon(?:e|ing)",
+    ),
+    "取消|撤销|撤回|撤消|中止|终止|停止|作废|别再|暂停|推迟(?!了)",
+)  # fmt: skip
+"""Verbs that end something: an order to a tool that does that, and to no other."""
+
+REMOVES = keys_of(
+    "delete remove refund drop clear unsubscribe end close terminate revoke stop decline reject undo revert cancel disable 删除 取消"
+)
+
+CONDITION = _pattern(
+    _word("if", "unless", "in case", "provided(?: that)?", "providing", "assuming", "suppos(?:e|ing)", "imagine", "imagining"),
+    _word("hypothetically", "as long as", "as soon as", "in the event", "on condition", "only (?:when|once|after)", "depending on"),
+    _word("until", "till") + r"(?= (?:i|you|we|he|she|ada|they|\w+ (?:say|tell|agree|confirm|approve|come|is|are|has|have))s?\b)",
+    rf"^\W*(?:{_SOFT}\W+)*(?:once|when|whenever|wherever|were i to|should (?!i |we )\w+ \w+)\b(?! (?:is|are|was|were|do|does|did|can|will|should)\b)",
+    "如果|要是|假如|假设|假使|倘若|若是|万一|除非|只要|只有|一旦|的话|等[^，。]{0,10}(?:再|以后|之后|后)",
+)
+"""What a call depends on."""
+
+IMAGINED = (
+    _pattern(
+        r"\b(?:what|how|where|which|why)\b[^?]{0,60}\b(?:would|could|might|happens?|happen)\b",
+        r"\bwhat (?:does|do|is|are) [^?]{0,40}\b(?:do|mean|consequences)\b",
+        r"\b(?:how|where) (?:do|does|can|could|would|should|to|may|might)\b(?! you do\b)",
+        r"\b(?:should|shall|ought) (?:i|we|one|you|he|she|they|it|the)\b|\b(?:if|whether) (?:i|we|to)\b",
+        r"\b(?:am i|are we) (?:allowed|able|supposed)\b|\bwould you (?:ever|recommend|advise|suggest)\b",
+        r"\b(?:explain|describe|wonder(?:ing)?|tell me) (?:how|what|why|whether)\b",
+        r"\b(?:i|we) (?:might|may|plan to|am thinking|are thinking|was thinking|think about|consider(?:ing)?)\b",
+    ),
+    _pattern(
+        r"怎么样[？?]?$|该不该|要不要|是否(?:应该|要|可以)|应该[^，。]*吗|怎么(?!了|样)|如何|怎样",
+    ),
+)
+"""What is only thought of."""
+
+RISK = _pattern(
+    r"\b(?:would|is|was|could|might|isn['’]t|wouldn['’]t) (?:it|that|this|there)\b[^?]{0,20}\b(?:be |a )?(?:ok|okay|safe|wise|good|bad"
+    r"|idea|risky|dangerous|allowed|smart|sensible|advisable|harm|matter|better|reason|way|sense)\b",
+    r"会怎么样|会怎样|会发生|后果|会不会|安全吗|合适吗|有(?:什么)?(?:风险|影响|问题吗)",
+)
+"""What asks whether a call would be a good idea, wherever it stands in the sentence."""
+
+_COURTESY = r"^\W*(?:(?:so|and|but|hey|hi|hello|ok|okay|well|please|can you tell me|could you tell me|tell me|do you know|i wonder|wait|by the way|yes|sorry)\W+)*"
+ASKED_ABOUT = (
+    _pattern(
+        _COURTESY + r"(?:did|was|were|has|had|didn['’]t|wasn['’]t|weren['’]t|hasn['’]t|haven['’]t|hadn['’]t)\b(?! better)",
+        _COURTESY + r"have (?:you|we|they|i|the \w+ been|any|some|all|both|[a-z]+(?:body|one)|[A-Z]\w+ and)\b",
+        _COURTESY + r"(?:who|whom|whose|what|which|where|when|why|how)\b[^?]{0,60}?\b(?:did|was|were|has|have|had|been|got)\b",
+        _COURTESY + r"who(?:ever)? \w+(?:ed|nt|ve|ught|ote|oke|ook|ade)\b",
+        r"\b(?:was|were|been|got|being|had|has|have|['’]ve) (?:already |just |ever |been )*(?:\w+ed|sent|paid|bought|made|put|written)\b(?=[^?]*\?|[^?]*$)",
+        r"\b(?:already|yesterday|last (?:week|month|year|night|time)|\d+ (?:days?|weeks?|hours?|minutes?) ago|earlier today)\b(?=[^?]*\?)",
+    ),
+    _pattern(
+        r"谁[^，。？]{0,20}[了过的]|是谁|谁(?=[^，。？]{0,4}(?:删|发|订|转|取消|改|写|买))|为什么|为何|什么时候|何时|有没有|是不是|是否(?:已|有)|已经|曾经",
+        r"[了过](?:吗|没|没有|么)[？?\s]*$|(?:刚才|刚刚|昨天|前天|上周|上次|上个月|去年|之前|早上|昨晚)[^，。？]*(?:[了过]|的[？?\s]*$)|(?:删|发|订|转|寄|买|付|写)过",
+    ),
+)
+"""What asks, or tells, of a call that was made."""
+
+WANTED_DONE = re.compile(r"\b(?:want|need|like|get|have|please|wish|prefer|see|love|needs|wants|if you|require)\b", re.IGNORECASE)
+"""What makes an order of a word in the past: `I want report.txt deleted`."""
+
+PAST_FORM = re.compile(r"[A-Za-z]+ed", re.IGNORECASE)
+IRREGULAR = dict(
+    pair.split(":")
+    for pair in (
+        "sent:send paid:pay bought:buy wrote:write written:write made:make gave:give given:give took:take taken:take "
+        "ran:run told:tell sold:sell threw:throw thrown:throw left:leave lost:lose spent:spend rang:ring went:go "
+        "drew:draw drove:drive spoke:speak woke:wake froze:freeze frozen:freeze withdrew:withdraw lent:lend began:begin"
+    ).split()
+)
+"""Words in the past that no ending tells of, and their present."""
+
+DRAFTS = _pattern(
+    _word("draft(?:ing|ed)?", "outlin(?:e|ing)", "sketch(?:ing)?", "mock[- ]?up", "preview", "prepar(?:e|ing)", "proofread"),
+    "草稿|起草|草拟|拟[一个写定封份]|预览",
+)
+"""Words for a draft: an order to a tool that has such a word itself, and to no other."""
+
+LOOK_FIRST = (
+    _pattern(
+        r"\bdry[- ]run\b",
+        r"\bbefore (?:you|it|i|we|that|anything|the \w+ is) ?(?:send|sends|sent|delete|book|pay|transfer|go|do|is|are|run|submit|execute)?",
+        r"\bi(?:['’]ll| will| want to| am going to|['’]d like to) (?:first )?(?:confirm|check|review|approve|decide|(?:send|do|book|pay|submit|delete) (?:it|them|that))\b",
+        r"\blet me (?:first )?(?:see|check|review|look|read|confirm|approve|think)\b|\bwould look like\b|\blooks? like\b",
+        r"\bwithout (?:sending|deleting|booking|paying|executing|running|doing|submitting|saving|transferring)\b",
+    ),
+    _pattern(r"先让我|让我先|之前(?:先)?让我|给我(?:先)?看|我自己(?:来)?[发做订]|等我确认|待我确认|我再确认|先写好"),
+)
+"""What wants to see a thing before it is done."""
+
+HANDS_ON = _pattern(
+    r"(?:\b(?:say|says|saying|said|reads?|reading|that|asks?|asking|about|text|message|body|subject|content|note|words|titled|called|named|reminder)"
+    r"|\b(?:tell|remind|warn|inform|notify|message|text|email|mail|let|advise|ask|write|send)(?:ing)?(?: (?!you\b)\w+)?(?: at \S+)?(?: (?:am|pm))?)"
+    r"(?:\s+(?:that|to|if|whether|know|him|her|them|me|is|are))*\s*[\"“'‘:：,]?\s*$",
+    r"(?:说|告诉|通知|问|提醒|转告|回复|内容(?:是|为)?|写着?|消息|短信|[:：])[^，。]{0,12}[\"“「]?\s*$",
+)
+"""What stands before a text that is handed on to somebody."""
+
+LOOKS = re.compile(
+    r"\s*(?:gets?|fetch(?:es)?|finds?|search(?:es)?|quer(?:y|ies)|looks?|lookup|retrieves?|lists?|shows?|checks?|calculates?|calc|computes?"
+    r"|converts?|estimates?|evaluates?|determines?|analy[sz]es?|compares?|counts?|describes?|identif(?:y|ies)|predicts?|solves?|translates?"
+    r"|measures?|views?|displays?|returns?|gives?|tells?|provides?|reads?|recommends?|suggests?|classif(?:y|ies)|validates?|verif(?:y|ies)"
+    r"|explains?|summari[sz]es?|detects?|extracts?|parses?|ranks?|finding|calculating|the|an?|latest|current|information|details)\b"
+    r"|\s*(?:查|获取|搜索|搜|计算|换算|翻译|读取|列出|检索|显示|统计|分析)",
+    re.IGNORECASE,
+)
+"""How the name or the description of a tool begins that tells something."""
