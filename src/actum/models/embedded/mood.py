@@ -24,6 +24,7 @@ from .mood_words import (
     CONDITION,
     CONTRAST,
     CUT,
+    DENIES,
     DRAFTS,
     FORBIDS,
     HANDS_ON,
@@ -42,6 +43,7 @@ from .mood_words import (
     REMOVES,
     SENTENCE_END,
     WANTED_DONE,
+    WAS_MADE,
 )
 from .selection import Indexed
 from .step import Step
@@ -112,7 +114,7 @@ def answer_weighed(step: Step, answer: str) -> Step:
         return step
     parts = tuple(_parts(_without_quotes(answer), (0, len(answer)), (), _verbs(step.indexed)))
     found = (
-        _first(part.text, CALLED_OFF, CALLS_OFF, FORBIDS, CONDITION, *IMAGINED, *ASKED_ABOUT, DRAFTS, *LOOK_FIRST) for part in parts
+        _first(part.text, CALLED_OFF, CALLS_OFF, FORBIDS, CONDITION, *IMAGINED, RISK, *ASKED_ABOUT, DRAFTS, *LOOK_FIRST) for part in parts
     )
     return step._replace(against=next((words for words in found if words), ""))
 
@@ -129,32 +131,39 @@ def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
     if tool.reads_only:
         return ""
     read = _read(step, said, steps)
-    found = _called_off(step.indexed, read) or _forbidden(read) or _left_out(step, said)
-    if not found and not _tells_only(tool):
-        found = _imagined(read) or _past(read) or _drafted(step.indexed, read)
-    return found
+    found = _called_off(step.indexed, read) or _left_out(step, said)
+    if found or _tells_only(tool):
+        return found or _forbidden(read, FORBIDS)
+    return _forbidden(read, NEGATION) or _imagined(read) or _past(read) or _drafted(step.indexed, read)
 
 
 # What is said of the call ---------------------------------------------------------------------------------------------
 
 
-def _forbidden(read: _Said) -> str:
+def _forbidden(read: _Said, negation: re.Pattern[str]) -> str:
     """A negation before what the tool does, or a prohibition that points at the call."""
     for part in read.acting:
         before = _without(part.text[: part.first], HARMLESS, part.text)
-        found = _first(before, NEGATION) or _after(part) or (_inherited(part, read) if part.acts else "")
+        if not part.acts and negation is FORBIDS and not _points(part, read.arguments, ""):
+            continue
+        found = _first(before, negation if part.acts or negation is FORBIDS else DENIES) or _after(part) or (_inherited(part, read) if part.acts else "")
         if found:
             return found
     for part in read.others:
-        if (found := _first(_without(part.text, HARMLESS), FORBIDS)) and _points(part, read.arguments, found):
+        if (found := _first(_told(part), FORBIDS)) and _points(part, read.arguments, found):
             return found
     sentences = {part.sentence for part in read.parts if part.own}
     for part in read.parts:
-        if part.sentence in sentences or not (found := _first(_without(part.text, HARMLESS), FORBIDS)):
+        if part.sentence in sentences or not (found := _first(_told(part), FORBIDS)):
             continue
         if part.acts or POINTS.search(part.text) or found == part.text.strip():
             return found
     return ""
+
+
+def _told(part: _Part) -> str:
+    """A part without the negations that forbid nothing."""
+    return RELATED.sub(" ", _without(part.text, HARMLESS))
 
 
 def _after(part: _Part) -> str:
@@ -176,7 +185,9 @@ def _inherited(part: _Part, read: _Said) -> str:
 def _points(part: _Part, arguments: Sequence[Argument], found: str) -> bool:
     """A prohibition speaks of the call: it says nothing more, or `it`, or a value that the call has."""
     end = part.start + len(part.text)
-    valued = any(part.start <= each.span.start < each.span.end <= end for each in arguments)
+    valued = any(
+        part.start <= each.span.start < each.span.end <= end and not isinstance(each.value, bool) for each in arguments
+    )
     return valued or POINTS.search(part.text) is not None or len(part.text.strip()) <= len(found) + 1
 
 
@@ -194,7 +205,7 @@ def _left_out(step: Step, said: str) -> str:
 
 def _called_off(indexed: Indexed, read: _Said) -> str:
     """The message takes the call back, or asks for an earlier one to be undone."""
-    own = _own_words(indexed)
+    own, told = _own_words(indexed), frozenset(indexed.weights)
     first = min((part.start for part in read.acting), default=0)
     for part in read.parts:
         phrase = CALLED_OFF.search(part.text)
@@ -202,7 +213,7 @@ def _called_off(indexed: Indexed, read: _Said) -> str:
         if phrase and (acting or part.start > first) and keys_of(phrase[0]).isdisjoint(own):
             return phrase[0].strip(" ,，.。!！?？")
         verb = CALLS_OFF.search(part.text) if acting else None
-        if verb and verb.start() < part.first and keys_of(verb[0]).isdisjoint(own):
+        if verb and verb.start() < part.first and keys_of(verb[0]).isdisjoint(own if part.acts else told):
             if part.acts or own.isdisjoint(REMOVES):
                 return verb[0].strip()
     return ""
@@ -218,6 +229,8 @@ def _done(part: _Part) -> str:
     """The first word for what the tool does is in the past: `I deleted report.txt`."""
     if not part.acts:
         return ""
+    if not WANTED_DONE.search(part.text) and (found := _first(part.text, WAS_MADE)):
+        return found
     first, last = part.acts[0]
     word = part.text[first:last]
     before, past = part.text[:first], PAST_FORM.fullmatch(word) is not None or word.lower() in IRREGULAR
@@ -232,8 +245,9 @@ def _imagined(read: _Said) -> str:
         if here and (found := _first(_without(part.text, HARMLESS), CONDITION)):
             return found
     asked = [_first(_without(part.text, HARMLESS), *IMAGINED) for part in read.acting]
-    asked += [_first(part.text, RISK) for part in read.parts if part.own]
-    return next((found for found in asked if found), "")
+    if asked and all(asked):
+        return asked[0]
+    return next((found for part in read.parts if part.own and (found := _first(part.text, RISK))), "")
 
 
 _STARTS_LATER = re.compile(r"\W*(?:but|only|unless|except|though|if|provided|但|只有|除非|如果)", re.IGNORECASE)
@@ -307,8 +321,21 @@ def _irregular(text: str) -> Iterator[Term]:
 
 @lru_cache(maxsize=1024)
 def _verbs_of(name: str, description: str) -> frozenset[str]:
-    words = re.findall(r"\w+", description)[:1]
-    return keys_of(" ".join([*spaced(name).split()[:1], *words])) | keys_of(name if not name.isascii() else "")
+    first = _DOES.match(description)
+    named = spaced(_called(name)).split()[:1] if name.isascii() else [name]
+    return keys_of(" ".join([*named, first[1] if first else ""]))
+
+
+_DOES = re.compile(
+    r"\s*(?:(?:this|the|a|an) (?:function|tool|api|method|command|endpoint)\b.*?\b(?:to|will|can|for|that)\s+|(?:use|used)(?: this)?(?: \w+)? to\s+)?(\w+)",
+    re.IGNORECASE,
+)
+"""The first word of a description that says what the tool does."""
+
+
+def _called(name: str) -> str:
+    """A tool's name without the name of what it belongs to: `FindHome` of `Homes_2_FindHome`, `get` of `requests.get`."""
+    return re.split(r"[.:/]|_\d+_|__", name)[-1]
 
 
 def _verbs(indexed: Indexed) -> frozenset[str]:
@@ -326,7 +353,7 @@ def _tells_only(tool: Tool) -> bool:
 
     Whether it changes anything is not known. But "who won in 2018" is then no question about an earlier call.
     """
-    return tool.effects is None and (LOOKS.match(spaced(tool.name)) or LOOKS.match(tool.description)) is not None
+    return tool.effects is None and (LOOKS.match(spaced(_called(tool.name))) or LOOKS.match(tool.description)) is not None
 
 
 def _without_handed_on(step: Step, said: str) -> str:

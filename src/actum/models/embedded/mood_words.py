@@ -27,7 +27,7 @@ _SOFT = r"(?:please|pls|just|but|and|so|then|or|also|now|actually|really|ok|okay
 
 SENTENCE_END = re.compile(r"[.!?]+(?=[\s\"”’)]|$|[A-Z])|[。！？\n]+|…+|\.{2,}")
 CUT = _pattern(
-    r"[,;:()，、；：（）—–]|\s-+\s",
+    r",(?!\s?\d)|[;:()，；：（）—–]|\s-+\s",
     _word("but", "and", "or", "nor", "so", "because", "since", "then", "yet(?= (?:do|don))"),
     "但是|但|可是|然后|所以|因为|而且|并且|不过",
 )
@@ -52,6 +52,10 @@ HARMLESS = _pattern(
     r"\b(?:grateful|glad|great|nice|appreciate(?: it)?|lovely|wonderful|helpful|happy|love it|good|cool|kind|wondering)"
     r" if (?:you|we|u)\b",
     r"\bask(?:ing|s)? (?:\w+ ){0,3}(?:if|whether)\b",
+    r"\b(?:let me know|tell me|see|check|know|find out|verify|determine|test) (?:if|whether)"
+    r"(?= (?:it|there|that|this|these|those|they|he|she|the|any|an?|two)(?:['’]s)?\b)",
+    r"\b(?:i|we) (?:really |also |still )?(?:don['’]?t|do not|can['’]?t|cannot|didn['’]?t|did not) (?:really |even )?"
+    r"(?:care|have|know(?! (?:if|whether|that|why))|remember|mind|speak|drive|smoke|drink|own|eat)\b",
     r"\b(?:when|whenever|once) (?:you|u) (?:can|have|get|are ready|find)\b",
     # Chinese
     r"(?:千万|可)?(?:别|不要|勿|不能|不可)(?:再)?(?:忘|忘记|忘了|犹豫|客气|担心|介意|着急|急|错过|耽误|问)",
@@ -73,6 +77,14 @@ NEGATION = _pattern(
 )
 """What speaks against a call where it stands before the word for what the tool does."""
 
+DENIES = _pattern(
+    _word(_NT, "dont", "never", "nobody", "neither", "nor", "cannot", "refrain", r"not(?= to| be| \w+ing)", r"no(?= \w+ing)"),
+    _word("avoid(?:ing)?", "instead of", "rather than", "against", "hold(?:ing)? off", "keep(?:ing)? from"),
+    _word("prevent(?:ing|ed)?", "forbid(?:den)?", "prohibit(?:ed|ing)?", "skip(?:ping)?", "refus(?:e|ing)"),
+    r"别|不|没|勿|甭|毋|无需|无须|禁止|严禁|避免|切忌|拒绝",
+)
+"""What speaks against a call where no word for what the tool does is found: not `no` and `not`, which say more of a thing."""
+
 FORBIDS = _pattern(
     r"^\W*not (?:yet|now|today)\W*$",
     rf"^\W*(?:{_SOFT}\W+)*(?:don['’´`]?t|dont|do\s?n['’]t|do not|never|not|mustn['’]t|must not|no(?= (?:\w+ing|need|way))){_E}",
@@ -93,7 +105,7 @@ RELATED = re.compile(
     rf"\b(?:that|which|who|whose|where|because|as|{_SUBJECT})\s+(?:\w+\s+){{0,2}}?(?:{_NT}|do not|does not|did not|not|never)\b",
     re.IGNORECASE,
 )
-"""A negation in what tells more of a thing: `files that do not end in .txt`."""
+"""A negation that tells something and forbids nothing: `files that do not end in .txt`, `I don't like him`."""
 
 CONTRAST = _pattern(
     rf"{_B}(?:not|never|except(?: for)?|apart from|instead of|rather than|other than|excluding|unlike|leave out|don['’]?t"
@@ -108,7 +120,7 @@ CALLED_OFF = _pattern(
         r"forget (?:it|that|this|about|what)",
         r"(?:scratch|strike|skip|ignore|disregard|cancel|stop|drop|abort|undo|belay) (?:it|that|this|what|everything)",
         r"(?:no|oh|actually|hmm|hm|sorry|and|but)\W+wait",
-        r"wait(?=\W|$)(?! for)",
+        r"wait (?:a|one|just a)? ?(?:minute|second|sec|moment|tick)",
         r"(?:hold|hang) (?:on|it|off)(?! to)",
         r"(?:on|upon|at) second thoughts?",
         r"(?:changed|change|changing) (?:my|our) minds?",
@@ -119,10 +131,10 @@ CALLED_OFF = _pattern(
         r"not (?:yet|now|today|any ?more)",
         r"(?:was|is|made) (?:a|my) mistake|my mistake|by mistake|i didn['’]?t mean|i did not mean|was wrong|just kidding|joking",
         r"(?:better|rather) not|i['’]d rather not|(?:absolutely|certainly|definitely|of course|maybe|probably|surely) not",
-        r"no way|no thanks|no thank you|nope|nah|i don['’]?t want (?:that|it|this|to)",
+        r"no way|no thanks|no thank you|nope|nah|i don['’]?t want (?:that|it|this)|i don['’]?t want to(?=\W*$)",
         r"too late|hold your horses|stand down|put (?:it|that) on hold|on hold",
     ),
-    r"^\W*(?:stop|cancel|abort|halt|undo|don['’]?t|do not)\W*$",
+    r"^\W*(?:stop|cancel|abort|halt|undo|wait|don['’]?t|do not)\W*$",
     r"(?<=[?!,.\s])no\W*$",
     r"算了|等一等|等等|等一下|慢着|且慢|罢了|作罢|当我没说|改主意|改变主意|后悔|先不|暂不|还是不|不用了|不要了|不必了|取消吧|不(?:删|发|订|转|买|做|寄|付)了"
     r"|收回(?:刚才)?的?话|搞错了|说错了|弄错了|开玩笑",
@@ -144,10 +156,12 @@ REMOVES = keys_of(
 )
 
 CONDITION = _pattern(
-    _word("if", "unless", "in case", "provided(?: that)?", "providing", "assuming", "suppos(?:e|ing)", "imagine", "imagining"),
+    _word("if", "unless", "in case", "providing", "assuming", "suppos(?:e|ing)", "imagine", "imagining"),
     _word("hypothetically", "as long as", "as soon as", "in the event", "on condition", "only (?:when|once|after)", "depending on"),
     _word("until", "till") + r"(?= (?:i|you|we|he|she|ada|they|\w+ (?:say|tell|agree|confirm|approve|come|is|are|has|have))s?\b)",
-    rf"^\W*(?:{_SOFT}\W+)*(?:once|when|whenever|wherever|were i to|should (?!i |we )\w+ \w+)\b(?! (?:is|are|was|were|do|does|did|can|will|should)\b)",
+    rf"^\W*(?:{_SOFT}\W+)*(?:once|when|whenever|wherever|were) (?:i|you|he|she|it|we|they|the|my|\w+ (?:is|are|has|have|\w+s))\b",
+    r"\bprovided (?:that|you|he|she|it|they|we|i|\w+ (?:is|are|has|have|agrees?|says?|pays?|wants?|comes?))\b",
+    r"^\W*should (?!i\b|we\b|you\b)\w+ \w+",
     "如果|要是|假如|假设|假使|倘若|若是|万一|除非|只要|只有|一旦|的话|等[^，。]{0,10}(?:再|以后|之后|后)",
 )
 """What a call depends on."""
@@ -179,18 +193,24 @@ _COURTESY = r"^\W*(?:(?:so|and|but|hey|hi|hello|ok|okay|well|please|can you tell
 ASKED_ABOUT = (
     _pattern(
         _COURTESY + r"(?:did|was|were|has|had|didn['’]t|wasn['’]t|weren['’]t|hasn['’]t|haven['’]t|hadn['’]t)\b(?! better)",
-        _COURTESY + r"have (?:you|we|they|i|the \w+ been|any|some|all|both|[a-z]+(?:body|one)|[A-Z]\w+ and)\b",
+        _COURTESY + r"have (?:you|we|they|i|the \w+ been|any|some|all|both|[a-z]+(?:body|one)|[a-z]+ and)\b",
         _COURTESY + r"(?:who|whom|whose|what|which|where|when|why|how)\b[^?]{0,60}?\b(?:did|was|were|has|have|had|been|got)\b",
         _COURTESY + r"who(?:ever)? \w+(?:ed|nt|ve|ught|ote|oke|ook|ade)\b",
-        r"\b(?:was|were|been|got|being|had|has|have|['’]ve) (?:already |just |ever |been )*(?:\w+ed|sent|paid|bought|made|put|written)\b(?=[^?]*\?|[^?]*$)",
-        r"\b(?:already|yesterday|last (?:week|month|year|night|time)|\d+ (?:days?|weeks?|hours?|minutes?) ago|earlier today)\b(?=[^?]*\?)",
     ),
     _pattern(
-        r"谁[^，。？]{0,20}[了过的]|是谁|谁(?=[^，。？]{0,4}(?:删|发|订|转|取消|改|写|买))|为什么|为何|什么时候|何时|有没有|是不是|是否(?:已|有)|已经|曾经",
-        r"[了过](?:吗|没|没有|么)[？?\s]*$|(?:刚才|刚刚|昨天|前天|上周|上次|上个月|去年|之前|早上|昨晚)[^，。？]*(?:[了过]|的[？?\s]*$)|(?:删|发|订|转|寄|买|付|写)过",
+        r"谁[^，。？]{0,20}[了过的]|是谁|谁(?=[^，。？]{0,4}(?:删|发|订|转|取消|改|写|买))|为什么|为何|什么时候|何时|有没有|是不是|是否(?:已|有)",
+        r"[了过](?:吗|没|没有|么)[？?\s]*$",
     ),
 )
-"""What asks, or tells, of a call that was made."""
+"""What asks about a call that was made."""
+
+WAS_MADE = _pattern(
+    r"\b(?:was|were|been|got|being|had|has|have|['’]ve) (?:already |just |ever |been )*(?:\w+ed|sent|paid|bought|made|put|written)\b",
+    r"\b(?:already|yesterday|last (?:week|month|year|night|time)|\d+ (?:days?|weeks?|hours?|minutes?) ago|earlier today)\b(?=[^?]*\?)",
+    r"已经|曾经|(?:删|发|订|转|寄|买|付|写)过",
+    r"(?:刚才|刚刚|昨天|前天|上周|上次|上个月|去年|之前|早上|昨晚)[^，。？]*(?:[了过]|的[？?\s]*$)",
+)
+"""What tells of a call that was made."""
 
 WANTED_DONE = re.compile(r"\b(?:want|need|like|get|have|please|wish|prefer|see|love|needs|wants|if you|require)\b", re.IGNORECASE)
 """What makes an order of a word in the past: `I want report.txt deleted`."""
@@ -233,7 +253,7 @@ HANDS_ON = _pattern(
 """What stands before a text that is handed on to somebody."""
 
 LOOKS = re.compile(
-    r"\s*(?:gets?|fetch(?:es)?|finds?|search(?:es)?|quer(?:y|ies)|looks?|lookup|retrieves?|lists?|shows?|checks?|calculates?|calc|computes?"
+    r"\s*(?:gets?|browses?|explores?|fetch(?:es)?|finds?|search(?:es)?|quer(?:y|ies)|looks?|lookup|retrieves?|lists?|shows?|checks?|calculates?|calc|computes?"
     r"|converts?|estimates?|evaluates?|determines?|analy[sz]es?|compares?|counts?|describes?|identif(?:y|ies)|predicts?|solves?|translates?"
     r"|measures?|views?|displays?|returns?|gives?|tells?|provides?|reads?|recommends?|suggests?|classif(?:y|ies)|validates?|verif(?:y|ies)"
     r"|explains?|summari[sz]es?|detects?|extracts?|parses?|ranks?|finding|calculating|the|an?|latest|current|information|details)\b"
