@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
@@ -22,7 +23,7 @@ from msgspec import Struct
 
 from ..call.approve import records_of
 from ..call.asker import Asker
-from ..call.authorize import DEFAULT
+from ..call.authorize import CAREFUL, DEFAULT
 from ..call.breaker import Breakers
 from ..call.excerpt import READ_RESULT, ResultReader
 from ..call.journal import MemoryJournal
@@ -54,6 +55,7 @@ from ..core.interfaces import (
     Policy,
     Request,
     Toolset,
+    is_supervised,
 )
 from ..core.json import JsonObject, dumps, whole_text
 from ..core.message import Message, SystemMessage, ToolMessage, Transcript, UserMessage
@@ -85,6 +87,8 @@ Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _Ha
 """What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
 
 Emit = Callable[[Event], None]
+
+log = logging.getLogger("actum")
 
 
 class RunOptions(TypedDict, total=False):
@@ -141,8 +145,9 @@ class Agent:
         instructions: the system prompt, or a function that renders it at the start of each run.
         output_type: the type of the answer; anything pydantic can read. `result.output` has it.
         name: what the agent is called in records and as a tool.
-        policy: who may call what; by default what you pass runs, and foreign tools with side effects ask. A policy that
-            is given here also binds the agents that this agent starts; the default binds nobody else.
+        policy: who may call what. None: what you pass runs, and foreign tools with side effects ask; with a model that
+            is supervised (`embedded`), what you pass asks as well where it declares an effect beyond `read`. A policy
+            that is given here also binds the agents that this agent starts; the default binds nobody else.
         limits: steps, calls, seconds, tokens, money and more.
         prices: of models by name, in a currency of your own; `result.cost` is reckoned by them.
         journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default. Where
@@ -199,7 +204,8 @@ class Agent:
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = _opened(journal) or MemoryJournal(self.clock)
         self._instructions = instructions
-        self._policy = DEFAULT if policy is None else policy
+        self._supervised = policy is None and is_supervised(self.model)
+        self._policy: Policy = policy if policy is not None else CAREFUL if self._supervised else DEFAULT
         self._binding = policy is not None
         self._approver = approver
         self._coerce = coerce
@@ -765,6 +771,8 @@ class Agent:
         if self._catalog is None or generations != self._generations:
             self._catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
             self._generations = generations
+            if self._supervised:
+                _warn_of_undeclared(self.model.name, self._catalog.tools)
         return self._catalog
 
     def _listing(self, recording: Recording) -> Callable[[], Awaitable[Catalog]]:
@@ -822,6 +830,24 @@ def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
     if functions:
         toolsets.insert(0, FunctionToolset(functions))
     return toolsets, bare
+
+
+def _warn_of_undeclared(model: str, tools: Sequence[Tool]) -> None:
+    """Say in the log which functions a supervised model calls without asking, since they declare nothing."""
+    undeclared = tuple([tool.name for tool in tools if tool.effects is None and not tool.foreign and not tool.approval])
+    if undeclared:
+        _warn_once(model, undeclared)
+
+
+@lru_cache(maxsize=256)
+def _warn_once(model: str, tools: tuple[str, ...]) -> None:
+    """The same for the same model and tools once in a process: a program may make an agent for every request."""
+    log.warning(
+        "%s calls %s without asking, since no effects are declared: declare @tool(effects={'read'}) where nothing is "
+        "changed, and what it does (write, send, spend, destroy, execute) where a person is to approve each call",
+        model,
+        ", ".join(tools),
+    )
 
 
 def _checked_id(run_id: str) -> str:

@@ -105,6 +105,26 @@ class Dictating(Protocol):
         """It does."""
 
 
+@runtime_checkable
+class Supervised(Protocol):
+    """A model that may say that its calls need a person. The word is optional: a model without it is not supervised.
+
+    A model around another model (`Prompted`, a router, a fallback) passes on the word of the model inside: see
+    `is_supervised`.
+    """
+
+    @property
+    def supervised(self) -> bool:
+        """Whether a call of a tool that declares an effect beyond `read` waits for a person's approval, unless the
+        agent was given a policy. True of a model that understands too little to be trusted with effects.
+        """
+
+
+def is_supervised(model: object) -> bool:
+    """Whether a model says of itself that its calls need a person; see `Supervised`."""
+    return isinstance(model, Supervised) and model.supervised
+
+
 class Waiting(Exception):
     """Raised by a running tool that can not go on before somebody answers: the call waits with it.
 

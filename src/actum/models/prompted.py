@@ -14,7 +14,7 @@ from msgspec import structs
 
 from ..core.call import TextPart, ToolCall
 from ..core.event import CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.interfaces import Model, Request
+from ..core.interfaces import Model, Request, is_supervised
 from ..core.message import ReasoningPart, Reply, ReplyPart
 from ..core.tool import Tool
 from ..dialects.base import ApiDialect, TextDecoder, TextDialect
@@ -42,6 +42,11 @@ class Prompted:
     def name(self) -> str:
         """The inner model's name."""
         return self.model.name
+
+    @property
+    def supervised(self) -> bool:
+        """What the inner model says of itself; see `core.interfaces.Supervised`."""
+        return is_supervised(self.model)
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request; see `Model.reply`. Usage, finish reason and the like are those of the inner reply."""
@@ -124,6 +129,11 @@ class Recognising:
         """The inner model's name."""
         return self.model.name
 
+    @property
+    def supervised(self) -> bool:
+        """What the inner model says of itself; see `core.interfaces.Supervised`."""
+        return is_supervised(self.model)
+
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request; see `Model.reply`. The text of a recognised call was told as text before it was one."""
         reply = await self.model.reply(request, emit)
@@ -178,6 +188,11 @@ class Auto:
     def name(self) -> str:
         """The endpoint's name."""
         return self.endpoint.name
+
+    @property
+    def supervised(self) -> bool:
+        """What the endpoint says of itself; see `core.interfaces.Supervised`."""
+        return is_supervised(self.endpoint)
 
     @property
     def dialect_used(self) -> str:

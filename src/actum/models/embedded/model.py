@@ -57,6 +57,11 @@ class Embedded:
         """`embedded`."""
         return "embedded"
 
+    @property
+    def supervised(self) -> bool:
+        """It is: it knows words, not what is meant, so a person approves effects where the agent has no policy."""
+        return True
+
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request: with calls while there is something to find out, else with text."""
         reply = _reply(request, self._today)

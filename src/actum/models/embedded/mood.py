@@ -15,8 +15,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from ...core.json import Json
 from ...core.tool import Tool
 from .arguments import Argument
+from .meanings import sort_of
 from .mood_words import (
     ASKED_ABOUT,
     CALLED_OFF,
@@ -24,7 +26,7 @@ from .mood_words import (
     CONDITION,
     CONTRAST,
     CUT,
-    DENIES,
+    DONE_BEFORE,
     DRAFTS,
     FORBIDS,
     HANDS_ON,
@@ -35,13 +37,20 @@ from .mood_words import (
     LOOK_FIRST,
     LOOKS,
     NEGATION,
+    NO_ANSWER,
     NO_MORE,
+    ON_CONDITION,
     PAST_FORM,
     POINTS,
+    QUESTION,
+    REASON,
     RELATED,
-    RISK,
     REMOVES,
+    RISK,
     SENTENCE_END,
+    TAKES_BACK,
+    UNLIKE,
+    UNWANTED,
     WANTED_DONE,
     WAS_MADE,
 )
@@ -64,6 +73,7 @@ class _Part(NamedTuple):
         start: its place in the message.
         sentence: the number of its sentence.
         acts: the places in `text` of the words that name what the tool does.
+        asks: its sentence is a question.
         own: it may belong to this call: it lies in the sentences of the call and not in the clause of another one.
     """
 
@@ -71,6 +81,7 @@ class _Part(NamedTuple):
     start: int
     sentence: int
     acts: tuple[tuple[int, int], ...]
+    asks: bool
     own: bool
 
     @property
@@ -114,7 +125,7 @@ def answer_weighed(step: Step, answer: str) -> Step:
         return step
     parts = tuple(_parts(_without_quotes(answer), (0, len(answer)), (), _verbs(step.indexed)))
     found = (
-        _first(part.text, CALLED_OFF, CALLS_OFF, FORBIDS, CONDITION, *IMAGINED, RISK, *ASKED_ABOUT, DRAFTS, *LOOK_FIRST) for part in parts
+        _first(part.text, CALLED_OFF, CALLS_OFF, FORBIDS, UNWANTED, NO_ANSWER, CONDITION, *IMAGINED, RISK, *ASKED_ABOUT, DRAFTS, *LOOK_FIRST) for part in parts
     )
     return step._replace(against=next((words for words in found if words), ""))
 
@@ -131,10 +142,18 @@ def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
     if tool.reads_only:
         return ""
     read = _read(step, said, steps)
-    found = _called_off(step.indexed, read) or _left_out(step, said)
-    if found or _tells_only(tool):
-        return found or _forbidden(read, FORBIDS)
-    return _forbidden(read, NEGATION) or _imagined(read) or _past(read) or _drafted(step.indexed, read)
+    telling = _tells_only(tool)
+    found = _called_off(step, read) or _left_out(step, said) or _forbidden(read, FORBIDS if telling else NEGATION)
+    if found or telling:
+        return found
+    if tool.effects is None and not any(part.acts for part in read.parts):
+        # what the tool does nobody knows, and nobody speaks of it
+        return _conditional(step.indexed, read) or next(
+            (found for part in read.acting if (found := _first(part.text, DONE_BEFORE))), ""
+        )
+    return (
+        _conditional(step.indexed, read) or _imagined(read) or _past(step.indexed, read) or _drafted(step.indexed, read)
+    )
 
 
 # What is said of the call ---------------------------------------------------------------------------------------------
@@ -144,9 +163,11 @@ def _forbidden(read: _Said, negation: re.Pattern[str]) -> str:
     """A negation before what the tool does, or a prohibition that points at the call."""
     for part in read.acting:
         before = _without(part.text[: part.first], HARMLESS, part.text)
-        if not part.acts and negation is FORBIDS and not _points(part, read.arguments, ""):
-            continue
-        found = _first(before, negation if part.acts or negation is FORBIDS else DENIES) or _after(part) or (_inherited(part, read) if part.acts else "")
+        if part.acts:
+            found = _first(before, negation) or _after(part) or _inherited(part, read)
+        else:
+            found = _first(_told(part), FORBIDS) or _first(before, UNWANTED)
+            found = found if found and _points(part, read.arguments, found) else ""
         if found:
             return found
     for part in read.others:
@@ -186,15 +207,20 @@ def _points(part: _Part, arguments: Sequence[Argument], found: str) -> bool:
     """A prohibition speaks of the call: it says nothing more, or `it`, or a value that the call has."""
     end = part.start + len(part.text)
     valued = any(
-        part.start <= each.span.start < each.span.end <= end and not isinstance(each.value, bool) for each in arguments
+        part.start <= each.span.start < each.span.end <= end and not _is_negative(each.value) for each in arguments
     )
     return valued or POINTS.search(part.text) is not None or len(part.text.strip()) <= len(found) + 1
+
+
+def _is_negative(value: Json) -> bool:
+    """A value that holds the negation itself: no, or `不辣`."""
+    return isinstance(value, bool) or (isinstance(value, str) and UNLIKE.search(value) is not None)
 
 
 def _left_out(step: Step, said: str) -> str:
     """An argument is just what is not meant: `not notes.txt`, `everything except report.txt`."""
     for argument in step.arguments:
-        if isinstance(argument.value, bool) or not _is_of(argument, said):
+        if _is_negative(argument.value) or not _is_of(argument, said):
             continue
         before = SENTENCE_END.split(said[: argument.span.start])[-1]
         match = CONTRAST.search(_without(before, HARMLESS))
@@ -203,59 +229,72 @@ def _left_out(step: Step, said: str) -> str:
     return ""
 
 
-def _called_off(indexed: Indexed, read: _Said) -> str:
+def _called_off(step: Step, read: _Said) -> str:
     """The message takes the call back, or asks for an earlier one to be undone."""
+    indexed = step.indexed
     own, told = _own_words(indexed), frozenset(indexed.weights)
     first = min((part.start for part in read.acting), default=0)
     for part in read.parts:
         phrase = CALLED_OFF.search(part.text)
+        if phrase and REASON.search(phrase[0]) and not own.isdisjoint(TAKES_BACK):
+            continue
         acting = part in read.acting
         if phrase and (acting or part.start > first) and keys_of(phrase[0]).isdisjoint(own):
             return phrase[0].strip(" ,，.。!！?？")
         verb = CALLS_OFF.search(part.text) if acting else None
+        if verb and any(each.span.start <= part.start + verb.start() < each.span.end for each in read.arguments):
+            continue
         if verb and verb.start() < part.first and keys_of(verb[0]).isdisjoint(own if part.acts else told):
             if part.acts or own.isdisjoint(REMOVES):
                 return verb[0].strip()
     return ""
 
 
-def _past(read: _Said) -> str:
+def _past(indexed: Indexed, read: _Said) -> str:
     """All that is said of the call is whether, when or by whom it was made."""
-    found = [_first(part.text, *ASKED_ABOUT) or _done(part) for part in read.acting]
+    found = [_first(part.text, *ASKED_ABOUT) or _done(part, indexed.tool) for part in read.acting]
     return found[0] if found and all(found) else ""
 
 
-def _done(part: _Part) -> str:
+def _done(part: _Part, tool: Tool) -> str:
     """The first word for what the tool does is in the past: `I deleted report.txt`."""
-    if not part.acts:
+    if not part.acts or WANTED_DONE.search(part.text):
         return ""
-    if not WANTED_DONE.search(part.text) and (found := _first(part.text, WAS_MADE)):
+    if found := _first(part.text, WAS_MADE):
         return found
     first, last = part.acts[0]
-    word = part.text[first:last]
-    before, past = part.text[:first], PAST_FORM.fullmatch(word) is not None or word.lower() in IRREGULAR
-    return word if past and not WANTED_DONE.search(before) else ""
+    word = part.text[first:last].lower()
+    past = PAST_FORM.fullmatch(word) is not None or word in IRREGULAR
+    return word if past and word not in f"{spaced(tool.name)} {tool.description}".lower() else ""
 
 
-def _imagined(read: _Said) -> str:
-    """The call depends on something, or is only thought of."""
+def _conditional(indexed: Indexed, read: _Said) -> str:
+    """The call depends on something. Of a tool that declares nothing, `what is the area if` is a question about it."""
+    if not ON_CONDITION.isdisjoint(indexed.weights):
+        return ""
     sentences = {part.sentence for part in read.acting}
     for part in read.parts:
         here = part.sentence in sentences or (part.sentence - 1 in sentences and _STARTS_LATER.match(part.text))
-        if here and (found := _first(_without(part.text, HARMLESS), CONDITION)):
+        given = indexed.tool.effects is None and part.asks and not part.acts
+        if here and not given and (found := _first(_without(part.text, HARMLESS), CONDITION)):
             return found
+    return ""
+
+
+_STARTS_LATER = re.compile(r"\W*(?:but|only|unless|except|though|if|provided|但|只有|除非|如果)", re.IGNORECASE)
+
+
+def _imagined(read: _Said) -> str:
+    """The call is only thought of."""
     asked = [_first(_without(part.text, HARMLESS), *IMAGINED) for part in read.acting]
     if asked and all(asked):
         return asked[0]
     return next((found for part in read.parts if part.own and (found := _first(part.text, RISK))), "")
 
 
-_STARTS_LATER = re.compile(r"\W*(?:but|only|unless|except|though|if|provided|但|只有|除非|如果)", re.IGNORECASE)
-
-
 def _drafted(indexed: Indexed, read: _Said) -> str:
     """A draft is wanted, or a look before the call is made."""
-    own = _own_words(indexed)
+    own = _own_words(indexed) | keys_of(" ".join(spaced(slot.name) for slot in indexed.slots))
     for part in read.parts:
         if not part.own and not POINTS.search(part.text):
             continue
@@ -289,21 +328,25 @@ def _parts(
     """The parts of a message."""
     for number, (begin, finish) in enumerate(_cut(text, 0, len(text), SENTENCE_END)):
         asked_here = begin < clause[1] and clause[0] < finish
+        asks = QUESTION.search(text[begin:finish]) is not None
         for start, end in _cut(text, begin, finish, CUT):
             elsewhere = any(first <= start and end <= last + 1 for first, last in others)
             own = asked_here and not elsewhere
-            yield _Part(text[start:end], start, number, tuple(_acts(text[start:end], verbs)), own)
+            yield _Part(text[start:end], start, number, tuple(_acts(text[start:end], verbs)), asks, own)
 
 
 def _cut(text: str, start: int, end: int, pattern: re.Pattern[str]) -> Iterator[tuple[int, int]]:
     """The pieces between two places; each mark that cuts belongs to the piece behind it."""
     first = start
     for match in pattern.finditer(text, start, end):
-        if text[first : match.start()].strip():
+        if _WORD.search(text, first, match.start()):
             yield first, match.start()
             first = match.start()
-    if text[first:end].strip():
+    if _WORD.search(text, first, end):
         yield first, end
+
+
+_WORD = re.compile(r"\w")
 
 
 def _acts(text: str, verbs: frozenset[str]) -> Iterator[tuple[int, int]]:
@@ -323,6 +366,8 @@ def _irregular(text: str) -> Iterator[Term]:
 def _verbs_of(name: str, description: str) -> frozenset[str]:
     first = _DOES.match(description)
     named = spaced(_called(name)).split()[:1] if name.isascii() else [name]
+    if first and named and sort_of(named[0])[0] == "n":
+        named = []  # `birthday`, of which the description tells that it is looked up
     return keys_of(" ".join([*named, first[1] if first else ""]))
 
 
@@ -360,9 +405,9 @@ def _without_handed_on(step: Step, said: str) -> str:
     """The message without the texts that the call hands on."""
     for argument in step.arguments:
         start, end = argument.span.start, argument.span.end
-        if not _is_of(argument, said) or argument.slot.kind not in _TEXTS:
+        if not _is_of(argument, said) or (argument.slot.kind not in _TEXTS and argument.span.kind not in _WHOLE):
             continue
-        quoted = argument.span.kind == "quoted" or said[max(0, start - 1) : start] in _OPENING
+        quoted = argument.span.kind in _WHOLE or said[max(0, start - 1) : start] in _OPENING
         if not quoted and not HANDS_ON.search(said[:start]):
             continue
         end = end if quoted else _handed_on(said, start, end)
@@ -380,6 +425,9 @@ def _handed_on(said: str, start: int, end: int) -> int:
                 return first
     return end
 
+
+_WHOLE = frozenset({"quoted", "expression", "code", "url", "email", "file", "command", "sql"})
+"""Kinds of pieces in which no word is the user's own."""
 
 _OPENING = tuple("\"“「『'‘")
 

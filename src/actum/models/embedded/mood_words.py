@@ -25,7 +25,7 @@ _NT = r"(?:do|does|did|is|are|was|were|has|have|had|ca|could|wo|would|should|mus
 _SUBJECT = r"(?:i|we|they|he|she|who|that|which|people|there|it|[a-z]+ (?:who|that))"
 _SOFT = r"(?:please|pls|just|but|and|so|then|or|also|now|actually|really|ok|okay|hey|no|wait|well|you|kindly|for now|um|uh)"
 
-SENTENCE_END = re.compile(r"[.!?]+(?=[\s\"”’)]|$|[A-Z])|[。！？\n]+|…+|\.{2,}")
+SENTENCE_END = re.compile(r"(?<!\b[Nn]o)[.!?]+(?=[\s\"”’)]|$|[A-Z])|[。！？\n]+|…+|\.{2,}")
 CUT = _pattern(
     r",(?!\s?\d)|[;:()，；：（）—–]|\s-+\s",
     _word("but", "and", "or", "nor", "so", "because", "since", "then", "yet(?= (?:do|don))"),
@@ -42,15 +42,16 @@ HARMLESS = _pattern(
     r"\bwhy (?:don['’]?t|not|can['’]?t|couldn['’]?t) ?(?:you|we|i)?\b",
     r"^\W*(?:can|could|wo|would)n?['’]t you\b",
     r"\b(?:not only|not just|no (?:problem|worries|matter|doubt|hurry|rush|longer|more|later|less|fewer|earlier|sooner)"
-    r"|not (?:a problem|later|more|less|earlier|bad)|nothing (?:but|else|special)|no\.?(?= ?\d))\b",
+    r"|not (?:a problem|later|more|less|earlier|bad)|nothing (?:but|else|special)|or not)\b|\bno\.(?= ?\S)|\bno(?= ?\d)",
     r"\bif (?:at all |that['’]s |that is |it['’]?s |it is |it isn['’]t |it is not |it['’]s not )?(?:at all )?"
     r"(?:possible|ok|okay|all right|alright|fine|convenient|no trouble|no bother|(?:not )?too (?:much|late)[^,]*|any"
-    r"|need(?:ed)?(?: be)?|necessary)\b",
+    r"|need(?:ed)?(?: be)?|necessary|available|there (?:is|are) (?:any|some|one))\b",
     r"\bif (?:you|u) (?:can|could|may|would|like|want|please|wish|don['’]?t mind|do not mind|wouldn['’]t mind"
-    r"|will|have (?:a |the |some )?(?:time|moment|minute|chance)|get (?:a |the )?chance|are able|['’]d be so kind)\b",
+    r"|will|have (?:(?:a |the |some )?(?:time|moment|minute|chance)|it|one|any|them|some)|get (?:a |the )?chance|are able|['’]d be so kind)\b",
     r"\bif i may\b|\beven if\b|\bas if\b",
     r"\b(?:grateful|glad|great|nice|appreciate(?: it)?|lovely|wonderful|helpful|happy|love it|good|cool|kind|wondering)"
     r" if (?:you|we|u)\b",
+    r"\b(?:i|we) ha(?:ve|d)(?: not|n['’]t) (?!decided|agreed|approved|confirmed|allowed|asked|said)(?:\w+ed|paid|sent|bought|made|done)\b",
     r"\bask(?:ing|s)? (?:\w+ ){0,3}(?:if|whether)\b",
     r"\b(?:let me know|tell me|see|check|know|find out|verify|determine|test) (?:if|whether)"
     r"(?= (?:it|there|that|this|these|those|they|he|she|the|any|an?|two)(?:['’]s)?\b)",
@@ -58,8 +59,9 @@ HARMLESS = _pattern(
     r"(?:care|have|know(?! (?:if|whether|that|why))|remember|mind|speak|drive|smoke|drink|own|eat)\b",
     r"\b(?:when|whenever|once) (?:you|u) (?:can|have|get|are ready|find)\b",
     # Chinese
-    r"(?:千万|可)?(?:别|不要|勿|不能|不可)(?:再)?(?:忘|忘记|忘了|犹豫|客气|担心|介意|着急|急|错过|耽误|问)",
-    r"不用(?:担心|客气|谢|着急|急|问)|(?:特|级|性|区|分|告|个|类|识|离|辨|差|鉴|国|派)别|别(?:人|的|墅|处|针|致|名|称|扭|样)",
+    r"别让我忘|(?:千万|可)?(?:别|不要|勿|不能|不可)(?:再)?(?:忘|忘记|忘了|犹豫|客气|担心|介意|着急|急|错过|耽误|问)",
+    r"不用(?:担心|客气|谢|着急|急|问)|(?:特|级|性|区|分|告|个|类|识|离|辨|差|鉴|国|派|席|餐)别|别(?:人|的|墅|处|针|致|名|称|扭|样)",
+    r"出没|淹没|沉没|埋没|没收|(?<=\w)不[？?。\s]*$|不着急|不急",
     r"不好意思|不客气|没问题|没关系|没事|不错|不仅|不但|不只|不管|不论|无论|不久|不得不|差不多|不多不少|不少于|不超过|不低于"
     r"|不晚于|不早于|不迟于|不多于|不如(?=直接|就|把|删|发|订)|要不然",
     r"能不能|可不可以|可以不可以|行不行|好不好|方便不方便|肯不肯|愿不愿意",
@@ -71,33 +73,37 @@ HARMLESS = _pattern(
 
 NEGATION = _pattern(
     _word(_NT, "dont", "not", "never", "no", "none", "nobody", "nothing", "neither", "nor", "cannot", "without", "refrain"),
-    _word("avoid(?:ing)?", "instead of", "rather than", "against", "hold(?:ing)? off", "keep(?:ing)? from", "hardly"),
+    _word("avoid(?:ing)?", "instead of", "rather than", "(?:am|are|is|['’]m|advise) against", "hold(?:ing)? off", "hardly"),
     _word("prevent(?:ing|ed)?", "forbid(?:den)?", "prohibit(?:ed|ing)?", "leave out", "skip(?:ping)?", "refus(?:e|ing)"),
     r"别|不|没|勿|甭|毋|无需|无须|禁止|严禁|避免|切忌|拒绝",
 )
 """What speaks against a call where it stands before the word for what the tool does."""
 
-DENIES = _pattern(
-    _word(_NT, "dont", "never", "nobody", "neither", "nor", "cannot", "refrain", r"not(?= to| be| \w+ing)", r"no(?= \w+ing)"),
-    _word("avoid(?:ing)?", "instead of", "rather than", "against", "hold(?:ing)? off", "keep(?:ing)? from"),
-    _word("prevent(?:ing|ed)?", "forbid(?:den)?", "prohibit(?:ed|ing)?", "skip(?:ping)?", "refus(?:e|ing)"),
-    r"别|不|没|勿|甭|毋|无需|无须|禁止|严禁|避免|切忌|拒绝",
+UNWANTED = _pattern(
+    rf"\b(?:{_NT}|dont|do not|not|never) (?:want|wish|like|plan|intend|mean|dare|ask|asking|let|allow|think|agree|ready|sure|going)\b",
+    r"不(?:想|愿|打算|准备|同意|能|可|该|应)|没(?:有)?(?:让|叫|要求|打算|同意)",
 )
-"""What speaks against a call where no word for what the tool does is found: not `no` and `not`, which say more of a thing."""
+"""What says that something is not wanted, though it is no prohibition."""
 
 FORBIDS = _pattern(
     r"^\W*not (?:yet|now|today)\W*$",
-    rf"^\W*(?:{_SOFT}\W+)*(?:don['’´`]?t|dont|do\s?n['’]t|do not|never|not|mustn['’]t|must not|no(?= (?:\w+ing|need|way))){_E}",
-    rf"(?<!\w)(?!{_SUBJECT}\s)(?:you (?:must|should|shall|may|can|need|will|are)\s?(?:n['’]t|not)|don['’]t|do not){_E}(?!.*\?)",
+    rf"^\W*(?:{_SOFT}\W+)*(?:don['’´`]?t|dont|do\s?n['’]t|do not|never|not(?= to\b| yet| now| today|\W*$)|mustn['’]t|must not|no(?= (?:\w+ing|need|way))){_E}",
+    r"\byou (?:must|should|shall|may|can|need|will|are)\s?(?:n['’]t|not)\b(?!.*\?)",
+    r"\b(?:don['’]?t|do not|never)(?=\W*$| (?:\w+ )?(?:it|that|this|them|so|yet)\b)",
     r"(?:千万|可|先|都|也|就|请|暂时|还是|但)?(?:别|不要|不用|不必|不许|不准|不得|不可|不应|不该|不能|请勿|勿|甭|无需|无须|禁止)",
-    r"(?:先|还是|就|我|暂时|都|也)不(?!是|在|会|知)|^\W*不\w{0,3}了?\W*$",
+    r"(?:先|还是|就|暂时|都|也)不(?!是|在|会|知)|我不(?=\W*$|[发删订转买做寄付想要])|^\W*不(?:\w了|发|删|订|转|买|做|寄|付|要)?了?\W*$",
 )
 """A prohibition; of a call where it points at one."""
 
+UNLIKE = re.compile(r"^(?:no|not|none|never|without)\b|[不无免]", re.IGNORECASE)
+"""A value that holds a negation itself."""
+
 NO_MORE = re.compile(r"^\s*(?:no|nothing|none|nobody|neither)\b(?! later| more| less)|^\s*不得", re.IGNORECASE)
 POINTS = _pattern(
-    _word("it", "that", "this", "them", "those", "yet", "anything", "any of", "either", "so", "one", "you dare", "anyone"),
-    "它|这|那|发|做|动|先|吧|现在|任何|还没",
+    r"(?:n['’]?t|not|never|no) (?:you )?(?:\w+ )?(?:it|that|this|them|those|so|one|yet|dare|either|any of)\b",
+    r"(?:n['’]?t|not|never) (?:you )?(?:do|send|make|execute|run|change|touch|start|carry out|go|act)"
+    r"(?: (?:it|that|this|so|yet|now|off|out|ahead|anything|through))*\W*$",
+    r"(?:别|不要|不用|不必|勿|不)(?:再|急着|马上|真的?)?(?:做|动|执行|发|删|订|转|买|付|去)?(?:它|这|那|了|吧|出去|掉|这个|那个|任何东西)*\W*$",
 )
 """What points at a call."""
 
@@ -116,9 +122,9 @@ CONTRAST = _pattern(
 
 CALLED_OFF = _pattern(
     _word(
-        r"never\s?mind(?! if)",
-        r"forget (?:it|that|this|about|what)",
-        r"(?:scratch|strike|skip|ignore|disregard|cancel|stop|drop|abort|undo|belay) (?:it|that|this|what|everything)",
+        r"never\s?mind(?=\W*$|[,.;!]| that| it| about| then| all)",
+        r"forget (?:it|that|this|about|what|the whole|everything)",
+        r"(?:scratch|strike|skip|ignore|disregard|cancel|stop|drop|abort|undo|belay) (?:it|that|this|what)",
         r"(?:no|oh|actually|hmm|hm|sorry|and|but)\W+wait",
         r"wait (?:a|one|just a)? ?(?:minute|second|sec|moment|tick)",
         r"(?:hold|hang) (?:on|it|off)(?! to)",
@@ -126,20 +132,28 @@ CALLED_OFF = _pattern(
         r"(?:changed|change|changing) (?:my|our) minds?",
         r"change of plans?",
         r"call(?:ing)? (?:it|that|this|the \w+)? ?off",
-        r"leave (?:it|that|this|them)(?: alone| be| as| where)?",
+        r"leave (?:it|that|this|them)(?: alone| be| as| where|(?=\W*$))",
         r"take (?:it|that|this) back",
-        r"not (?:yet|now|today|any ?more)",
         r"(?:was|is|made) (?:a|my) mistake|my mistake|by mistake|i didn['’]?t mean|i did not mean|was wrong|just kidding|joking",
         r"(?:better|rather) not|i['’]d rather not|(?:absolutely|certainly|definitely|of course|maybe|probably|surely) not",
         r"no way|no thanks|no thank you|nope|nah|i don['’]?t want (?:that|it|this)|i don['’]?t want to(?=\W*$)",
-        r"too late|hold your horses|stand down|put (?:it|that) on hold|on hold",
+        r"too late|hold your horses|stand down|put (?:it|that) on hold",
     ),
     r"^\W*(?:stop|cancel|abort|halt|undo|wait|don['’]?t|do not)\W*$",
-    r"(?<=[?!,.\s])no\W*$",
-    r"算了|等一等|等等|等一下|慢着|且慢|罢了|作罢|当我没说|改主意|改变主意|后悔|先不|暂不|还是不|不用了|不要了|不必了|取消吧|不(?:删|发|订|转|买|做|寄|付)了"
+    r"^\W*no(?=\W*$|\.\s)|^\W*(?:(?:but|and|please|maybe|just)\W+)*not (?:yet|now|today|any ?more)\b",
+    r"算了|等一等|等等|等一下|慢着|且慢|罢了|作罢|当我没说|改主意|改变主意|后悔|还是不|不用了|不要了|不必了|取消吧|不(?:删|发|订|转|买|做|寄|付)了"
     r"|收回(?:刚才)?的?话|搞错了|说错了|弄错了|开玩笑",
 )
 """What takes back what was said before."""
+
+NO_ANSWER = _pattern(
+    r"^\W*(?:(?:please|oh|um|uh|well|actually|sorry|just|maybe|perhaps|no|hm+)\W+)*(?:no|none|not|nothing|nobody|nope|nah|skip|later|wait|quit|exit|stop|cancel|abort"
+    r"|end|don['’]?t|do not|forget|leave|let['’]?s not|rather not|better not|why|what|huh|who|how)\b(?!\W+\w+\W+\w+\W+\w+)",
+    r"\b(?:send|book|do|write|delete|pay|say) (?:it|that|this|them|anything|nothing|the (?:message|mail|email))\b",
+    r"^\W*(?:不|别|没|无|算|取消|停|以后|晚点|等|先|什么|为什么|怎么)",
+    r"(?:发|删|订|转|买|做)(?:了|它|吧)\W*$|以后再说",
+)
+"""An answer that is none: the user would rather not go on, or asks back."""
 
 CALLS_OFF = _pattern(
     _word(
@@ -147,19 +161,28 @@ CALLS_OFF = _pattern(
         r"retract(?:ing)?", r"revert(?:ing)?", r"unsend(?:ing)?", r"recall(?:ing)?", r"revers(?:e|ing)", r"stop(?:ping)?", r"halt(?:ing)?",
         r"quit(?:ting)?", r"ceas(?:e|ing)", r"suspend(?:ing)?", r"postpon(?:e|ing)",
     ),
-    "取消|撤销|撤回|撤消|中止|终止|停止|作废|别再|暂停|推迟(?!了)",
+    "取消|撤销|撤回|撤消|中止|终止|停止|作废|别再|暂停|推迟(?=给|发|删|订|转|预)",
 )  # fmt: skip
 """Verbs that end something: an order to a tool that does that, and to no other."""
+
+REASON = _pattern(
+    r"\b(?:changed (?:my|our) minds?|mistake|too late|was wrong|don['’]?t want|didn['’]?t mean)\b|后悔|改主意|改变主意|不要了|不用了|搞错|弄错",
+)
+"""What takes back an order, and is the very reason for cancelling or returning something."""
+
+TAKES_BACK = keys_of("cancel refund return unsubscribe revoke terminate undo withdraw exchange 取消 退货 退款 退订 换货 退换货")
 
 REMOVES = keys_of(
     "delete remove refund drop clear unsubscribe end close terminate revoke stop decline reject undo revert cancel disable 删除 取消"
 )
 
 CONDITION = _pattern(
-    _word("if", "unless", "in case", "providing", "assuming", "suppos(?:e|ing)", "imagine", "imagining"),
+    _word("if", "unless", "in case", "providing that", "assuming(?! the \w+ is)"),
+    r"\b(?:suppos(?:e|ing)|imagin(?:e|ing))\b(?= (?:that|you|i|we|he|she|they|it|the|\w+ing|[a-z]+ (?:is|has|comes|says|agrees))\b)",
     _word("hypothetically", "as long as", "as soon as", "in the event", "on condition", "only (?:when|once|after)", "depending on"),
     _word("until", "till") + r"(?= (?:i|you|we|he|she|ada|they|\w+ (?:say|tell|agree|confirm|approve|come|is|are|has|have))s?\b)",
-    rf"^\W*(?:{_SOFT}\W+)*(?:once|when|whenever|wherever|were) (?:i|you|he|she|it|we|they|the|my|\w+ (?:is|are|has|have|\w+s))\b",
+    r"^\W*(?:(?:please|but|so|and)\W+)*(?:once|when|whenever|were) (?:i|you|he|she|we|they|some\w+|every\w+"
+    r"|it (?:rains|snows|gets|starts|stops|becomes)|\w+ (?:agrees|says|confirms|approves|comes|arrives|replies|calls|asks|wants|pays|leaves))\b",
     r"\bprovided (?:that|you|he|she|it|they|we|i|\w+ (?:is|are|has|have|agrees?|says?|pays?|wants?|comes?))\b",
     r"^\W*should (?!i\b|we\b|you\b)\w+ \w+",
     "如果|要是|假如|假设|假使|倘若|若是|万一|除非|只要|只有|一旦|的话|等[^，。]{0,10}(?:再|以后|之后|后)",
@@ -212,6 +235,9 @@ WAS_MADE = _pattern(
 )
 """What tells of a call that was made."""
 
+DONE_BEFORE = re.compile(r"(?:删|发|订|转|寄|买|付|写)过|有没有[^，。？]*过")
+"""What asks for a call that was made, in words that hold for any tool."""
+
 WANTED_DONE = re.compile(r"\b(?:want|need|like|get|have|please|wish|prefer|see|love|needs|wants|if you|require)\b", re.IGNORECASE)
 """What makes an order of a word in the past: `I want report.txt deleted`."""
 
@@ -235,9 +261,10 @@ DRAFTS = _pattern(
 LOOK_FIRST = (
     _pattern(
         r"\bdry[- ]run\b",
-        r"\bbefore (?:you|it|i|we|that|anything|the \w+ is) ?(?:send|sends|sent|delete|book|pay|transfer|go|do|is|are|run|submit|execute)?",
+        r"\bbefore (?:you|it|i|we|that|anything) (?:actually )?(?:sends?|is|are|deletes?|books?|pays?|transfers?|goes|go|do|does|runs?|submits?|executes?)\b",
+        r"\bbefore (?:sending|deleting|booking|paying|executing|running|doing|submitting|saving|transferring) (?:it|that|this|anything)\b",
         r"\bi(?:['’]ll| will| want to| am going to|['’]d like to) (?:first )?(?:confirm|check|review|approve|decide|(?:send|do|book|pay|submit|delete) (?:it|them|that))\b",
-        r"\blet me (?:first )?(?:see|check|review|look|read|confirm|approve|think)\b|\bwould look like\b|\blooks? like\b",
+        r"\blet me (?:first )?(?:see|check|review|look|read|confirm|approve|think)(?=\W*$| (?:it|that|this|first|about|the (?:draft|text|message|mail|email|e-mail|letter))\b)|\bwould look like\b|\blooks? like\b",
         r"\bwithout (?:sending|deleting|booking|paying|executing|running|doing|submitting|saving|transferring)\b",
     ),
     _pattern(r"先让我|让我先|之前(?:先)?让我|给我(?:先)?看|我自己(?:来)?[发做订]|等我确认|待我确认|我再确认|先写好"),
@@ -252,10 +279,23 @@ HANDS_ON = _pattern(
 )
 """What stands before a text that is handed on to somebody."""
 
+QUESTION = re.compile(
+    r"(?:^|[,;:]|\band\b|\bknow\b)\W*(?:(?:so|but|then|also|please|hi|hello|tell me|i want to know)\W+)*"
+    r"(?:what|how(?! about)|which|who|where|when|why|will|is|are|does)\b|^(?!.*(?:能|可以|可不可以|帮)).*(?:多少|几|吗|呢|什么|怎么)",
+    re.IGNORECASE,
+)
+"""A sentence that asks something."""
+
+ON_CONDITION = keys_of("alert condition trigger threshold automation 预警 条件 阈值 规则 rule")
+"""Terms of tools that take a condition themselves."""
+
 LOOKS = re.compile(
     r"\s*(?:gets?|browses?|explores?|fetch(?:es)?|finds?|search(?:es)?|quer(?:y|ies)|looks?|lookup|retrieves?|lists?|shows?|checks?|calculates?|calc|computes?"
     r"|converts?|estimates?|evaluates?|determines?|analy[sz]es?|compares?|counts?|describes?|identif(?:y|ies)|predicts?|solves?|translates?"
     r"|measures?|views?|displays?|returns?|gives?|tells?|provides?|reads?|recommends?|suggests?|classif(?:y|ies)|validates?|verif(?:y|ies)"
+    r"|simulates?|forecasts?|projects?|derives?|integrates?|approximates?|assess(?:es)?|quantif(?:y|ies)|sums?|averages?|simplif(?:y|ies)"
+    r"|factors?|sorts?|clusters?|filters?|optimi[sz]es?|inspects?|obtains?|collects?|gathers?|discovers?|investigates?|examines?"
+    r"|monitors?|tracks?|reviews?|tests?|sees?|locates?|lookups?|selects?|answers?"
     r"|explains?|summari[sz]es?|detects?|extracts?|parses?|ranks?|finding|calculating|the|an?|latest|current|information|details)\b"
     r"|\s*(?:查|获取|搜索|搜|计算|换算|翻译|读取|列出|检索|显示|统计|分析)",
     re.IGNORECASE,
