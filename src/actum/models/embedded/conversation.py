@@ -142,11 +142,15 @@ def is_no(text: str) -> bool:
 
 
 _YES = re.compile(
-    r"\W*(?:yes|yep|yeah|yup|sure|please do|do it|do so|do that|go ahead|of course|certainly|confirm|confirmed|you shall"
-    r"|是|是的|对|对的|可以|确定|确认|要|要的|做吧|执行)(?:\W+(?:please|do|do it|do so|do that|go ahead|i am sure|请做|做吧|可以))*\W*",
+    r"\W*(?:yes|yep|yeah|yup|sure|please do|do it|do so|do that|go ahead|of course|certainly|confirm|confirmed"
+    r"|是|是的|对|对的|可以|确定|确认|要|要的|做吧|执行)"
+    r"(?:\W+(?:please|do|do it|do so|do that|go ahead|i am sure|请做|做吧|可以))*\W*",
     re.IGNORECASE,
 )
-_NO = re.compile(r"\W*(?:no|nope|nah|no thanks|no thank you|not now|don['’]?t|do not|不|不要|不用|不是|别|不做|不行|否)\W*", re.IGNORECASE)
+_NO = re.compile(
+    r"\W*(?:no|nope|nah|no thanks|no thank you|not now|don['’]?t|do not|不|不要|不用|不是|别|不做|不行|否)\W*",
+    re.IGNORECASE,
+)
 
 
 def _attached(turn: Turn) -> list[Span]:

@@ -49,6 +49,7 @@ from .mood_words import (
     RISK,
     SENTENCE_END,
     TAKES_BACK,
+    TEXT_BEGINS,
     UNLIKE,
     UNWANTED,
     WANTED_DONE,
@@ -125,7 +126,21 @@ def answer_weighed(step: Step, answer: str) -> Step:
         return step
     parts = tuple(_parts(_without_quotes(answer), (0, len(answer)), (), _verbs(step.indexed)))
     found = (
-        _first(part.text, CALLED_OFF, CALLS_OFF, FORBIDS, UNWANTED, NO_ANSWER, CONDITION, *IMAGINED, RISK, *ASKED_ABOUT, DRAFTS, *LOOK_FIRST) for part in parts
+        _first(
+            part.text,
+            CALLED_OFF,
+            CALLS_OFF,
+            FORBIDS,
+            UNWANTED,
+            NO_ANSWER,
+            CONDITION,
+            *IMAGINED,
+            RISK,
+            *ASKED_ABOUT,
+            DRAFTS,
+            *LOOK_FIRST,
+        )
+        for part in parts
     )
     return step._replace(against=next((words for words in found if words), ""))
 
@@ -244,9 +259,9 @@ def _called_off(step: Step, read: _Said) -> str:
         verb = CALLS_OFF.search(part.text) if acting else None
         if verb and any(each.span.start <= part.start + verb.start() < each.span.end for each in read.arguments):
             continue
-        if verb and verb.start() < part.first and keys_of(verb[0]).isdisjoint(own if part.acts else told):
-            if part.acts or own.isdisjoint(REMOVES):
-                return verb[0].strip()
+        other = verb and verb.start() < part.first and keys_of(verb[0]).isdisjoint(own if part.acts else told)
+        if verb and other and (part.acts or own.isdisjoint(REMOVES)):
+            return verb[0].strip()
     return ""
 
 
@@ -372,14 +387,15 @@ def _verbs_of(name: str, description: str) -> frozenset[str]:
 
 
 _DOES = re.compile(
-    r"\s*(?:(?:this|the|a|an) (?:function|tool|api|method|command|endpoint)\b.*?\b(?:to|will|can|for|that)\s+|(?:use|used)(?: this)?(?: \w+)? to\s+)?(\w+)",
+    r"\s*(?:(?:this|the|a|an) (?:function|tool|api|method|command|endpoint)\b.*?\b(?:to|will|can|for|that)\s+"
+    r"|(?:use|used)(?: this)?(?: \w+)? to\s+)?(\w+)",
     re.IGNORECASE,
 )
 """The first word of a description that says what the tool does."""
 
 
 def _called(name: str) -> str:
-    """A tool's name without the name of what it belongs to: `FindHome` of `Homes_2_FindHome`, `get` of `requests.get`."""
+    """A tool's name without the name of its group: `FindHome` of `Homes_2_FindHome`, `get` of `requests.get`."""
     return re.split(r"[.:/]|_\d+_|__", name)[-1]
 
 
@@ -398,7 +414,9 @@ def _tells_only(tool: Tool) -> bool:
 
     Whether it changes anything is not known. But "who won in 2018" is then no question about an earlier call.
     """
-    return tool.effects is None and (LOOKS.match(spaced(_called(tool.name))) or LOOKS.match(tool.description)) is not None
+    return (
+        tool.effects is None and (LOOKS.match(spaced(_called(tool.name))) or LOOKS.match(tool.description)) is not None
+    )
 
 
 def _without_handed_on(step: Step, said: str) -> str:
@@ -412,6 +430,10 @@ def _without_handed_on(step: Step, said: str) -> str:
             continue
         end = end if quoted else _handed_on(said, start, end)
         said = said[:start] + "_" * (end - start) + said[end:]
+    lacking = any(slot.kind in _TEXTS for slot in step.missing)
+    if lacking and (begun := TEXT_BEGINS.search(said, step.clause.start, step.clause.end)):
+        end = _handed_on(said, begun.end(), len(said))
+        said = said[: begun.end()] + "_" * (end - begun.end()) + said[end:]
     return said
 
 
