@@ -69,15 +69,23 @@ class _Form(Struct, frozen=True):
     after: str = ""
     is_hex: bool = False
 
-    def pattern(self, length: int | None = None) -> re.Pattern[str]:
-        """Finds the form in a text with white space; with a length, its beginning at the end of the text."""
-        pieces = [_any_of(each, is_hex=self.is_hex) for each in self.core[:length]]
+    def pattern(self) -> re.Pattern[str]:
+        """Finds the form in a text with white space."""
         gap = r"[\s:-]*+" if self.is_hex else r"\s*+"
+        core = gap.join(_any_of(each, is_hex=self.is_hex) for each in self.core)
         before = f"(?:{_any_of(self.before)}{gap})?" if self.before else ""
-        if length is not None:
-            return re.compile(before + gap.join(pieces) + gap + r"\Z")
         after = f"(?:{gap}{_any_of(self.after)})?(?:{gap}=){{0,2}}" if self.after else ""
-        return re.compile(before + gap.join(pieces) + after)
+        return re.compile(before + core + after)
+
+    def last(self, text: str, length: int) -> int:
+        """Where so many characters of the core begin that stand at the end of a text with white space."""
+        for at in range(len(text) - 1, -1, -1):
+            if not (text[at].isspace() or (self.is_hex and text[at] in ":-")):
+                length -= 1
+            if not length:
+                is_shared = at and self.before and re.match(_any_of(self.before), text[at - 1])
+                return at - 1 if is_shared else at
+        return 0
 
 
 class SecretMatcher:
@@ -94,7 +102,7 @@ class SecretMatcher:
         plain = [form for secret in known for form in (secret, _in_json(secret))]
         self._plain = list(dict.fromkeys([*plain, *self._open]))
         self._coded = list(dict.fromkeys(form for secret in long for form in _coded_forms(secret)))
-        self._patterns: dict[tuple[_Form, int | None], re.Pattern[str]] = {}
+        self._patterns: dict[_Form, re.Pattern[str]] = {}
         self.reach = 64 + 6 * max((len(secret.encode(errors="replace")) for secret in known), default=0)
         """Over so many characters a secret, encoded, may be spread."""
 
@@ -120,7 +128,7 @@ class SecretMatcher:
         in_hex = packed.replace(":", "").replace("-", "").lower()
         for form in self._coded:
             if form.core in (in_hex if form.is_hex else in_base64):
-                yield from (match.span() for match in self._pattern(form, None).finditer(text))
+                yield from (match.span() for match in self._pattern(form).finditer(text))
 
     def _find_beginnings(self, text: str) -> Iterator[int]:
         """Where a secret begins that the end of the text cuts; at least four of its characters or bytes are there."""
@@ -144,17 +152,13 @@ class SecretMatcher:
                 yield len(text) - length
         for coded in self._coded:
             length = _beginning_at_end(*((in_hex, coded.core, 8) if coded.is_hex else (in_base64, coded.core, 6)))
-            match = self._pattern(coded, length).search(text) if length else None
-            if match is not None:
-                yield match.start()
+            if length:
+                yield coded.last(text, length)
 
-    def _pattern(self, form: _Form, length: int | None) -> re.Pattern[str]:
-        known = self._patterns.get((form, length))
-        if known is None:
-            known = form.pattern(length)
-            if length is None:  # beginnings are many, and seldom
-                self._patterns[form, None] = known
-        return known
+    def _pattern(self, form: _Form) -> re.Pattern[str]:
+        if form not in self._patterns:
+            self._patterns[form] = form.pattern()
+        return self._patterns[form]
 
 
 @lru_cache(maxsize=32)
