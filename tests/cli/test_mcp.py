@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from actum import compose
+from actum.cli.mcp import looked_at
+from actum.cli.terminal import Terminal
+from actum.core.json import JsonObject
 
 from .conftest import Run
 from .person import Person
@@ -179,3 +186,50 @@ def test_a_person_looks_and_agrees(person: Callable[..., Person], run: Run, serv
     someone.types("y\n")
     someone.sees("approved add")
     assert someone.ends()[0] == 0
+
+
+def eight(run: Run, home: Path) -> None:
+    """Eight servers that were approved: six that do well, one that hangs, one that is dead."""
+    for number in range(6):
+        (home / f"s{number}").mkdir()
+        (home / f"s{number}" / "server.py").write_text(SERVER)
+        words = ("mcp", "add", f"s{number}", "--cwd", f"s{number}", "--", sys.executable, "server.py")
+        assert run(*words).exit_code == 0
+        assert run("mcp", "approve", f"s{number}", "--yes").exit_code == 0
+    assert run("mcp", "add", "hung", "--", sys.executable, "-c", HUNG).exit_code == 0
+    assert run("mcp", "add", "dead", "--", "/there/is/no/such/program").exit_code == 0
+    pins = compose.mcp_pins(os.environ)
+    tool: JsonObject = {"name": "add", "inputSchema": {"type": "object"}}
+    for server in compose.find_servers(["hung", "dead"], os.environ).servers:
+        pins.approve(server.identity, [tool])
+    for file in started(home):
+        file.unlink()
+
+
+HUNG = "import pathlib, time; pathlib.Path('hung').write_text('yes'); time.sleep(600)"
+
+
+def started(home: Path) -> list[Path]:
+    return [*home.glob("s*/started"), *home.glob("hung")]
+
+
+def test_a_server_that_hangs_or_is_dead_costs_nobody_else_anything(run: Run, home: Path) -> None:
+    eight(run, home)
+    built_in = run("call", "calculate", "expression=6 * 7", "--journal", "memory")
+    assert (built_in.exit_code, started(home)) == (0, [])
+    assert "s3_add" in run("tools", "list").stdout
+    assert started(home) == []
+    healthy = run("call", "s3_add", "a=2", "b=3", "--yes", "--journal", "memory")
+    assert healthy.stdout == "5\n"
+    assert started(home) == [home / "s3" / "started"]
+    dead = run("call", "dead_add", "--yes", "--journal", "memory")
+    assert (dead.exit_code, "There is no program" in dead.stderr) == (1, True)
+
+
+async def test_the_state_of_each_server_is_told_side_by_side(run: Run, home: Path) -> None:
+    await asyncio.to_thread(eight, run, home)
+    servers = compose.find_servers(["mine"], os.environ).servers
+    told = await looked_at(Terminal(), [each for each in servers if each.name in ("hung", "dead")], within_s=0.2)
+    assert [(each["name"], each["state"]) for each in told] == [("hung", "hangs"), ("dead", "failed")]
+    (well,) = await looked_at(Terminal(), [each for each in servers if each.name == "s1"])
+    assert (well["state"], well["tools"]) == ("up", 1)

@@ -74,6 +74,8 @@ def call(number: Id, params: dict[str, Any]) -> None:
             send({"id": f"ask-{number}", "method": "elicitation/create", "params": params})
         case "die":
             os._exit(3)
+        case _:
+            send({"id": number, "error": {"code": -32602, "message": "no such tool"}})
 
 
 def serve(message: dict[str, Any]) -> None:

@@ -125,6 +125,8 @@ async def test_a_local_server_that_says_nothing_is_given_up() -> None:
     with pytest.raises(Unavailable, match="does not answer initialize"):
         await asking
     assert connection.health.state == "resting"
+    with pytest.raises(Unavailable, match=r"It is tried again in [45]\d s"):
+        await connection.facts()
     await connection.close()
 
 

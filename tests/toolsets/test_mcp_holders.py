@@ -159,10 +159,9 @@ async def test_a_later_run_of_the_same_principal_takes_an_idle_session_over_and_
 
 async def test_two_principals_and_two_runs_at_once_have_states_of_their_own(web: Web) -> None:
     toolset = web.toolset("legacy")
-    model = [calls("visit", url="https://example.org"), calls("page"), "Done."]
 
     async def visited(principal: str, number: int) -> list[str]:
-        mine = [calls("visit", url=f"https://{principal}{number}.example"), *model[1:]]
+        mine: list[Said] = [calls("visit", url=f"https://{principal}{number}.example"), calls("page"), "Done."]
         run = allowed(mine, toolset)
         return texts(await run.run("Go", principal=principal))
 
@@ -259,8 +258,8 @@ async def test_what_belongs_to_a_holder_that_is_over_is_ended_with_it(web: Web) 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 async def test_a_server_that_dies_fails_all_its_calls_at_once_and_the_next_is_told(web: Web, era: str) -> None:
     clock = FakeClock(auto=True)
-    turns = [calls(*["hold"] * 10, "die"), calls("page"), calls("page")]
-    run = allowed([*turns, "Done."], web.toolset(era, clock=clock))
+    said: list[Said] = [calls(*["hold"] * 10, "die"), calls("page"), calls("page"), "Done."]
+    run = allowed(said, web.toolset(era, clock=clock))
 
     result = await asyncio.wait_for(run.run("Go"), 60)
 
@@ -288,7 +287,7 @@ async def test_a_question_during_several_calls_is_asked_once_and_recorded_with_a
     clock, person, journal = FakeClock(), Yes(), MemoryJournal()
     person.hold.clear()
     toolset = web.toolset("legacy", clock=clock)
-    said = [calls("hold", "hold", "ask"), "Done."]
+    said: list[Said] = [calls("hold", "hold", "ask"), "Done."]
     run = allowed(said, toolset, approver=person, journal=journal, clock=clock)
     going = asyncio.create_task(run.run("Go", run_id="r"))
     await until(lambda: any(pending.kind == "elicitation" for pending in person.asked))

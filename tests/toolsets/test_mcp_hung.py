@@ -73,7 +73,7 @@ async def test_a_built_in_call_starts_no_server_and_another_only_its_own(tmp_pat
     for server in servers:
         pins.approve(server.identity, [ADD, READS])
     async with McpHost([McpToolset(server, pins=pins) for server in servers]) as host:
-        said = [BUILT_IN, "Done.", [ToolCall("1", "s3_add", {})], "Done."]
+        said: list[Said] = [BUILT_IN, "Done.", [ToolCall("1", "s3_add", {})], "Done."]
         both = agent(said, [calculate, host])
         assert len(await both.list_tools()) == 17  # those of the hung and the dead one, too
         assert texts(await both.run("Go")) == ["6 * 7 is 42"]

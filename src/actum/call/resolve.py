@@ -66,16 +66,7 @@ class Catalog:
         Raises:
             BadTool: a schema is bad, or a name is used twice.
         """
-        told = await asyncio.gather(*(toolset.list_tools() for toolset in toolsets), return_exceptions=True)
-        for each in told:
-            if isinstance(each, BaseException):
-                raise each
-        listed = [
-            (tool, toolset)
-            for toolset, tools in zip(toolsets, told, strict=True)
-            if not isinstance(tools, BaseException)
-            for tool in tools
-        ]
+        listed = [(tool, toolset) for toolset, told in await _told(toolsets) for tool in told]
         return cls(_bind(tool, toolset, known) for tool, toolset in [*listed, *((tool, None) for tool in bare)])
 
     async def with_toolset(self, toolset: Toolset) -> Catalog:
@@ -115,6 +106,19 @@ class Catalog:
             return list(self._bound)
         words = set(_WORDS.split(name.lower()))
         return nlargest(COMPARED_MAX, self._bound, key=lambda known: len(words & set(_WORDS.split(known.lower()))))
+
+
+async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence[Tool]]]:
+    """What each toolset lists."""
+    if len(toolsets) == 1:
+        return [(toolsets[0], await toolsets[0].list_tools())]
+    told = await asyncio.gather(*(toolset.list_tools() for toolset in toolsets), return_exceptions=True)
+    found: list[tuple[Toolset, Sequence[Tool]]] = []
+    for toolset, tools in zip(toolsets, told, strict=True):
+        if isinstance(tools, BaseException):
+            raise tools
+        found.append((toolset, tools))
+    return found
 
 
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:

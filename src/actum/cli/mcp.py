@@ -71,6 +71,8 @@ def add(
     include: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="Only tools of such names.")] = None,
     exclude: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="No tools of such names.")] = None,
     trusted: Annotated[bool, typer.Option("--trusted", help="Believe what it says of its own tools.")] = False,
+    sessions: Annotated[int, typer.Option(metavar="N", help="So many sessions at a time; else 8 processes.")] = 0,
+    stateless: Annotated[bool, typer.Option("--stateless", help="It keeps nothing from one call to the next.")] = False,
 ) -> int:
     """Add a server. Nothing is started: its tools are used once you have approved them.
 
@@ -95,6 +97,8 @@ def add(
         "include": list[Json](include or []),
         "exclude": list[Json](exclude or []),
         "trusted": trusted,
+        "sessions": sessions,
+        "stateless": stateless,
     }
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
     _change({name: entry_of(server)})
@@ -235,20 +239,23 @@ def _place_among(known: JsonObject) -> Callable[[JsonObject], int]:
     return lambda told: names.index(str(told["name"]))
 
 
-async def looked_at(terminal: Terminal, servers: Sequence[McpServer], *, start: bool = True) -> list[JsonObject]:
-    """How servers do, by `state` and `problem`: all are looked at side by side, each for `LOOK_S` at most.
+async def looked_at(
+    terminal: Terminal, servers: Sequence[McpServer], *, start: bool = True, within_s: float = LOOK_S
+) -> list[JsonObject]:
+    """How servers do, by `state` and `problem`: all are looked at side by side.
 
     Args:
         start: start those that were approved, and leave them again.
+        within_s: seconds for which each is waited for.
     """
     terminal.waiting.begin("looking at MCP servers")
     try:
-        return await asyncio.gather(*(_looked_at(server, start=start) for server in servers))
+        return await asyncio.gather(*(_looked_at(server, start=start, within_s=within_s) for server in servers))
     finally:
         terminal.waiting.end()
 
 
-async def _looked_at(server: McpServer, *, start: bool) -> JsonObject:
+async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> JsonObject:
     known = compose.mcp_pins(os.environ).known(server.identity)
     told: JsonObject = {"name": server.name, "line": line_of(server), "tools": len(known.tools), "problem": ""}
     if server.disabled or not known.approved or not start:
@@ -256,13 +263,13 @@ async def _looked_at(server: McpServer, *, start: bool) -> JsonObject:
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
     toolset = compose.open_server(server, os.environ)
     try:
-        async with asyncio.timeout(LOOK_S):
+        async with asyncio.timeout(within_s):
             facts = await toolset.facts()
             tools = await toolset.list_tools()
         held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
         return {**told, "state": "up", "era": facts.era, "tools": len(tools), "waiting": len(held) or ""}
     except TimeoutError:
-        return {**told, "state": "hangs", "problem": f"It did not answer in {LOOK_S:.0f} s."}
+        return {**told, "state": "hangs", "problem": f"It did not answer in {within_s:g} s."}
     except ActumError as error:
         return {**told, "state": "failed", "problem": toolset.health.problem or str(error)}
     finally:

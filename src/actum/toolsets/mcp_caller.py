@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.errors import BadTool, CallError, UsageError
+from ..core.holder import Holder
 from ..core.interfaces import Context
 from ..core.json import Json, JsonObject, dumps
 from ..core.schema import compile_schema
@@ -95,7 +96,7 @@ class ContextCaller:
         self.capabilities = capabilities
         self.traceparent = context.traceparent
         self.key = context.key
-        self.holder = context.holder
+        self.holder = context.holder or _passing(context)
         self.anew = False
         self._ours = ours
         self._context = context
@@ -208,6 +209,13 @@ class ContextCaller:
     async def _list_roots(self, _: JsonObject) -> JsonObject:
         uris = self._roots or await self._context.roots()
         return {"roots": [{"uri": uri, "name": uri.rstrip("/").rpartition("/")[2]} for uri in uris]}
+
+
+def _passing(context: Context) -> Holder:
+    """The holder of a call for which nobody says who holds sessions: its run, which needs none between its calls."""
+    holder = Holder(context.principal, f"run:{context.run_id}")
+    holder.leave()
+    return holder
 
 
 _ANSWERS: dict[str, Callable[[ContextCaller, JsonObject], Awaitable[JsonObject]]] = {

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.clock import SystemClock
-from ..core.errors import CallError, InvalidResult, Unavailable, UsageError
+from ..core.errors import CallError, CallTimeout, InvalidResult, Unavailable, UsageError
 from ..core.holder import Holder
 from ..core.interfaces import Clock
 from ..core.json import JsonObject
@@ -356,7 +356,10 @@ class McpConnection:
             link = await self._started(capabilities)
         except Exception as error:  # noqa: BLE001 - whoever asks hears that the server can not be reached
             if not self._tries_another_way(error):
-                raise self._failed(error) from None
+                failed = self._failed(error)
+                if isinstance(error, CallTimeout):  # a hung server keeps everybody waiting: it is left alone for long
+                    self.health.failures = max(self.health.failures, len(PAUSES_S) - 1)
+                raise failed from None
             try:
                 link = await self._started(capabilities)
             except Exception:  # noqa: BLE001 - the first failure is the one that is told

@@ -185,7 +185,7 @@ class McpToolset:
             return str(self._failure)
         if self._listing is None and self._looking is not None:
             return "It has not told its tools yet; its tools are taken in when it has."
-        return ""
+        return self.health.problem if self.health.state == "resting" else ""
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that may be used now, as far as is known. Only where nothing is known is the server waited for, and
@@ -232,7 +232,7 @@ class McpToolset:
             self._failure = error
             pause = self._connection.rests_s if self._connection is not None else 0.0
             self._retry_at = self._clock.now() + max(RETRY_S, pause)
-            if self._listing is None:
+            if self._listing is None and self._connection is not None:  # it was not closed meanwhile
                 log.warning("MCP server %s: %s", self.server.name, error)
         finally:
             self._is_noticed = False
