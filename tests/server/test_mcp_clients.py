@@ -49,8 +49,13 @@ async def gateway(
     servers: Sequence[McpServer], *, pins: PinStore | None = None, clock: Clock | None = None, keys: bool = False
 ) -> AsyncIterator[str]:
     """The address of a gateway in front of these servers."""
-    served = McpGateway(servers, pins=pins, clock=clock, policy=Rules(default="allow"))
-    app = served.app(access=Access(verifier=Names()) if keys else LOCAL)
+    async with served(McpGateway(servers, pins=pins, clock=clock, policy=Rules(default="allow")), keys=keys) as url:
+        yield url
+
+
+@asynccontextmanager
+async def served(gateway: McpGateway, *, keys: bool = False) -> AsyncIterator[str]:
+    app = gateway.app(access=Access(verifier=Names()) if keys else LOCAL)
     async with serving(app) as origin:
         yield f"{origin}/mcp"
 
@@ -177,7 +182,8 @@ async def test_with_eight_servers_of_which_one_hangs_and_one_is_dead_the_others_
     servers = [*(healthy(tmp_path, f"s{number}") for number in range(6)), hung(), DEAD]
     for server in servers:
         pins.approve(server.identity, [ADD, READS])
-    url = await stack.enter_async_context(gateway(servers, pins=pins, clock=clock))
+    before = McpGateway(servers, pins=pins, clock=clock, policy=Rules(default="allow"))
+    url = await stack.enter_async_context(served(before))
 
     async def visit() -> tuple[list[str], str]:
         async with client(url, front) as one:
@@ -194,6 +200,9 @@ async def test_with_eight_servers_of_which_one_hangs_and_one_is_dead_the_others_
     assert (await visit())[1] == "add was called", "and nobody waits a second time: the clock stands still"
     async with client(url, front) as one:
         assert await one.list_all("resources/list") == []
+    states = {name: each.state for name, each in before.states.items()}
+    assert states == {**{f"s{number}": "up" for number in range(6)}, "hung": "starting", "dead": "resting"}
+    assert (before.states["s0"].problem, "no program" in before.states["dead"].problem) == ("", True)
 
 
 async def test_the_tools_of_a_server_that_comes_late_are_taken_in_and_its_clients_are_told(

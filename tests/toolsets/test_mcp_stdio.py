@@ -51,7 +51,7 @@ def is_alive(pid: int) -> bool:
     """A process that ended and that nobody has asked after yet is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 

@@ -180,6 +180,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     return doors.McpGateway(
         read.servers,
         pins=compose.mcp_pins(os.environ),
+        wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),
         policy=compose.open_policy(settings),

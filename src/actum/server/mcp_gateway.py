@@ -62,7 +62,7 @@ from .mcp_calls import INVALID_PARAMS, NotYet, Who, answers_of, begin, new_call,
 from .mcp_client import LEVELS, LOG_LEVEL, connection_of
 from .mcp_front import Front, capabilities_of, is_behind, rests, task_of
 from .mcp_line import Line, Lines
-from .mcp_passage import Passage
+from .mcp_passage import Passage, ServerState
 from .mcp_seat import PROMPT, READ, Heard, Seat, Seats, Sources
 from .mcp_tasks_behind import ASKED_OF_TASKS, TasksBehind, as_ours, followed, with_notes
 from .mcp_wire import call_result
@@ -93,6 +93,7 @@ class McpGateway(McpService):
         pins: what was approved; without it, what a server offers first is taken, and what changes after that held back.
         secrets: what the configuration of servers names, for a user.
         auth: logs a user in at a server. What a client shows here is never shown to a server.
+        wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
         name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
 
     Raises:
@@ -106,6 +107,7 @@ class McpGateway(McpService):
         pins: PinStore | None = None,
         secrets: Callable[[str], Mapping[str, str]] = lambda principal: {},
         auth: Callable[[McpServer, str], httpx2.Auth | None] = lambda server, principal: None,
+        wait_s: float = WAIT_S,
         name: str = "actum",
         version: str = "",
         policy: Policy | None = None,
@@ -120,6 +122,7 @@ class McpGateway(McpService):
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
+        self._wait_s = wait_s
         self._rooms = {server.name: Room(server) for server in servers}
         self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.agent.with_tools([toolset]))
         super().__init__(
@@ -158,6 +161,11 @@ class McpGateway(McpService):
         """The names of the servers."""
         return tuple(server.name for server in self._servers)
 
+    @property
+    def states(self) -> dict[str, ServerState]:
+        """How each server does, by its name."""
+        return {name: self.seats.state(name) for name in self.behind}
+
     def _seat_for(self, principal: str, capabilities: JsonObject) -> Seat:
         is_single = len(self._servers) == 1
 
@@ -172,7 +180,7 @@ class McpGateway(McpService):
                 auth=self._auth_of(server, principal),
                 secrets=self._secrets_of(principal),
                 clock=self.clock,
-                wait_s=server.max_timeout if is_single else WAIT_S,
+                wait_s=server.max_timeout if is_single else self._wait_s,
                 room=self._rooms[server.name],
             )
 
@@ -227,7 +235,7 @@ class McpGateway(McpService):
         """
         result = cast(JsonObject, await call_next(ctx))
         seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
-        await seat.begin(INTRODUCE_S, self.seats.troubled)
+        await seat.begin(self.seats.troubled, most_s=INTRODUCE_S)
         modern = ctx.method == "server/discover"
         each_offers = [(passage.capabilities, passage.is_modern) for passage in seat.passages.values()]
         capabilities = offered(each_offers, modern=modern)
@@ -384,7 +392,7 @@ class McpGateway(McpService):
     async def _page_of(self, ctx: Context, params: JsonObject) -> JsonObject:
         """A page of what the servers list, one server after the other: one request in front is one behind."""
         seat, kind = await self._seat(ctx), _KINDS[ctx.method]
-        await seat.begin(WAIT_S, self.seats.troubled, kind)
+        await seat.begin(self.seats.troubled, kind)
         front = Front(ctx, self.who().principal, params, self._holder(ctx))
         name, cursor = _read_cursor(params.get("cursor"))
         left = seat.offering(kind, name)
@@ -411,7 +419,7 @@ class McpGateway(McpService):
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
         front = Front(ctx, who.principal, params, self._holder(ctx))
-        await seat.begin(WAIT_S, self.seats.troubled, "prompts")
+        await seat.begin(self.seats.troubled, "prompts")
         passage, _ = await seat.prompt(str(name), front)
         given: JsonObject = {"name": str(name)}
         if isinstance(arguments, dict):
@@ -434,7 +442,7 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
         front = Front(ctx, self.who().principal, params, self._holder(ctx))
         if reference.get("type") == "ref/prompt":
-            await seat.begin(WAIT_S, self.seats.troubled, "prompts")
+            await seat.begin(self.seats.troubled, "prompts")
             passage, name = await seat.prompt(str(reference.get("name")), front)
             reference = {**reference, "name": name}
         else:

@@ -23,8 +23,7 @@ KEPT_S = 600.0
 """So long a client may take to answer; no longer than what it holds is sealed for."""
 KEPT_MAX = 1_000
 KEPT_EACH_MAX = 6
-"""So many calls are kept at a time, in all and for one user: each holds a connection to its server, and some have to be
-left for calls that ask nothing."""
+"""So many calls are kept at a time, in all and for one user: a server waits for the answer to each."""
 
 _MARK = "line:"
 LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."

@@ -32,6 +32,7 @@ from ..protocols.mcp_sampling import request_of, result_of_reply
 from ..protocols.plain_text import plain, plain_json
 from ..storage.pins import PinStore
 from ..toolsets.mcp_caller import ContextCaller
+from ..toolsets.mcp_connection import State
 from ..toolsets.mcp_error import INVALID_PARAMS, MISSING_CAPABILITY, McpError
 from ..toolsets.mcp_listing import Usable
 from ..toolsets.mcp_room import Room
@@ -55,6 +56,18 @@ ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 UPDATED = "notifications/resources/updated"
 VISITED = "notifications/elicitation/complete"
 TASK = "notifications/tasks"
+
+
+class ServerState(Struct, frozen=True):
+    """How a server behind a gateway does.
+
+    Attributes:
+        state: of its connection; `up` where there is a session with it, `resting` after it failed.
+        problem: what is the matter, for people; empty where nothing is known to be.
+    """
+
+    state: State = "idle"
+    problem: str = ""
 
 
 class Resting(Struct, frozen=True):
@@ -332,11 +345,11 @@ class Passage(McpToolset):
         """It failed, or should have been reached long ago."""
         if self.is_up:
             return False
-        late = self._begun_at is not None and self._clock.now() >= self._begun_at + WAIT_S
+        late = self._begun_at is not None and self._clock.now() >= self._begun_at + self._wait_s
         return self._failure is not None or (late and self.is_awaited)
 
-    async def list_own(self, seconds: float) -> None:
-        """See to it that the tools are known as they are now, in so many seconds.
+    async def list_own(self) -> None:
+        """See to it that the tools are known as they are now.
 
         Raises:
             CallError: nothing is known of them, and the server can not be reached or is not approved.
@@ -344,16 +357,27 @@ class Passage(McpToolset):
         self.begin()
         await self.list_tools()
         if self._unclear():
-            await self.meet(seconds)
+            await self.meet()
 
-    async def meet(self, seconds: float) -> None:
-        """Wait until the server was reached for the first time, or failed; until so long after that was begun."""
+    async def meet(self, most_s: float | None = None) -> None:
+        """Wait until the server was reached for the first time, or failed; until `wait_s` after that was begun.
+
+        Args:
+            most_s: until so many seconds after that was begun, where they are fewer.
+        """
+        wait_s = self._wait_s if most_s is None else min(most_s, self._wait_s)
         looking = self._looking
         if looking is None or not self.is_awaited or self._begun_at is None:
             return
         with contextlib.suppress(TimeoutError):
-            async with self._clock.timeout(self._begun_at + seconds - self._clock.now()):
+            async with self._clock.timeout(self._begun_at + wait_s - self._clock.now()):
                 await asyncio.wait([looking])
+
+    @property
+    def state(self) -> ServerState:
+        """How the server does for this user."""
+        health = self.health
+        return ServerState("up" if self.is_up else health.state, self.problem or health.problem)
 
     def check(self) -> None:
         """Whether the server can be served at all, where it stands alone.

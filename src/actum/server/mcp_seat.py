@@ -34,10 +34,9 @@ from ..core.tool import Tool
 from ..protocols.mcp_name import public_name
 from ..toolsets.mcp_error import INVALID_PARAMS, McpError
 from ..toolsets.mcp_listing import Usable
-from ..toolsets.mcp_toolset import WAIT_S
 from .mcp_changes import Changes
 from .mcp_front import Front
-from .mcp_passage import Passage, front_of
+from .mcp_passage import Passage, ServerState, front_of
 
 log = logging.getLogger("actum.mcp")
 
@@ -146,14 +145,13 @@ class Seat:
 
     # Waiting ----------------------------------------------------------------------------------------------------------
 
-    async def begin(self, seconds: float, troubled: Collection[str], kind: str = "") -> None:
-        """Reach for the servers, and wait for those of which nothing is known, so long after they were first reached
-        for. One that stands alone is waited for until it was reached or failed.
+    async def begin(self, troubled: Collection[str], kind: str = "", most_s: float | None = None) -> None:
+        """Reach for the servers, and wait for those that were never reached; see `Passage.meet`.
 
         Args:
-            seconds: how long at most.
             troubled: the names of servers that are not waited for: other users can not reach them either.
             kind: the capability for which they are waited for; empty for any.
+            most_s: seconds for which they are waited for at most, where there are several.
 
         Raises:
             CallError: there is one server only, and it can not be reached.
@@ -162,11 +160,11 @@ class Seat:
             passage.begin()
         if self.is_single:
             (passage,) = self.passages.values()
-            await passage.meet(passage.server.max_timeout)
+            await passage.meet()
             passage.check()
             return
         awaited = [each for name, each in self.passages.items() if name not in troubled and _may_offer(each, kind)]
-        await asyncio.gather(*(passage.meet(seconds) for passage in awaited))
+        await asyncio.gather(*(passage.meet(most_s) for passage in awaited))
         if kind:
             self._told_without |= {(kind, name) for name, each in self.passages.items() if each.known is None}
 
@@ -179,11 +177,11 @@ class Seat:
 
         async def listed(passage: Passage) -> None:
             with contextlib.suppress(CallError):  # it said so in the log
-                await passage.list_own(WAIT_S)
+                await passage.list_own()
 
         if self.is_single:
             (passage,) = self.passages.values()
-            await passage.list_own(passage.server.max_timeout)
+            await passage.list_own()
             return
         await asyncio.gather(*(listed(each) for name, each in self.passages.items() if name not in troubled))
         self._told_without |= {("tools", name) for name, each in self.passages.items() if each.known is None}
@@ -200,7 +198,7 @@ class Seat:
         for passage in self.passages.values():
             passage.begin()
         awaited = [each for name, each in self.passages.items() if each.is_awaited and name not in troubled]
-        meeting = {asyncio.create_task(passage.meet(WAIT_S)) for passage in awaited}
+        meeting = {asyncio.create_task(passage.meet()) for passage in awaited}
         try:
             while meeting and not any(usable.tool.name == tool for each in awaited for usable in each.own_tools):
                 _, meeting = await asyncio.wait(meeting, return_when=asyncio.FIRST_COMPLETED)
@@ -505,6 +503,11 @@ class Seats:
         spare = [name for name, seat in self._seats.items() if not seat.used and not seat.changes.listeners]
         for principal in spare[: len(self._seats) - self._most]:
             await self._seats.pop(principal).close()
+
+    def state(self, server: str) -> ServerState:
+        """How a server does: for whoever can reach it, else for whoever tried last."""
+        states = [seat.passages[server].state for seat in self._seats.values()]
+        return max(reversed(states), key=lambda each: (each.state == "up", bool(each.problem)), default=ServerState())
 
     def parameters_of(self, principal: str, name: str) -> JsonObject | None:
         """The schema of a tool's arguments as a user was shown it; None where the user has no such tool here."""

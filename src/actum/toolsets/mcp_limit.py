@@ -27,6 +27,8 @@ class TimeLimit:
         self._word_s = word_s
         self._word = clock.timeout(word_s)
         self._most = clock.timeout(most_s)
+        self._held = 0
+        self._holding = ExitStack()
 
     @asynccontextmanager
     async def kept(self, method: str) -> AsyncIterator[None]:
@@ -52,10 +54,16 @@ class TimeLimit:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """A block in which no time passes."""
-        with ExitStack() as held:
+        """A block in which no time passes: until the last of several at once is left."""
+        if not self._held:
             for limit in (self._word, self._most):
                 if not limit.expired():
-                    held.enter_context(self._clock.hold(limit))
+                    self._holding.enter_context(self._clock.hold(limit))
+        self._held += 1
+        try:
             yield
-        self.heard()
+        finally:
+            self._held -= 1
+            if not self._held:
+                self._holding.close()
+                self.heard()

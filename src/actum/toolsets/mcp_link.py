@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, ExitStack
 from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import anyio
 import anyio.abc
@@ -94,7 +95,7 @@ class Link:
         self._clock = clock
         self._log_level = log_level
         self._changed = changed
-        self._asking = asyncio.Lock()
+        self._turns: WeakKeyDictionary[Caller, asyncio.Lock] = WeakKeyDictionary()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
 
@@ -121,9 +122,14 @@ class Link:
     @property
     def asked(self) -> Caller:
         """Whom the server means when it turns to us: of the calls that are under way, which are all of one holder, the
-        oldest stands for all.
+        oldest that is not being asked something already: that one's server waits for the answer.
         """
-        return next((each for each in self.callers if each is not NOBODY), self.standing)
+        askable = [each for each in self.callers if each is not NOBODY] or [self.standing]
+        return next((each for each in askable if not self._turn(each).locked()), askable[0])
+
+    def _turn(self, caller: Caller) -> asyncio.Lock:
+        """Held while a caller is asked something: it is asked one thing at a time."""
+        return self._turns.setdefault(caller, asyncio.Lock())
 
     def open_up(self) -> None:
         """It was looked at: from now on it can be used."""
@@ -206,11 +212,11 @@ class Link:
             self.over.set()
 
     async def _answer(self, method: str, params: JsonObject) -> JsonObject:
-        """What a server of old asks while it serves; one thing at a time, and meanwhile no time passes."""
+        """What a server of old asks while it serves; each call one thing at a time, and meanwhile no time passes."""
         if method == "ping":
             return {}
-        async with self._asking:
-            asked = self.asked
+        asked = self.asked
+        async with self._turn(asked):
             with ExitStack() as held:
                 for limit in self.limits:
                     held.enter_context(limit.held())
