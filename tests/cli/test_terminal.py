@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actum.cli.terminal import Terminal, clean, said, shorten
 from actum.cli.trace import Trace
 from actum.core.call import ToolCall, ToolResult
-from actum.core.event import CallFinished, CallStarted, ReplyFinished, RunStarted
+from actum.core.event import CallFinished, CallStarted, ReplyFinished, RunStarted, TextDelta, ThoughtEnded
 from actum.core.message import Reply
 
 
@@ -49,6 +49,16 @@ async def test_calls_that_end_in_another_order_are_shown_as_they_were_said(capsy
     trace.show(CallFinished(calls[1], ToolResult("b", structured=1), 0.1))
     trace.close()
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines() if "call  " in line] == ["b", "c"]
+
+
+async def test_an_answer_that_proves_to_be_a_thought_is_said_to_be_one(capsys: pytest.CaptureFixture[str]) -> None:
+    trace = Trace(Terminal(), verbose=False, streaming=True)
+    for event in (TextDelta("Maybe."), ThoughtEnded(), TextDelta("Hello."), ReplyFinished(Reply.of("Hello."), 0.1)):
+        trace.show(event)
+    trace.close()
+    thought, word, answer = capsys.readouterr().out.splitlines()
+    assert (thought, answer) == ("Maybe.", "Hello.")
+    assert "the text above was the model's reasoning" in word
 
 
 async def test_calls_of_one_id_are_all_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -408,6 +408,33 @@ def test_what_a_model_wrote_as_text_becomes_an_answer_of_an_api_whole_and_stream
     assert transcoder.error is None
 
 
+@pytest.mark.row("S9")
+@pytest.mark.parametrize("target", APIS)
+def test_no_call_is_sent_that_may_prove_to_be_thought(target: str) -> None:
+    thought = SAID.replace("look", "could look") + "\nNo."
+    transcoder = Transcoder("hermes", target, tools=TOOLS, model="m")
+    sent = b"".join([transcoder.feed(word + " ") for word in thought.split(" ")])
+    assert b"could" in sent
+    assert b"get_weather" not in sent
+    sent += b"".join(map(transcoder.feed, "</think>\nIt rains.\n" + SAID)) + transcoder.close()
+    reply = APIS[target].decode(sent)
+    assert (reply.text, reply.reasoning) == ("I could look.\n\nIt rains.\nI look.", "")
+    assert [call.arguments for call in reply.calls] == [{"city": "北京"}]
+    (told,) = [loss for loss in transcoder.lost if "sent as text" in loss.why]
+    assert (told.where, told.what) == ("reasoning", "I could look.")
+
+
+@pytest.mark.parametrize("target", APIS)
+def test_behind_a_thought_that_was_closed_calls_are_sent_as_they_come(target: str) -> None:
+    transcoder = Transcoder("hermes", target, tools=TOOLS, model="m")
+    transcoder.feed("<think>Hm.</think>")
+    sent = b"".join(map(transcoder.feed, SAID))
+    assert b"get_weather" in sent
+    unsettled = Transcoder("hermes", target, tools=TOOLS, model="m")
+    assert b"get_weather" not in b"".join(map(unsettled.feed, SAID))
+    assert b"get_weather" in unsettled.close()
+
+
 def test_an_answer_of_an_api_is_written_as_a_model_would() -> None:
     answer = APIS["openai_chat"].encode_reply(
         Reply.of("I look.", [ToolCall("call_0", "get_weather", {"city": "北京"})])

@@ -148,6 +148,25 @@ def test_one_flag_says_how_calls_are_said(dialect: str, kind: type, used: str) -
         assert model.dialect.name == dialect
 
 
+def test_a_model_whose_template_opens_a_thought_is_known_to_begin_in_one() -> None:
+    for name, thinks in {
+        "deepseek-r1:8b": True,
+        "DeepSeek-R1-Distill-Qwen-7B": True,
+        "Qwen/Qwen3-4B-Thinking-2507": True,
+        "QwQ-32B": True,
+        "qwen3:4b": False,
+        "deepseek-v3": False,
+    }.items():
+        for dialect in ("prompt_json", "react", "hermes"):
+            model = open_model(f"http://127.0.0.1:1/v1#{name}", dialect=dialect)
+            assert isinstance(model, Prompted)
+            assert getattr(model.dialect, "thinking") is thinks, name  # noqa: B009
+        assert open_model(f"vllm:{name}", dialect="harmony") is not None
+        raw = open_model(f"http://127.0.0.1:1/v1/completions#{name}", dialect="hermes")  # its prompt is ours
+        assert isinstance(raw, Prompted)
+        assert getattr(raw.dialect, "thinking") is False  # noqa: B009
+
+
 @pytest.mark.row("S8")
 @pytest.mark.parametrize("native", [True, False])
 async def test_by_itself_a_model_is_driven_as_its_endpoint_allows(native: bool) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 from actum.core.call import TextPart, ToolCall, ToolResult
-from actum.core.event import CallSaid, Delta, ReasoningDelta, TextDelta
+from actum.core.event import CallSaid, Delta, ReasoningDelta, TextDelta, ThoughtEnded
 from actum.core.interfaces import Model, Request
 from actum.core.message import ReasoningPart, RefusalPart, Reply, ToolMessage, Transcript, Usage, UserMessage
 from actum.core.tool import Tool
@@ -60,6 +61,54 @@ async def test_a_model_that_only_writes_calls_a_tool(name: str) -> None:
     assert "get_weather" in str(asked.messages)
     assert model.name == "writer"
     assert repr(model).startswith("Prompted(")
+
+
+CALL = '{"tool": "get_weather", "params": {"city": "Oslo"}}'
+THINKING = dialect("prompt_json", thinking=True)
+
+
+async def answered(text: str, found: TextDialect, *, reasoning: str = "", finish: str = "stop") -> tuple[Reply, str]:
+    """What a model answers, the same heard as not heard, and the text that whoever listens was told of last."""
+    inner = structs.replace(Reply.of(text, reasoning=reasoning), finish_reason=finish)
+    thought: list[Delta] = [ReasoningDelta(reasoning)] if reasoning else []
+    heard: list[Delta] = []
+    deltas = [*thought, *[TextDelta(char) for char in text]]
+    reply = await Prompted(Chatty(inner, deltas), found).reply(ASKED, heard.append)
+    assert await Prompted(Chatty(inner, deltas), found).reply(ASKED) == reply
+    ends = [place for place, delta in enumerate(heard) if isinstance(delta, ThoughtEnded)]
+    told = heard[ends[-1] :] if ends else heard
+    return reply, "".join([delta.text for delta in told if isinstance(delta, TextDelta)])
+
+
+async def test_a_thought_without_its_opening_mark_is_no_answer() -> None:
+    reply, told = await answered(f"Maybe {CALL}? No.</think>Hello.", TEXT["prompt_json"])
+    assert (reply.text, reply.calls, told) == ("Hello.", (), "Hello.")
+    assert reply.reasoning == f"Maybe {CALL}? No."
+
+
+async def test_where_the_server_tells_reasoning_itself_marks_are_text() -> None:
+    for found in (TEXT["prompt_json"], THINKING):
+        reply, told = await answered(f"The mark </think> ends it. {CALL}", found, reasoning="Hm.")
+        assert (reply.text, reply.reasoning) == ("The mark </think> ends it.", "Hm.")
+        assert len(reply.calls) == 1
+        assert told.strip() == reply.text
+
+
+async def test_a_model_that_always_thinks_and_did_not_has_answered_all_the_same() -> None:
+    reply, told = await answered("Hello.", THINKING)
+    assert (reply.text, reply.reasoning, told) == ("Hello.", "", "Hello.")
+    cut_short, _ = await answered("I think", THINKING, finish="length")
+    assert (cut_short.text, cut_short.reasoning) == ("", "I think")
+    thought, _ = await answered(f"Maybe {CALL}", THINKING)
+    assert thought.calls == ()
+
+
+async def test_a_call_in_a_thought_is_not_recognised() -> None:
+    said = Reply.of(f"Maybe {CALL}? No.</think>Hello.")
+    for found in (TEXT["prompt_json"], THINKING):
+        assert await Recognising(ScriptedModel([said]), found).reply(ASKED) == said
+        plain = await Recognising(ScriptedModel([Reply.of(CALL)]), found).reply(ASKED)
+        assert len(plain.calls) == 1
 
 
 @pytest.mark.row("S8")
