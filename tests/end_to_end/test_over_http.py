@@ -50,7 +50,7 @@ KEPT: list[tuple[str, str, Json, str]] = [
     ("nested", json.dumps({"value": NESTED}), NESTED, ""),
     ("big number", '{"value": 123456789012345678901234567890}', 123456789012345678901234567890, ""),
     ("leading zero stays text", '{"value": "02134"}', "02134", ""),
-    ("duplicate key", '{"value": 1, "value": 2}', 2, "duplicate key"),
+    ("one value twice", '{"value": 2, "value": 2}', 2, "given twice with one value"),
     ("json in a string", json.dumps(json.dumps({"value": 1})), 1, "opened"),
     ("white space", ' \n {"value" : 1}\t', 1, ""),
 ]
@@ -63,6 +63,7 @@ REFUSED = [
     ("no json", "value=1", "complete"),
     ("not a number", '{"value": NaN}', "complete"),
     ("a list", "[1, 2]", "complete"),
+    ("two values of a key", '{"value": 1, "value": 2}', "given twice with different values"),
     ("too deep", '{"value": ' + "[" * 200 + "]" * 200 + "}", "complete"),
 ]
 

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any, TypeAlias
 
-FOLDER = Path(sys.argv[1])
+FOLDER = Path(*sys.argv[1:2])
 LEGACY = "legacy" in sys.argv
 TOOLS = ("count", "visit", "page", "hold", "ask", "die")
 TEXT = {"type": "object", "properties": {"url": {"type": "string"}}}
