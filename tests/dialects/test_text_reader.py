@@ -104,6 +104,24 @@ def test_a_closing_mark_alone_makes_reasoning_of_all_that_was_told() -> None:
     assert [(call.name, call.id) for call in decoder.reply.calls] == [("look", "call_0")]
 
 
+@pytest.mark.parametrize("name", ["hermes", "prompt_json", "react"])
+def test_a_half_call_hides_no_closing_mark(name: str) -> None:
+    """A call that was only thought of is not executed because another one, which has no end, holds the mark."""
+    begin = {"hermes": "<tool_call>", "prompt_json": "", "react": "Action: pay\nAction Input: "}[name]
+    call = TEXTS[name].encode_reply(Reply.of(calls=[ToolCall("", "pay", {"to": "eve"})]))
+    half = begin + ('{"to": "eve' if name == "react" else '{"name": "pay", "arguments": {"to": "eve')
+    for text in (f"Maybe\n{call}\nor\n{half} and so on. No.</think>Answer: Hello.", f"{half}</think>Answer: Hello."):
+        for output in (text, f"<think>{text}"):
+            reply, events = read_in([output], TEXTS[name], ())
+            assert (reply.text.removeprefix("Answer: "), reply.calls) == ("Hello.", ()), output
+            assert read_in(output, TEXTS[name], ()) == (reply, events)
+
+
+def test_a_call_that_broke_off_in_a_text_about_marks_stays_a_call() -> None:
+    (call,) = HERMES.decode('<tool_call>{"name":"write","arguments":{"text":"a.split(\'</think>\')').calls
+    assert (call.name, call.complete) == ("write", False)
+
+
 def test_a_closing_mark_before_everything_ends_nothing() -> None:
     assert read_in(["</think>\n\nHello"], HERMES, ()) == (Reply.of("Hello"), [("text", "Hello")])
 
@@ -243,6 +261,14 @@ def test_a_mark_that_only_ends_the_turn_is_not_put_on_record() -> None:
 def test_a_call_that_a_made_up_result_broke_off_is_not_complete() -> None:
     (call,) = HERMES.decode(f'<tool_call>{{"name":"pay","arguments":{{"to":"eve"<tool_response>paid{LOOK}').calls
     assert (call.name, call.complete, call.repairs) == ("pay", False, (CUT,))
+
+
+def test_a_list_of_calls_that_was_never_closed_ends_at_a_made_up_result_as_well() -> None:
+    for result in ("\nResult: 12:00\n", "[TOOL_RESULTS] 12:00[/TOOL_RESULTS]"):
+        text = (
+            '[TOOL_CALLS] [{"name":"get_time","arguments":{}}' + result + '[TOOL_CALLS] [{"name":"pay","arguments":{}}]'
+        )
+        assert called(TEXTS["mistral"].decode(text)) == ["get_time"]
 
 
 # What it costs.

@@ -85,12 +85,13 @@ def corpus_table(corpus: Path) -> str:
 
 
 def reasoning_table() -> str:
-    """The rows by what a call inside unfinished reasoning is."""
-    rows = [row for row in map(dialect, names()) if isinstance(row, TaggedText)]
-    ends = ", ".join(f"`{row.name}`" for row in rows if row.form.call_ends_thought)
-    stays = ", ".join(f"`{row.name}`" for row in rows if not row.form.call_ends_thought)
-    rules = [("ends the reasoning and counts", ends), ("is part of the reasoning", stays)]
-    return _table(("a call inside unfinished reasoning", "in"), rules)
+    """The text dialects by what a call in reasoning is that is never closed."""
+    texts = [found for found in map(dialect, names()) if not hasattr(found, "decode_request")]
+    counts = [found for found in texts if isinstance(found, TaggedText) and found.form.call_ends_thought]
+    ends = ", ".join(f"`{found.name}`" for found in counts)
+    stays = ", ".join(f"`{found.name}`" for found in texts if found not in counts)
+    rules = [("counts", ends), ("is part of the reasoning", stays)]
+    return _table(("a call in reasoning that is never closed", "in"), rules)
 
 
 def _line(name: str) -> tuple[str, ...]:

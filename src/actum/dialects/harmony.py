@@ -135,6 +135,7 @@ class HarmonyReader:
         self._header: list[str] = []
         self._header_length = 0
         self._reader: ValueReader | None = None
+        self.begun = 0
 
     @property
     def position(self) -> Position:
@@ -279,6 +280,7 @@ class HarmonyReader:
     def _begin_call(self, recipient: str) -> None:
         name, repairs = resolve(recipient, self._box)
         self._speech.begin_call(name)
+        self.begun += 1
         stops = _STRIPPED_MARKS if self._stripped else _CALL_ENDS
         place = Place(self._speech, self._box, stops, stops, True)
         self._reader = ValueReader(Arguments(name, repairs, place), place)

@@ -63,6 +63,7 @@ class JsonCalls:
         # In JSON.
         self._lead = ""
         self._value: JsonValue | None = None
+        self.begun = 0
 
     @property
     def position(self) -> Position:
@@ -160,6 +161,7 @@ class JsonCalls:
         self._lead = "".join(self._loose).translate(_STRAY) + lead
         self._loose = []
         self._value = JsonValue(self._box, self._speech)
+        self.begun += 1
         self._state = self._in_json
 
     def _in_json(self, text: str, at: int) -> int:

@@ -71,6 +71,7 @@ class ReactReader:
         self._named: Named | None = None
         self._scan: JsonScan | None = None
         self._behind: list[str] = []
+        self.begun = 0
 
     @property
     def position(self) -> Position:
@@ -235,6 +236,7 @@ class ReactReader:
         self._named = name_action(self._end_part(), self._box)
         self._scan = None
         self._behind = []
+        self.begun += 1
         self._state = "input"
         if self._named is not None:
             self._speech.begin_call(self._named[0])

@@ -273,6 +273,7 @@ class TaggedReader:
         self._fenced = False
         self._inside = False
         self._reader: BodyReader | None = None
+        self.begun = 0
         self._marks, self._stops, self._closes = signs.marks, signs.stops, signs.closes
         self._bare, self._edge = signs.bare, signs.edge
         self._loose_text = re.compile(f"[{form.loose}]+")
@@ -423,6 +424,7 @@ class TaggedReader:
                 self._speech.waits = tagged and self._closed_by_mark
                 place = Place(self._speech, self._box, self._stops, self._closes, tagged)
                 self._reader = body.reader(found, place)
+                self.begun += 1
                 self._state = self._in_call
                 return at + start
             waits = waits or found is WAIT

@@ -44,7 +44,13 @@ _BLANK_MAX = 64
 
 
 class CallReader(Protocol):
-    """Reads text in any cut, and tells a `Speech` what is text and what is a call."""
+    """Reads text in any cut, and tells a `Speech` what is text and what is a call.
+
+    Attributes:
+        begun: how many times a call, or what may prove to be one, has begun.
+    """
+
+    begun: int
 
     @property
     def position(self) -> Position:
@@ -65,6 +71,7 @@ class PlainThought:
     """Reads a thought in which nothing but its end matters."""
 
     position: Position = "prose"
+    begun = 0
 
     def __init__(self, speech: Speech) -> None:
         self._speech = speech
@@ -132,6 +139,11 @@ class _Stretch:
         return self._reader.position if self._cut == "no" else "cut"
 
     @property
+    def unfinished(self) -> int | None:
+        """Which call it stands in, or what may prove to be one; None where it stands in none."""
+        return self._reader.begun if self.position in ("call", "value") else None
+
+    @property
     def behind_call(self) -> bool:
         """A call was said in it."""
         return self.speech.has_call or self.position == "behind"
@@ -182,12 +194,13 @@ class TextReader:
         # All text, as long as it may have to be told again in another way.
         self._raw: list[str] = []
         self._raw_length = 0
-        # In a thought: who tells it, what closes it, and the first closing mark inside a value of the latest call.
+        # The first closing mark inside of a value of the latest call: its place, its length, and which call that is.
+        self._passed_over: tuple[int, int, int] | None = None
+        self._reread = False
+        # In a thought: who tells it, and what closes it.
         self._thought: CallReader | None = None
         self._closers: frozenset[str] = frozenset()
         self._by_prompt = thinking and not reasoned
-        self._passed_over: tuple[int, int, int] | None = None
-        self._reread = False
         self._stretch = _Stretch(self._speech, rules.answer(self._speech, not self._by_prompt))
         if reasoned:
             self._speech.settled = True
@@ -218,9 +231,11 @@ class TextReader:
         """The input is at its end: return what was held back. A call that broke off is reported as not complete."""
         self._closing = True
         self._read(self._utf8.decode(b"", True))
+        if (mark := self._swallowed()) is not None:
+            self._read_again(*mark)
         if self._thought is not None:
             self._end_unclosed_thought()
-        if self._thought is None:
+        else:
             self._stretch.end(last=True)
         return self._speech.take()
 
@@ -285,7 +300,7 @@ class TextReader:
         return self._take_result(mark, word=mark[-1] in _COLONS)
 
     def _forget_raw(self) -> None:
-        self._raw, self._raw_length = [], 0
+        self._raw, self._raw_length, self._passed_over = [], 0, None
 
     # Thoughts.
 
@@ -308,28 +323,48 @@ class TextReader:
         self._forget_raw()
         self._line = Line()
         self._closers = closers
-        self._passed_over = None
         self._thought = self._rules.thought(self._speech)
         branch = self._speech.branch()
         self._stretch = _Stretch(branch, self._rules.answer(branch, False))
 
     def _take_closing(self, mark: str) -> bool:
-        inside = self._stretch.position == "value"
+        if self._speech.settled if self._thought is None else mark not in self._closers:
+            return False
+        if self._stretch.position == "value" and not self._reread:
+            self._pass_over(mark)
+            return False
         if self._thought is None:
-            if self._speech.settled or inside:
-                return False
             self._end_lone_thought()
-            return True
-        if mark not in self._closers:
-            return False
-        if inside and not self._reread:
-            said = self._stretch.speech.said_calls
-            if self._passed_over is None or self._passed_over[2] != said:
-                self._passed_over = (self._raw_length, len(mark), said)
-            return False
-        self._thought.end(last=False)
-        self._begin_answer()
+        else:
+            self._thought.end(last=False)
+            self._begin_answer()
         return True
+
+    def _pass_over(self, mark: str) -> None:
+        """A closing mark in a value of a call is data, if the call is ever finished."""
+        call = self._stretch.unfinished
+        known = self._passed_over is not None and self._passed_over[2] == call
+        if call is not None and not known and not self._line.quotes("", closing=True):
+            self._passed_over = (self._raw_length, len(mark), call)
+
+    def _swallowed(self) -> tuple[int, int] | None:
+        """Place and length of the first closing mark in the values of a call that was never finished."""
+        if self._reread or self._passed_over is None or self._passed_over[2] != self._stretch.unfinished:
+            return None
+        return self._passed_over[:2]
+
+    def _read_again(self, place: int, length: int) -> None:
+        """A closing mark ended the thought, though it stood in a value: no half call may swallow the answer."""
+        raw = "".join(self._raw)
+        self._reread = True
+        if self._thought is None:
+            self._raw = [raw[:place]]
+            self._end_lone_thought()
+        else:
+            self._thought.end(last=False)
+            self._speech.retell_thought(self._thought_text(raw[:place]))
+            self._begin_answer()
+        self._read(raw[place + length :])
 
     def _begin_answer(self) -> None:
         self._thought = None
@@ -357,21 +392,9 @@ class TextReader:
         """The output ended in a thought."""
         assert self._thought is not None
         self._thought.end(last=False)
-        branch = self._stretch
-        passed, position = self._passed_over, branch.position
-        if passed is not None and position in ("call", "value") and branch.speech.said_calls == passed[2]:
-            # No call that is never finished swallows the answer: the mark in its last value ended the thought.
-            raw = "".join(self._raw)
-            self._speech.retell_thought(self._thought_text(raw[: passed[0]]))
-            self._reread = True
-            self._begin_answer()
-            self._read(raw[passed[0] + passed[1] :])
-            if self._thought is not None:
-                self._end_unclosed_thought()
-            return
-        branch.end(last=False)
-        if self._rules.call_ends_thought and branch.speech.has_call:
-            self._speech.adopt(branch.speech)
+        self._stretch.end(last=False)
+        if self._rules.call_ends_thought and self._stretch.speech.has_call:
+            self._speech.adopt(self._stretch.speech)
         else:
             self.unclosed = self._by_prompt
 
@@ -384,8 +407,10 @@ class TextReader:
         if position in _IN_TEXT:
             behind = position == "behind" and (not word or self._line.tail.rstrip(LOOSE)[-1:] in EDGES)
             counts = stretch.behind_call and (behind or (self._line.blank if word else not bracket))
+        elif word:  # a list of calls that was never closed
+            counts = position == "call" and stretch.behind_call and not stretch.speech.in_call and self._line.blank
         else:
-            counts = position == "call" and not (word or bracket) and (stretch.behind_call or stretch.speech.in_call)
+            counts = position == "call" and not bracket and (stretch.behind_call or stretch.speech.in_call)
         if not counts:
             return False
         stretch.cut()
