@@ -48,7 +48,7 @@ from .mcp_auth import identity_of
 from .mcp_calls import INVALID_PARAMS, Emit, NotYet, Parked, Spoken, Who, begin, go_on, new_call, outcome_of
 from .mcp_changes import Changes
 from .mcp_client import LEVELS, LOG_LEVEL, McpClient, connection_of
-from .mcp_holders import Clients
+from .mcp_holders import Client, Clients
 from .mcp_http import LOCAL, Access, endpoint_of, http_app
 from .mcp_page import LISTS, page
 from .mcp_prompts import Prompt, Prompts, messages_of
@@ -212,7 +212,7 @@ class McpService:
             return await call_next(ctx)
         if not modern and ctx.session.client_params is None:
             raise MCPError(INVALID_PARAMS, "The connection was not initialized")
-        with self._clients.client(ctx, self.who()).at_work():
+        with self._client(ctx).at_work():
             result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
         if modern:
             result.setdefault("resultType", "complete")
@@ -230,9 +230,13 @@ class McpService:
         identity = identity_of(access)
         return Who(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
 
+    def _client(self, ctx: Context) -> Client:
+        """The client that makes this request."""
+        return self._clients.client(ctx, self.who())
+
     def _holder(self, ctx: Context) -> Holder:
         """For whom toolsets keep things open: the client that makes this request."""
-        return self._clients.client(ctx, self.who()).holder
+        return self._client(ctx).holder
 
     async def _join(self, ctx: Context, params: types.NotificationParams) -> None:
         await self.changes.join(ctx)

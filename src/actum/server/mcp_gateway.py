@@ -459,10 +459,12 @@ class McpGateway(McpService):
         front = Front(ctx, self.who().principal, params, self._holder(ctx))
         if not await seat.subscribe(ctx, uri, front):
             raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
+        self._client(ctx).listening.add(uri)
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
+        self._client(ctx).listening.discard(uri)
         await seat.unsubscribe(ctx, uri, Front(ctx, self.who().principal, params, self._holder(ctx)))
         return {}
 

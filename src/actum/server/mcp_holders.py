@@ -9,6 +9,7 @@ Between two requests a client keeps what it has, unless others need the room: th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -24,7 +25,9 @@ from .mcp_calls import Who
 from .mcp_client import connection_of
 
 CLIENTS_MAX = 1_000
-"""So many clients without a handshake are known at a time; of more, the one that was longest away is over."""
+"""So many clients without a handshake are known at a time; of more, one that is away is over: of the user who has most,
+so that nobody is put out by another, the one that was longest away.
+"""
 
 Context = ServerRequestContext[Any, Any]
 
@@ -37,17 +40,19 @@ class Client:
 
     Attributes:
         holder: for whom toolsets keep things open.
+        listening: the resources that it listens to; what tells of their changes is kept open for it.
     """
 
     def __init__(self, principal: str) -> None:
         self.holder = Holder(principal, f"client:{uuid4().hex}", alone=True)
+        self.listening: set[str] = set()
         self._requests = 0
         self._is_over = False
 
     @property
     def is_away(self) -> bool:
-        """None of its requests is under way."""
-        return self._requests == 0
+        """None of its requests is under way, and it listens to nothing."""
+        return self._requests == 0 and not self.listening
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -99,9 +104,13 @@ class Clients:
         return client
 
     def _make_room(self) -> None:
+        if len(self._others) < CLIENTS_MAX:
+            return
+        held = Counter(client.holder.principal for client in self._others.values())
         spare = [key for key, client in self._others.items() if client.is_away]
-        for key in spare[: len(self._others) + 1 - CLIENTS_MAX]:
-            self._others.pop(key).end()
+        if spare:
+            most = max(spare, key=lambda key: held[self._others[key].holder.principal])  # the first of several
+            self._others.pop(most).end()
 
     def close(self) -> None:
         """All are gone."""

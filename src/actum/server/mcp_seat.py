@@ -45,6 +45,8 @@ RETRY_S = 30.0
 ANSWER_S = 5.0
 """Seconds in which a server has to answer what is asked of several at once: a page of a list, a level."""
 PAGES_MAX = 100
+NEWS_MAX = 1_000
+"""So many changes may wait to be told; a server that tells of more loses the oldest."""
 
 
 Heard: TypeAlias = Callable[[str, str, JsonObject], None]
@@ -98,7 +100,7 @@ class Seat:
 
     def __init__(self, passages: Passages, clock: Clock) -> None:
         self._clock = clock
-        self._news: deque[ServerEvent] = deque()
+        self._news: deque[ServerEvent] = deque(maxlen=NEWS_MAX)
         self._teller: asyncio.Task[None] | None = None
         self._seen: tuple[tuple[int, int], ...] = ()
         self._told_without: set[tuple[str, str]] = set()
@@ -145,11 +147,11 @@ class Seat:
 
     # Waiting ----------------------------------------------------------------------------------------------------------
 
-    async def begin(self, troubled: Collection[str], kind: str = "", most_s: float | None = None) -> None:
+    async def begin(self, troubled: Callable[[], Collection[str]], kind: str = "", most_s: float | None = None) -> None:
         """Reach for the servers, and wait for those that were never reached; see `Passage.meet`.
 
         Args:
-            troubled: the names of servers that are not waited for: other users can not reach them either.
+            troubled: tells the names of servers that are not waited for: other users can not reach them either.
             kind: the capability for which they are waited for; empty for any.
             most_s: seconds for which they are waited for at most, where there are several.
 
@@ -163,12 +165,18 @@ class Seat:
             await passage.meet()
             passage.check()
             return
-        awaited = [each for name, each in self.passages.items() if name not in troubled and _may_offer(each, kind)]
+        awaited = [each for each in self._awaited(troubled) if _may_offer(each, kind)]
         await asyncio.gather(*(passage.meet(most_s) for passage in awaited))
         if kind:
             self._told_without |= {(kind, name) for name, each in self.passages.items() if each.known is None}
 
-    async def list_tools(self, troubled: Collection[str]) -> None:
+    def _awaited(self, troubled: Callable[[], Collection[str]]) -> list[Passage]:
+        """The ways to servers that are being reached for the first time, as far as they are waited for."""
+        awaited = [passage for passage in self.passages.values() if passage.is_awaited]
+        left_out = troubled() if awaited else ()
+        return [passage for passage in awaited if passage.server.name not in left_out]
+
+    async def list_tools(self, troubled: Callable[[], Collection[str]]) -> None:
         """See to it that the tools are known as they are now; see `begin`.
 
         Raises:
@@ -183,10 +191,15 @@ class Seat:
             (passage,) = self.passages.values()
             await passage.list_own()
             return
-        await asyncio.gather(*(listed(each) for name, each in self.passages.items() if name not in troubled))
+        for passage in self.passages.values():
+            passage.begin()
+        awaited = self._awaited(troubled)
+        await asyncio.gather(
+            *(listed(each) for each in self.passages.values() if not each.is_awaited or each in awaited)
+        )
         self._told_without |= {("tools", name) for name, each in self.passages.items() if each.known is None}
 
-    async def wait_for(self, tool: str, troubled: Collection[str]) -> None:
+    async def wait_for(self, tool: str, troubled: Callable[[], Collection[str]]) -> None:
         """Wait until a tool is known, or all servers of which nothing was known were reached or failed; see `begin`.
 
         Raises:
@@ -197,7 +210,7 @@ class Seat:
             return
         for passage in self.passages.values():
             passage.begin()
-        awaited = [each for name, each in self.passages.items() if each.is_awaited and name not in troubled]
+        awaited = self._awaited(troubled)
         meeting = {asyncio.create_task(passage.meet()) for passage in awaited}
         try:
             while meeting and not any(usable.tool.name == tool for each in awaited for usable in each.own_tools):
@@ -298,9 +311,9 @@ class Seat:
         for passage in sorted(self.offering("prompts"), key=lambda each: not name.startswith(each.server.name)):
             if name in self._prompts:
                 break
-            async for item in self._walk(passage, "prompts/list", "prompts", front):
-                own = str(item.get("name"))
-                self._prompts[self.name_of(passage, own)] = passage, own
+            listed = [str(item.get("name")) async for item in self._walk(passage, "prompts/list", "prompts", front)]
+            others = {known: at for known, at in self._prompts.items() if at[0] is not passage}
+            self._prompts = {**others, **{self.name_of(passage, own): (passage, own) for own in listed}}
         if name not in self._prompts:
             raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
         return self._prompts[name]
@@ -357,7 +370,7 @@ class Seat:
         if method == "notifications/prompts/list_changed":
             self._prompts = {}
         event = event_from_wire(method, params)
-        if event is None:
+        if event is None or event in self._news:
             return
         self._news.append(event)
         if self._teller is None or self._teller.done():
@@ -482,7 +495,6 @@ class Seats:
         if seat.look():
             seat.use(self._agent_for(seat))
 
-    @property
     def troubled(self) -> set[str]:
         """The names of servers that nobody reaches now, although somebody tried to."""
         passages = [item for seat in self._seats.values() for item in seat.passages.items()]
