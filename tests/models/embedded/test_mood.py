@@ -73,11 +73,11 @@ async def test_orders_that_only_look_like_a_no_are_carried_out(declared: bool) -
         asked += [ask] * asks_first(reply)
         called += bool(reply.calls)
     assert asked == []
-    assert called >= 115, "of 142; the others are not understood, with and without these words"
+    assert called >= 110, "of 142; the others are not understood, with or without these rules"
 
 
 async def test_a_tool_that_only_reads_is_called_whatever_is_said_of_it() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     assert calls_of(await talk.say("If it rains I stay at home. What is the weather in Oslo?")) == [
         ("weather", {"city": "Oslo"})
     ]
@@ -92,14 +92,14 @@ async def test_a_yes_makes_the_call_and_a_no_does_not() -> None:
         ("ok", False),
         ("why?", False),
     ):
-        talk = Talk(tools("office"))
+        talk = Talk(tools("errands"))
         asked = await talk.say("Did you delete report.txt?")
         assert asked.text == "I did not call delete_file (path = report.txt), because you said “Did”. Shall I?"
         assert calls_of(await talk.say(answer)) == ([("delete_file", {"path": "report.txt"})] if made else []), answer
 
 
 async def test_a_yes_to_something_else_makes_no_call() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     await talk.say("Don't delete report.txt")
     await talk.say("What is the weather in Oslo?")
     await talk.hand_back({"condition": "sunny"})
@@ -108,7 +108,7 @@ async def test_a_yes_to_something_else_makes_no_call() -> None:
 
 async def test_after_a_booking_no_wait_books_nothing_again() -> None:
     for said in ("No wait, don't book it", "Never mind the booking of room 5", "不要预订5号会议室"):
-        talk = Talk([tool for tool in tools("office") if tool.name != "cancel_booking"])
+        talk = Talk([tool for tool in tools("errands") if tool.name != "cancel_booking"])
         assert len(calls_of(await talk.say("Book room 5 for Monday"))) == 1
         await talk.hand_back(BOOKED)
         assert calls_of(await talk.say(said)) == [], said
@@ -126,21 +126,21 @@ async def test_an_answer_to_its_own_question_that_is_a_no_is_not_sent() -> None:
     wrong = []
     for answers, sent in ((UNSENT, False), (SENT, True)):
         for answer in answers.replace("\n", "|").split("|"):
-            talk = Talk(tools("office"))
+            talk = Talk(tools("errands"))
             await talk.say("Send Ada a message" if answer.isascii() else "给小王发消息")
             wrong += [answer] * (bool(calls_of(await talk.say(answer))) != sent)
     assert wrong == []
 
 
 async def test_an_answer_that_looks_like_a_no_is_sent_after_a_yes() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     assert (await talk.say("Send Ada a message")).text == "What should the text be? (The message)"
     assert asks_first(await talk.say("don't come tomorrow"))
     assert calls_of(await talk.say("yes")) == [("send_message", {"to": "Ada", "text": "don't come tomorrow"})]
 
 
 async def test_one_clause_is_held_back_and_the_others_are_not() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     reply = await talk.say("Delete report.txt and don't book room 5 for Monday")
     assert calls_of(reply) == [("delete_file", {"path": "report.txt"})]
     told = await talk.hand_back(BOOKED)
@@ -151,17 +151,17 @@ async def test_one_clause_is_held_back_and_the_others_are_not() -> None:
 
 
 async def test_a_no_behind_what_is_read_of_a_long_message_counts() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     assert asks_first(await talk.say(f'Send Ada the message "{"x " * 1100}". But don\'t send it yet.'))
 
 
 async def test_a_demand_for_a_call_does_not_override_a_no() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     assert calls_of(await talk.say("Don't delete report.txt", choice="required")) == []
 
 
 async def test_the_question_is_asked_in_chinese_too() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     assert (await talk.say("千万别删除 report.txt")).text == (
         "您说了“别”，所以我没有调用 delete_file（path = report.txt）。要做吗？"
     )
@@ -169,8 +169,8 @@ async def test_the_question_is_asked_in_chinese_too() -> None:
 
 
 async def test_nothing_is_kept_between_two_conversations() -> None:
-    talk = Talk(tools("office"))
+    talk = Talk(tools("errands"))
     await talk.say("Don't delete report.txt")
-    fresh = Talk(tools("office"))
+    fresh = Talk(tools("errands"))
     fresh.messages.append(UserMessage.of("Hello"))
     assert calls_of(await fresh.say("yes")) == []

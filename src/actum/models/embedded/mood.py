@@ -5,7 +5,8 @@ A sentence is cut into parts at commas and at words such as `but` and `so`. A pa
 is said of the call; the other parts and sentences count where they point at the call (`but don't send it`). What is
 handed on as a text (`tell Ada not to come`, a quote) is no part of the request. The patterns are in `mood_words`.
 
-Not covered: irony, wishes without a word of the lists, and negation that is spelled in a way that nobody expects.
+Not covered: the middle of a message of more than 20,000 characters, irony, wishes without a word of the lists, and
+negation that is spelled in a way that nobody expects.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from .mood_words import (
     JOINED,
     LOOK_FIRST,
     LOOKS,
+    MEASURES,
     NEGATION,
     NO_ANSWER,
     NO_MORE,
@@ -61,6 +63,9 @@ from .words import Term, keys_of, spaced, told_terms
 
 WORDS_MAX = 40
 """So many characters are quoted of the words that speak against a call."""
+
+LENGTH_MAX = 20_000
+"""So many characters of a message are read; of a longer one its first half and its last."""
 
 _TEXTS = frozenset({"text", "title", "query", "string"})
 """Kinds of slots that take what is handed on."""
@@ -117,6 +122,8 @@ def weighed(steps: Sequence[Step], said: str) -> list[Step]:
         steps: the steps; their clauses lie in the message.
         said: the whole message, also what is too long to be read otherwise.
     """
+    if len(said) > LENGTH_MAX:
+        said = f"{said[: LENGTH_MAX // 2]}\n{said[-LENGTH_MAX // 2 :]}"
     return [step._replace(against=step.against or objection(step, said, steps)) for step in steps]
 
 
@@ -167,7 +174,10 @@ def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
             (found for part in read.acting if (found := _first(part.text, DONE_BEFORE))), ""
         )
     return (
-        _conditional(step.indexed, read) or _imagined(read) or _past(step.indexed, read) or _drafted(step.indexed, read)
+        _conditional(step.indexed, read)
+        or _imagined(tool, read)
+        or _past(step.indexed, read)
+        or _drafted(step.indexed, read)
     )
 
 
@@ -299,9 +309,12 @@ def _conditional(indexed: Indexed, read: _Said) -> str:
 _STARTS_LATER = re.compile(r"\W*(?:but|only|unless|except|though|if|provided|但|只有|除非|如果)", re.IGNORECASE)
 
 
-def _imagined(read: _Said) -> str:
+def _imagined(tool: Tool, read: _Said) -> str:
     """The call is only thought of."""
-    asked = [_first(_without(part.text, HARMLESS), *IMAGINED) for part in read.acting]
+    texts = [_without(part.text, HARMLESS) for part in read.acting]
+    if tool.effects is None:
+        texts = [_without(text, MEASURES) for text in texts]
+    asked = [_first(text, *IMAGINED) for text in texts]
     if asked and all(asked):
         return asked[0]
     return next((found for part in read.parts if part.own and (found := _first(part.text, RISK))), "")

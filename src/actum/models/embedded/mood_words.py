@@ -389,12 +389,21 @@ HANDS_ON = _pattern(
 """What stands before a text that is handed on to somebody."""
 
 QUESTION = re.compile(
-    r"(?:^|[,;:]|\band\b|\bknow\b)\W*(?:(?:so|but|then|also|please|hi|hello|tell me|i want to know)\W+)*"
-    r"(?:what|how(?! about)|which|who|where|when|why|will|is|are|does)\b|^(?!.*(?:能|可以|可不可以"
-    r"|帮)).*(?:多少|几|吗|呢|什么|怎么)",
+    r"(?:^|[,;:]|\band\b|\bknow\b)\W*(?:(?:so|but|then|also|please|hi|hello|tell me|i want to know|can you|could you"
+    r"|i (?:want|need|would like) (?:you )?to|help me(?: to)?)\W+)*"
+    r"(?:what|how(?! about)|which|who|where|when|why|will|is|are|does|calculate|compute|determine|estimate|predict"
+    r"|evaluate|work out|figure out)\b"
+    r"|^(?!.*(?:能|可以|可不可以|帮)).*(?:多少|几|吗|呢|什么|怎么)",
     re.IGNORECASE,
 )
-"""A sentence that asks something."""
+"""A sentence that asks for something to be found out."""
+
+MEASURES = re.compile(
+    r"\bwhat (?:would|could|might|will) (?:be|the)\b"
+    r"|\bhow (?:much|many|long|far|high|fast|big|old)\b[^?]{0,60}\b(?:would|could|might)\b",
+    re.IGNORECASE,
+)
+"""A question for a number, which is only imagined where it is known that the tool changes something."""
 
 ON_CONDITION = keys_of("alert condition trigger threshold automation 预警 条件 阈值 规则 rule")
 """Terms of tools that take a condition themselves."""
