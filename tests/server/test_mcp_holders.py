@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 from actum.core.json import Json
 from actum.server.mcp_calls import Who
@@ -19,7 +19,7 @@ def asked(program: str = "p", **capabilities: Json) -> Context:
         "io.modelcontextprotocol/clientCapabilities": capabilities,
         "progressToken": object(),
     }
-    return cast(Any, SimpleNamespace(protocol_version="2026-07-28", params={"_meta": meta}))
+    return cast(Context, SimpleNamespace(protocol_version="2026-07-28", params={"_meta": meta}))
 
 
 def test_a_client_is_known_again_by_user_key_program_and_capabilities() -> None:
