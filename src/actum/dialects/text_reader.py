@@ -11,8 +11,8 @@ it was the thought. Only the first mark of a reply can be one, and only where no
 
 Behind a call, what looks like a result ends the reply: the model made it up (`invented_results`).
 
-Each text is read twice at most: in a thought by both readers; and what stands behind a closing mark in a call that was
-never finished is read again, once, when the output has ended in such a thought.
+A call that never ends may hide a closing mark in its value. When the output has ended so, what stands behind that mark
+is read again, once in a reply, so that reading stays linear.
 """
 
 from __future__ import annotations
@@ -92,6 +92,13 @@ class ReplyMarks:
         thoughts: the marks of thoughts.
         results: the marks that a result or the turn of another role begins with.
         opening_begins_line: an opening mark counts only where nothing stands before it in its line.
+
+    Attributes:
+        closing_of: each opening mark, with the marks that close its thought.
+        closing: all closing marks.
+        fixed: all marks.
+        pattern: what is searched for: marks, and words that begin a line with a result.
+        eventful: see above.
     """
 
     def __init__(
