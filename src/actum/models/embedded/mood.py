@@ -51,6 +51,7 @@ from .mood_words import (
     RISK,
     SENTENCE_END,
     TAKES_BACK,
+    TELLS,
     TEXT_BEGINS,
     UNLIKE,
     UNWANTED,
@@ -101,8 +102,8 @@ class _Said(NamedTuple):
 
     Attributes:
         parts: all of its parts.
-        acting: the parts that speak of the call.
-        clause: the places where the call was asked for.
+        acting: the parts that speak of the call: those with a word for what the tool does, else all of its own.
+        arguments: the arguments of the call that stand in the message.
     """
 
     parts: tuple[_Part, ...]
@@ -122,34 +123,27 @@ def weighed(steps: Sequence[Step], said: str) -> list[Step]:
         steps: the steps; their clauses lie in the message.
         said: the whole message, also what is too long to be read otherwise.
     """
-    if len(said) > LENGTH_MAX:
-        said = f"{said[: LENGTH_MAX // 2]}\n{said[-LENGTH_MAX // 2 :]}"
+    said = _shortened(said)
     return [step._replace(against=step.against or objection(step, said, steps)) for step in steps]
+
+
+def _shortened(said: str) -> str:
+    return said if len(said) <= LENGTH_MAX else f"{said[: LENGTH_MAX // 2]}\n{said[-LENGTH_MAX // 2 :]}"
 
 
 def answer_weighed(step: Step, answer: str) -> Step:
     """A step that waited for the user, with the words of the user's answer that speak against the call."""
     if step.against or step.indexed.tool.reads_only:
         return step
-    parts = tuple(_parts(_without_quotes(answer), (0, len(answer)), (), _verbs(step.indexed)))
-    found = (
-        _first(
-            part.text,
-            CALLED_OFF,
-            CALLS_OFF,
-            FORBIDS,
-            UNWANTED,
-            NO_ANSWER,
-            CONDITION,
-            *IMAGINED,
-            RISK,
-            *ASKED_ABOUT,
-            DRAFTS,
-            *LOOK_FIRST,
-        )
-        for part in parts
-    )
+    text = _without_quotes(_shortened(answer))
+    found = (_first(part.text, *_NO_ANSWERS) for part in _parts(text, (0, len(text)), (), _verbs(step.indexed)))
     return step._replace(against=next((words for words in found if words), ""))
+
+
+_NO_ANSWERS = (
+    *(CALLED_OFF, CALLS_OFF, FORBIDS, UNWANTED, NO_ANSWER, CONDITION, RISK, DRAFTS),
+    *(*IMAGINED, *ASKED_ABOUT, *LOOK_FIRST),
+)
 
 
 def objection(step: Step, said: str, steps: Sequence[Step] = ()) -> str:
@@ -427,9 +421,8 @@ def _tells_only(tool: Tool) -> bool:
 
     Whether it changes anything is not known. But "who won in 2018" is then no question about an earlier call.
     """
-    return (
-        tool.effects is None and (LOOKS.match(spaced(_called(tool.name))) or LOOKS.match(tool.description)) is not None
-    )
+    patterns = ((LOOKS, spaced(_called(tool.name))), (LOOKS, tool.description), (TELLS, tool.description))
+    return tool.effects is None and any(pattern.match(text) for pattern, text in patterns)
 
 
 def _without_handed_on(step: Step, said: str) -> str:

@@ -255,7 +255,8 @@ IMAGINED = (
         r"\b(?:how|where) (?:do|does|can|could|would|should|to|may|might)\b(?! you do\b)",
         r"\b(?:should|shall|ought) (?:i|we|one|you|he|she|they|it|the)\b|\b(?:if|whether) (?:i|we|to)\b",
         r"\b(?:am i|are we) (?:allowed|able|supposed)\b|\bwould you (?:ever|recommend|advise|suggest)\b",
-        r"\b(?:explain|describe|wonder(?:ing)?|tell me) (?:how|what|why|whether)\b",
+        r"\b(?:explain|describe|wonder(?:ing)?|tell me) "
+        r"(?:how(?! (?:long|much|many|far|often|old|big|high|fast))|what|why|whether)\b",
         r"\b(?:i|we) (?:might|may|plan to|am thinking|are thinking|was thinking|think about|consider(?:ing)?)\b",
     ),
     _pattern(
@@ -431,3 +432,10 @@ LOOKS = re.compile(
     re.IGNORECASE,
 )
 """How the name or the description of a tool begins that tells something."""
+
+TELLS = re.compile(
+    r"\s*(?:how|what|which|whether|where|when|number|area|distance|value|price|average|total|probability|ratio|percentage"
+    r"|volume|speed|time|weather|status)\b",
+    re.IGNORECASE,
+)
+"""How else the description of such a tool begins."""
