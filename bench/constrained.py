@@ -18,7 +18,7 @@ from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.tool import Tool
 from actum.dialects import dialect
-from actum.dialects.grammar import grammar_of
+from actum.dialects.grammar.grammar import grammar_of
 from actum.models.constrained import Vocabulary, generate
 
 from .loop import Row

@@ -18,7 +18,7 @@ from actum.core.call import ToolCall
 from actum.core.interfaces import Request
 from actum.core.message import Message, Transcript, UserMessage
 from actum.core.tool import Tool
-from actum.models.embedded import Embedded
+from actum_embedded import Embedded
 
 from . import bfcl, questions
 

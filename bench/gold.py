@@ -20,10 +20,10 @@ from typing import NamedTuple, cast
 from actum.core.call import Problem, ToolCall
 from actum.core.event import CallDelta, CallSaid, Delta
 from actum.core.message import Reply
-from actum.core.schema import Schema, compile_schema
 from actum.core.tool import Tool
 from actum.dialects import dialect, names
 from actum.dialects.base import ApiDialect, Decoder, TextDialect
+from actum.schema.schema import Schema, compile_schema
 
 from .bfcl import CALLING, Case, gold, judge, load
 from .loop import Row

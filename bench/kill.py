@@ -39,7 +39,7 @@ from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.record import Asked, Ended, Intended, Settled, verify
 from actum.testing import Said, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 from tests.postgres import postgres_server
 
 from .loop import Row

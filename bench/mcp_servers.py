@@ -63,15 +63,15 @@ def sdk_hop(url: str) -> Any:
 
 def actum_server(_: str) -> Any:
     from actum import tool
-    from actum.server.mcp import McpService
+    from actum.server.mcp.service import McpService
 
     return McpService([tool(add)]).app()
 
 
 def actum_gateway(url: str) -> Any:
-    from actum.call.authorize import Rules
-    from actum.protocols.mcp_config import McpServer
-    from actum.server.mcp_gateway import McpGateway
+    from actum.policy.rules import Rules
+    from actum.protocols.mcp.config import McpServer
+    from actum.server.mcp.gateway.gateway import McpGateway
 
     return McpGateway([McpServer(name="behind", url=url)], policy=Rules(default="allow")).app()
 

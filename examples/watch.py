@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from actum import Agent
-from actum.cli.terminal import Terminal
-from actum.cli.trace import Trace
+from actum.cli.show.terminal import Terminal
+from actum.cli.show.trace import Trace
 from actum.core.event import RunResult
 
 

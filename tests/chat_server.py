@@ -29,12 +29,12 @@ from starlette.routing import Route
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
-from actum.dialects.anthropic_messages import ANTHROPIC_MESSAGES, AnthropicMessages
-from actum.dialects.gemini_content import GEMINI_CONTENT, GeminiContent
-from actum.dialects.ollama_generate import OLLAMA_GENERATE, OllamaGenerate
-from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
-from actum.dialects.openai_completions import OPENAI_COMPLETIONS, OpenAiCompletions
-from actum.dialects.openai_responses import OPENAI_RESPONSES, OpenAiResponses
+from actum.dialects.api.anthropic.dialect import ANTHROPIC_MESSAGES, AnthropicMessages
+from actum.dialects.api.gemini.dialect import GEMINI_CONTENT, GeminiContent
+from actum.dialects.api.ollama_generate import OLLAMA_GENERATE, OllamaGenerate
+from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.api.openai_completions import OPENAI_COMPLETIONS, OpenAiCompletions
+from actum.dialects.api.openai_responses.dialect import OPENAI_RESPONSES, OpenAiResponses
 
 APIS: dict[
     str, OpenAiChat | OpenAiCompletions | OllamaGenerate | OpenAiResponses | AnthropicMessages | GeminiContent

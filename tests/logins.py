@@ -15,13 +15,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from actum.core.errors import CallError
-from actum.protocols.mcp_config import McpAuth
-from actum.server.mcp_auth import Issuer as Trusted
-from actum.server.mcp_auth import SignedTokens
+from actum.protocols.mcp.config import McpAuth
+from actum.server.mcp.auth import Issuer as Trusted
+from actum.server.mcp.auth import SignedTokens
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
-from actum.toolsets.mcp_auth import OAuth
-from actum.toolsets.mcp_error import LoginFailed
+from actum.toolsets.mcp.auth import OAuth
+from actum.toolsets.mcp.error import LoginFailed
 from tests.issuer import Issuer
 from tests.web import listening, place, serving
 

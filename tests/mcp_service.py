@@ -10,10 +10,10 @@ from contextlib import asynccontextmanager
 import uvicorn
 
 from actum.core.json import JsonObject
-from actum.protocols.mcp_config import McpEra, McpServer
-from actum.server.mcp import McpService
-from actum.server.mcp_http import LOCAL, Access
-from actum.toolsets.mcp_connection import McpConnection
+from actum.protocols.mcp.config import McpEra, McpServer
+from actum.server.mcp.http import LOCAL, Access
+from actum.server.mcp.service import McpService
+from actum.toolsets.mcp.connection import McpConnection
 from tests.web import Unsignalled
 
 

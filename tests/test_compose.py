@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from actum import Limits, Price, ToolLimits
-from actum.call.journal import MemoryJournal
 from actum.compose import (
     Dictated,
     Settings,
@@ -28,6 +27,7 @@ from actum.core.interfaces import Model, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.record import Ended, Started, verify_ledger
+from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 
 

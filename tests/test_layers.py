@@ -16,14 +16,16 @@ SRC = Path(__file__).parents[1] / "src"
 
 STACK = (
     {"core"},
+    {"schema", "protocols"},
     {"kinds"},  # for those who write tools
-    {"protocols"},  # what dialects are written in
     {"dialects"},
-    {"transport", "storage"},
-    {"toolsets", "models", "sandbox"},
+    {"transport", "storage", "sandbox"},
+    {"toolsets", "models"},
+    {"policy", "journal"},
     {"call"},
+    {"runs"},
     {"agents", "tasks"},
-    {"workflow", "evals", "learn"},
+    {"workflow", "evals", "learn", "market"},
     {"server", "compose"},
     {"cli"},
 )
@@ -31,14 +33,23 @@ STACK = (
 
 BELOW = {room: set().union(*STACK[:layer]) for layer, rooms in enumerate(STACK) for room in rooms}
 MAY_IMPORT: dict[str, set[str]] = BELOW | {
-    "call": {"core"},  # so that it can be reviewed for safety by itself
-    "testing": {"core", "call"},
+    # So that what a call goes through can be reviewed for safety by itself.
+    "policy": {"core", "schema"},
+    "journal": {"core", "schema"},
+    "call": {"core", "schema", "policy", "journal"},
+    "testing": {"core", "schema", "policy", "journal", "call"},
     "actum": BELOW["cli"] | {"testing"},  # the public names, in actum/__init__.py
     "cli": BELOW["cli"] | {"actum"},
     "__main__": {"cli"},
 }
 
-PURE = {"core", "dialects", "protocols"}
+STRANGERS = (
+    ("actum.dialects.api", "actum.dialects.text"),
+    ("actum.policy", "actum.journal"),
+)
+"""Rooms that know nothing of each other, in either direction."""
+
+PURE = {"core", "schema", "protocols", "dialects", "policy"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
 
 HEAVY = {
@@ -100,6 +111,58 @@ def faults(source: str, module: str, *, package: bool = False) -> list[str]:
 def modules() -> Iterator[tuple[str, Path]]:
     for path in sorted((SRC / "actum").rglob("*.py")):
         yield ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path
+
+
+def edges() -> Iterator[tuple[str, str]]:
+    """Which module imports which, both of actum."""
+    known = {module for module, _ in modules()}
+    for module, path in modules():
+        for target, _, _ in imports(path.read_text("utf-8"), module, package=path.name == "__init__.py"):
+            found = target if target in known else target.rpartition(".")[0]
+            if found in known and found != module:
+                yield module, found
+
+
+def cycle(graph: dict[str, set[str]]) -> list[str]:
+    """The nodes that lie on cycles or between them; empty where there is no cycle."""
+    left = {node: set(others) for node, others in graph.items()}
+    while ends := [node for node, others in left.items() if not others & left.keys()]:
+        for node in ends:
+            del left[node]
+    return sorted(left)
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    graph: dict[str, set[str]] = {module: set() for module, _ in modules()}
+    packages = {module for module, path in modules() if path.name == "__init__.py"}
+    for module, target in edges():
+        if module not in packages:  # a room's own list of its public names
+            graph[module].add(target)
+    assert cycle(graph) == []
+
+
+def test_rooms_inside_a_room_do_not_use_each_other_in_a_circle() -> None:
+    """A file that stands beside the rooms is a room of its own."""
+    within: dict[str, dict[str, set[str]]] = {}
+    for module, target in edges():
+        parts, others = module.split("."), target.split(".")
+        depth = next((at for at, (a, b) in enumerate(zip(parts, others, strict=False)) if a != b), 0)
+        if depth > 1:
+            room, one, other = ".".join(parts[:depth]), parts[depth], others[depth]
+            within.setdefault(room, {}).setdefault(one, set()).add(other)
+            within[room].setdefault(other, set())
+    assert {room: found for room, graph in within.items() if (found := cycle(graph))} == {}
+
+
+def test_strangers_know_nothing_of_each_other() -> None:
+    found = [
+        f"{module} imports {target}"
+        for module, target in edges()
+        for pair in STRANGERS
+        for one, other in (pair, pair[::-1])
+        if f"{module}.".startswith(f"{one}.") and f"{target}.".startswith(f"{other}.")
+    ]
+    assert not found, "\n".join(found)
 
 
 def test_imports_go_down_and_none_hides_in_a_function() -> None:

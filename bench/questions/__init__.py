@@ -32,8 +32,8 @@ from msgspec import Meta, Struct
 from actum.core.call import ToolCall
 from actum.core.errors import ToolError
 from actum.core.json import Json, JsonObject
-from actum.core.schema import compile_schema
 from actum.core.tool import Tool
+from actum.schema.schema import compile_schema
 from actum.toolsets.everyday import everyday_tools
 from actum.toolsets.everyday.calculator import calculate
 

@@ -2,7 +2,7 @@
 them into the package, if they are better on held-out questions. `python -m bench.training meanings` makes the points
 that words stand for anew, out of open data that it fetches; all weights have to be learned again after it.
 
-The held-out questions are those of `tests/models/embedded/questions_held_out.jsonl`, some that are generated from a
+The held-out questions are those of `tests/embedded/questions_held_out.jsonl`, some that are generated from a
 seed that training does not use, and stories of others (`seal_tools`). Neither the leaderboard nor the own set has a
 part in it.
 """
@@ -23,8 +23,13 @@ from pathlib import Path
 from actum.core.interfaces import Request
 from actum.core.message import Transcript, UserMessage
 from actum.learn import Promotion
-from actum.models.embedded import Embedded
-from actum.models.embedded.weights import CHINESE, FILES, SHIPPED, use
+from actum_embedded import Embedded
+from actum_embedded.weights import (
+    CHINESE,
+    FILES,
+    SHIPPED,
+    use,
+)
 
 from . import fit, fit_chooser, fit_grouping, fit_meanings, fit_sieve, seal_tools, written
 from .amounts import TODAY

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from actum.core.tool import Tool
-from actum.models.embedded.words import spaced
+from actum_embedded.words import spaced
 
 from .corpus import Asked
 

@@ -16,15 +16,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from actum.core.json import Json, JsonObject
-from actum.models.embedded.candidates import Candidate, View
-from actum.models.embedded.choices import chosen_values, truth
-from actum.models.embedded.clauses import Clause, read
-from actum.models.embedded.features import aim_of, begins, ends, inside, nothing
-from actum.models.embedded.guesses import silent, speaking, values_of
-from actum.models.embedded.offers import offered
-from actum.models.embedded.selection import Indexed, index
-from actum.models.embedded.slots import Slot
-from actum.models.embedded.weights import CHINESE
+from actum_embedded.candidates import Candidate, View
+from actum_embedded.choices import chosen_values, truth
+from actum_embedded.clauses import Clause, read
+from actum_embedded.features import (
+    aim_of,
+    begins,
+    ends,
+    inside,
+    nothing,
+)
+from actum_embedded.guesses import silent, speaking, values_of
+from actum_embedded.offers import offered
+from actum_embedded.selection import Indexed, index
+from actum_embedded.slots import Slot
+from actum_embedded.weights import CHINESE
 
 from .amounts import TODAY
 from .corpus import Asked

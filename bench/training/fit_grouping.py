@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from actum.core.json import JsonObject
-from actum.models.embedded.arguments import Filled, as_object, fill
-from actum.models.embedded.clauses import Clause, read
-from actum.models.embedded.grouping import Call, readings
-from actum.models.embedded.selection import index
+from actum_embedded.arguments import Filled, as_object, fill
+from actum_embedded.clauses import Clause, read
+from actum_embedded.grouping import Call, readings
+from actum_embedded.selection import index
 
 from .amounts import TODAY
 from .corpus import Asked

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from actum.models.embedded.lexicon import is_han, lexicon, stem
-from actum.models.embedded.meanings import SIZE, STEP_MAX
+from actum_embedded.lexicon import is_han, lexicon, stem
+from actum_embedded.meanings import SIZE, STEP_MAX
 
 Floats = NDArray[np.float64]
 

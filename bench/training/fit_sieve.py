@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from actum.core.json import JsonObject
-from actum.models.embedded.arguments import as_object
-from actum.models.embedded.clauses import read
-from actum.models.embedded.plan import unsifted
-from actum.models.embedded.selection import Shelf
-from actum.models.embedded.sieve import signs
-from actum.models.embedded.step import Step
+from actum_embedded.arguments import as_object
+from actum_embedded.clauses import read
+from actum_embedded.plan import unsifted
+from actum_embedded.selection import Shelf
+from actum_embedded.sieve import signs
+from actum_embedded.step import Step
 
 from .amounts import TODAY
 from .corpus import Asked

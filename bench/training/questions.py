@@ -20,7 +20,7 @@ from .labels import with_more
 from .stories import story
 
 KEPT_TIMES = 6
-KEPT = HERE.parents[2] / "tests" / "models" / "embedded"
+KEPT = HERE.parents[2] / "tests" / "embedded"
 
 
 HELD_OUT_SEEDS = (20_261_120, 20_261_121)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from actum.core.json import Json, JsonObject
 from actum.core.tool import Tool
-from actum.models.embedded.clauses import Clause, read, sentences
+from actum_embedded.clauses import Clause, read, sentences
 
 from .amounts import TODAY
 from .corpus import Asked

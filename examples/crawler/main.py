@@ -18,11 +18,11 @@ from actum.core.interfaces import Answer, Request
 from actum.core.json import JsonObject
 from actum.core.message import ToolMessage
 from actum.core.tool import Tool
-from actum.protocols.mcp_config import McpServer
-from actum.protocols.mcp_document import read_servers
+from actum.protocols.mcp.config import McpServer
+from actum.protocols.mcp.document import read_servers
 from actum.testing import Said, ScriptedApprover, ScriptedModel
 from actum.toolsets.mcp import McpHost, McpToolset
-from actum.toolsets.mcp_finder import McpFinder
+from actum.toolsets.mcp.finder import McpFinder
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 
-from actum.server.mcp import McpService
+from actum.server import McpService
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from actum.server.mcp import McpService
+from actum.server import McpService
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file, from any folder
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from actum import Agent, ToolCall
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
-from actum.server.mcp import McpService
+from actum.server import McpService
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset

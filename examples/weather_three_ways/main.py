@@ -17,7 +17,7 @@ from actum import Agent, ToolCall
 from actum.agents.agent import Toolish
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
-from actum.server.mcp import McpService
+from actum.server import McpService
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset
 

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from actum.server.mcp import McpService
+from actum.server import McpService
 from actum.storage.sqlite import SQLiteJournal
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # it is started as a file, from any folder

@@ -16,19 +16,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .agents.agent import Agent
-from .call.authorize import Require, Rule, Rules
-from .call.limit import Limits, ToolLimits, UserLimits
-from .call.policy import PolicyFile
+from .call.limits.limits import Limits, ToolLimits, UserLimits
 from .core.attachment import Audio, File, Image, Video
 from .core.budget import Price
 from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
 from .core.tool import Tool
-from .toolsets.function import tool
+from .policy.file import PolicyFile
+from .policy.rules import Require, Rule, Rules
+from .toolsets.function.function import tool
 
 if TYPE_CHECKING:
-    from .dialects.transcode import Transcoder, transcode
+    from .dialects.transcode.transcode import Transcoder, transcode
 
 __all__ = [
     "ActumError",

@@ -30,10 +30,7 @@ import msgspec
 from msgspec import Struct
 
 from .agents.agent import Agent, Toolish
-from .call.authorize import CAREFUL, Rules
-from .call.journal import MemoryJournal
-from .call.limit import Limits
-from .call.policy import PolicyFile
+from .call.limits.limits import Limits
 from .core.budget import Price
 from .core.call import ToolCall
 from .core.errors import ActumError, JournalError, UnknownName, UsageError
@@ -42,9 +39,12 @@ from .core.interfaces import Approver, Journal, Model, Request, Toolset
 from .core.json import Json, JsonObject, JsonProblem, parse_object
 from .core.message import Reply, ToolMessage
 from .core.tool import Tool
+from .journal.memory import MemoryJournal
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
-from .protocols.mcp_config import McpServer
-from .protocols.mcp_document import Read, read_servers, server_of
+from .policy.file import PolicyFile
+from .policy.rules import CAREFUL, Rules
+from .protocols.mcp.config import McpServer
+from .protocols.mcp.document import Read, read_servers, server_of
 from .storage.pins import PinStore
 from .storage.place import SCHEMES, state_folder, tokens_path
 from .storage.place import open_journal as open_at
@@ -52,7 +52,7 @@ from .storage.postgres import address
 from .storage.tokens import TokenStore
 from .storage.whole_file import alone_with, replace
 from .toolsets.everyday import everyday_tools
-from .toolsets.function import FunctionTool
+from .toolsets.function.function import FunctionTool
 
 if TYPE_CHECKING:
     from httpx2 import Auth

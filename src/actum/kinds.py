@@ -5,9 +5,9 @@
     @tool
     def read(file: Annotated[str, kinds.Kind("path", under="/data")], about: kinds.Email) -> str: ...
 
-The types are checked before a tool is called (`core.kinds`). What a checked value still needs is to be *bound*: a path
-opened below its folder (`open_under`), a word put in a list of arguments and never in a line for a shell (`argv`), a
-name quoted (`quote_name`), text escaped (`escape_html`). Values in SQL need no kind: they go through the database's
+The types are checked before a tool is called (`schema.kinds`). What a checked value still needs is to be *bound*: a
+path opened below its folder (`open_under`), a word put in a list of arguments and never in a line for a shell (`argv`),
+a name quoted (`quote_name`), text escaped (`escape_html`). Values in SQL need no kind: they go through the database's
 own parameters, `connection.execute("... WHERE name = ?", (name,))`.
 """
 
@@ -20,8 +20,16 @@ import stat
 from collections.abc import Iterable
 from typing import IO, Any
 
-from .core.canonical import Unclear, is_public
-from .core.kinds import Email, Html, Kind, Path, ShellWord, SqlName, Url
+from .schema.canonical import Unclear, is_public
+from .schema.kinds import (
+    Email,
+    Html,
+    Kind,
+    Path,
+    ShellWord,
+    SqlName,
+    Url,
+)
 
 __all__ = [
     "Email",

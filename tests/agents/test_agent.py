@@ -10,7 +10,6 @@ import pytest
 from pydantic import BaseModel
 
 from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, ToolError, tool
-from actum.call.journal import MemoryJournal
 from actum.core.call import MediaPart
 from actum.core.errors import BadTool, ModelUnavailable, ScriptExhausted, UsageError
 from actum.core.event import CallFinished, CallStarted, Event, Pending, RunFinished, RunStarted, TextDelta
@@ -18,6 +17,7 @@ from actum.core.interfaces import Decision, Facts, Request
 from actum.core.json import Json
 from actum.core.message import Reply, SystemMessage, ToolMessage, Usage, UserMessage
 from actum.core.record import Ended, verify
+from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
 from tests.till import Till
 

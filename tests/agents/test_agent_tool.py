@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, ToolCall, tool
-from actum.call.journal import MemoryJournal
-from actum.call.overview import family
 from actum.core.errors import UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Context, Journal, Request
 from actum.core.message import Reply, ToolMessage
 from actum.core.record import Started, child_id
-from actum.server.mcp import McpService
+from actum.journal.conversations import family
+from actum.journal.memory import MemoryJournal
+from actum.server.mcp.service import McpService
 from actum.storage.place import open_journal
 from actum.testing import Said, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 from tests.mcp_service import Client, connected
 from tests.postgres import postgres_server
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, Answer, Require, Rule, Rules, ToolCall, tool
-from actum.call.approve import inbox, put
-from actum.call.journal import MemoryJournal
-from actum.call.policy import read_rules
+from actum.call.asking.inbox import inbox, put
 from actum.core.errors import UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Approver, Facts, Policy, Request
 from actum.core.message import ToolMessage
 from actum.core.record import Checked, Intended, Refused, Started
+from actum.journal.memory import MemoryJournal
+from actum.policy.file import read_rules
 from actum.testing import Said, ScriptedApprover, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 
 pytestmark = pytest.mark.row("C4")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from actum import Agent, Answer, ToolCall, tool
-from actum.call.approve import inbox
-from actum.call.journal import MemoryJournal
+from actum.call.asking.inbox import inbox
 from actum.core.call import MediaPart, TextPart
 from actum.core.errors import UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage, UserMessage
 from actum.core.record import Answered, Asked, Ended, Intended, Replied, Settled, Started, verify
+from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 from tests.till import Till, pays_once
 
 pytestmark = pytest.mark.row("C7")

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from actum import Agent, Limits, ToolCall, tool
-from actum.call.journal import MemoryJournal
-from actum.call.overview import conversations, mixed_conversations
 from actum.core.call import MediaPart
 from actum.core.claim import Claims, claim_of_conversation
 from actum.core.errors import Busy, ModelError, ModelUnavailable, UnknownName, UsageError
 from actum.core.interfaces import Context, Journal, Request
 from actum.core.message import Reply, UserMessage
 from actum.core.record import Compacted, Ended, Replied, Started
+from actum.journal.conversations import conversations, mixed_conversations
+from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 
 pytestmark = pytest.mark.row("A3")

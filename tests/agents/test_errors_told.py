@@ -9,15 +9,15 @@ import msgspec
 import pytest
 
 from actum import Agent, Answer, Limits, Tool, ToolCall, ToolError, ToolLimits, tool
-from actum.call.authorize import DEFAULT
-from actum.call.journal import MemoryJournal
 from actum.core.error_words import told
 from actum.core.errors import CODES, PolicyBlocked
 from actum.core.interfaces import Approver, Decision, Facts, Policy
 from actum.core.message import Message, ToolMessage
 from actum.core.record import Settled
+from actum.journal.memory import MemoryJournal
+from actum.policy.rules import DEFAULT
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 
 pytestmark = pytest.mark.row("C2")
 

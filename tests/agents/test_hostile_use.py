@@ -13,7 +13,6 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from actum import Agent, Context, Limits, Tool, ToolCall, tool
-from actum.call.journal import MemoryJournal
 from actum.core.attachment import Image
 from actum.core.call import MediaPart
 from actum.core.errors import ModelUnavailable, RateLimited, UsageError
@@ -21,6 +20,7 @@ from actum.core.event import CallFinished, CallProgress, Event, RunFinished
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.record import Ended, Started
+from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel
 from tests.till import Till, pays_once

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from actum import Agent, Context, Limits, ToolCall, tool
-from actum.call.journal import MemoryJournal
 from actum.core.errors import Unavailable
 from actum.core.event import RunResult
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
 from actum.core.record import Intended, Record, verify
+from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, Said, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 
 Where = Literal["before", "after"]
 How = Literal["killed", "cancelled", "refused", "cut off"]

@@ -9,14 +9,14 @@ from decimal import Decimal
 import pytest
 
 from actum import Agent, Answer, Context, Limits, Price, Tool, ToolCall, ToolLimits, ToolResult, UserLimits, tool
-from actum.call.authorize import Rule, Rules
-from actum.call.journal import MemoryJournal
 from actum.core.call import MediaPart
 from actum.core.errors import BudgetExceeded, CallError, ModelUnavailable, RateLimited, UsageError
 from actum.core.interfaces import Decision, Facts, Request
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Usage
 from actum.core.record import Ended, Replied, Settled, ToolsChanged
+from actum.journal.memory import MemoryJournal
+from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
 
 pytestmark = pytest.mark.row("C5")

@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from actum import Agent, ToolCall, tool
-from actum.call.journal import MemoryJournal
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Request
 from actum.core.message import ToolMessage
 from actum.core.record import Answered, Entry, Intended, verify
+from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C7")

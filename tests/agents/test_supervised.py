@@ -18,7 +18,7 @@ from actum.dialects.base import TextDialect
 from actum.models import open_model
 from actum.models.prompted import Prompted
 from actum.testing import ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 
 QUESTION = 'Send Ada the message "hello"'
 

@@ -7,7 +7,7 @@ import pytest
 from actum.agents.output import plain
 from actum.agents.turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Intention, Outcome, Replied, turn
 from actum.agents.wording import Wording
-from actum.call.limit import Limits
+from actum.call.limits.limits import Limits
 from actum.core.call import Failure, Problem, ToolCall, ToolResult
 from actum.core.errors import InvalidArguments
 from actum.core.event import Pending

@@ -8,16 +8,16 @@ import pytest
 
 from actum import Agent, Answer, Limits, ToolCall, tool
 from actum.agents.unfinished import FOLLOWED_MAX
-from actum.call.approve import put
-from actum.call.journal import MemoryJournal
-from actum.call.origin import OriginIndex
+from actum.call.asking.inbox import put
 from actum.core.errors import ModelUnavailable
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Message, Reply, ToolMessage, UserMessage
 from actum.core.record import Record, Started, Unfinished
+from actum.journal.memory import MemoryJournal
+from actum.policy.origins import OriginIndex
 from actum.testing import FakeClock, Said, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 
 pytestmark = pytest.mark.row("A3")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 
-from actum.core.schema import compile_schema
-from actum.models.embedded.nets import of
-from actum.models.embedded.weights import CHINESE
+from actum.schema.schema import compile_schema
+from actum_embedded.nets import of
+from actum_embedded.weights import CHINESE
 from bench.training import fit_chooser, fit_grouping, fit_sieve, seal_tools, written
 from bench.training.chatter import chatted
 from bench.training.corpus import HERE, Maker, is_chinese, sketches

@@ -9,8 +9,8 @@ import pytest
 
 from actum.call import canonical
 from actum.call.canonical import spots, written_out
-from actum.core.canonical import Unclear
 from actum.core.json import Json, JsonObject
+from actum.schema.canonical import Unclear
 
 pytestmark = pytest.mark.row("C3")
 

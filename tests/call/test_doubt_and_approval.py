@@ -8,15 +8,15 @@ from collections.abc import Callable
 import pytest
 
 from actum import Agent, Answer, Context, Rule, Rules, Tool, ToolCall, tool
-from actum.call.journal import MemoryJournal
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision, Facts
 from actum.core.message import ToolMessage
 from actum.core.record import Answered, Intended, Refused
+from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel
-from actum.toolsets.function import FunctionTool
+from actum.toolsets.function.function import FunctionTool
 from tests.till import Till, pays_once
 
 

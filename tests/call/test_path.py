@@ -8,12 +8,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from actum.call.authorize import DEFAULT, Rule, Rules
-from actum.call.journal import MemoryJournal
-from actum.call.limit import Limits
+from actum.call.limits.limits import Limits
 from actum.call.path import CallPath
 from actum.call.plan import Terms
-from actum.call.recording import Place, Recording
 from actum.call.resolve import Catalog
 from actum.call.scope import Scope
 from actum.core.call import ToolCall, ToolResult
@@ -23,6 +20,9 @@ from actum.core.interfaces import Clock, Context, Facts, Policy, Toolset
 from actum.core.json import Json, JsonObject
 from actum.core.record import Answered, Record, Started
 from actum.core.tool import Effects, Tool
+from actum.journal.memory import MemoryJournal
+from actum.journal.recording import Place, Recording
+from actum.policy.rules import DEFAULT, Rule, Rules
 from actum.testing import FakeClock, RecordingToolset
 
 PLACE = Place(1, 0)

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.call.plan import idempotency_key
-from actum.call.recording import Place
 from actum.core.call import ToolCall
 from actum.core.json import Json, same
+from actum.journal.recording import Place
 
 PAY = ToolCall("x", "pay", {"to": "bob", "amount": 5})
 json_values: st.SearchStrategy[Json] = st.recursive(

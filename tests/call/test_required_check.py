@@ -10,18 +10,18 @@ import pytest
 
 from actum import Agent, Answer, Require, Rule, Rules, Tool, ToolCall, ToolError, tool
 from actum.agents.agent import Toolish
-from actum.call.audit import audit
-from actum.call.journal import MemoryJournal
-from actum.call.overview import family
-from actum.call.policy import PolicyFile
-from actum.cli.page import page_of
 from actum.cli.runs import show_recorded
-from actum.cli.terminal import Terminal
+from actum.cli.show.page import page_of
+from actum.cli.show.terminal import Terminal
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Policy, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
 from actum.core.record import Asked, Checked, Record, Refused
+from actum.journal.audit import audit
+from actum.journal.conversations import family
+from actum.journal.memory import MemoryJournal
+from actum.policy.file import PolicyFile
 from actum.testing import RecordingToolset, ScriptedApprover, ScriptedModel
 
 pytestmark = pytest.mark.row("C3")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum.cli.terminal import who
+from actum.cli.show.terminal import who
 
 pytestmark = pytest.mark.row("C8")
 

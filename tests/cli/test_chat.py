@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from actum import ToolCall
-from actum.cli.terminal import who
+from actum.cli.show.terminal import who
 from actum.core.message import Reply, UserMessage
 from actum.core.record import Intended, Replied, Started
 from actum.storage.sqlite import SQLiteJournal

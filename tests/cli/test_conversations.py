@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from actum import Agent
-from actum.cli.terminal import who
+from actum.cli.show.terminal import who
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
 

@@ -21,15 +21,15 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from actum import Agent, ToolCall, tool
-from actum.call.approve import read_inbox
-from actum.call.audit import audit
-from actum.call.evidence import check_journal, entry_line, head_lines
-from actum.call.mismatch import mismatch
-from actum.call.overview import conversations
+from actum.call.asking.inbox import read_inbox
 from actum.cli.app import app
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
 from actum.core.record import GENESIS, Entry
+from actum.journal.audit import audit
+from actum.journal.conversations import conversations
+from actum.journal.export import check_journal, entry_line, head_lines
+from actum.journal.mismatch import mismatch
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from actum.cli.demo import SCENES, Scene, make_agent, play
-from actum.cli.terminal import Terminal
+from actum.cli.show.terminal import Terminal
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from actum.call.journal import MemoryJournal
 from actum.cli.journal import follow, follow_all
-from actum.cli.terminal import who
+from actum.cli.show.terminal import who
 from actum.core.record import Ended, Started, ToolsChanged
+from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock
 

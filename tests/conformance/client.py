@@ -21,11 +21,16 @@ from mcp.shared.inbound import find_invalid_x_mcp_header
 
 from actum.core.errors import CallError
 from actum.core.json import Json, JsonObject
-from actum.protocols.mcp_config import McpAuth, McpEra, McpGrant, McpServer
+from actum.protocols.mcp.config import (
+    McpAuth,
+    McpEra,
+    McpGrant,
+    McpServer,
+)
 from actum.storage.tokens import TokenStore
-from actum.toolsets.mcp_auth import OAuth
-from actum.toolsets.mcp_connection import McpConnection
-from actum.toolsets.mcp_issuer import discover
+from actum.toolsets.mcp.auth import OAuth
+from actum.toolsets.mcp.connection import McpConnection
+from actum.toolsets.mcp.issuer import discover
 from actum.transport.guard import Fetcher, Guard
 
 DESCRIPTION = "https://conformance-test.local/client-metadata.json"

@@ -15,10 +15,10 @@ from typing import cast
 import uvicorn
 from mcp.server.auth.provider import AccessToken
 
-from actum.call.authorize import Rule, Rules
-from actum.protocols.mcp_config import McpEra, McpServer
-from actum.server.mcp_gateway import McpGateway
-from actum.server.mcp_http import LOCAL, Access
+from actum.policy.rules import Rule, Rules
+from actum.protocols.mcp.config import McpEra, McpServer
+from actum.server.mcp.gateway.gateway import McpGateway
+from actum.server.mcp.http import LOCAL, Access
 from actum.storage.pins import PinStore
 
 

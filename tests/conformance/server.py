@@ -1,4 +1,4 @@
-"""A server with everything that the conformance suite looks for, made by the public means of `actum.server.mcp`.
+"""A server with everything that the conformance suite looks for, by the public means of `actum.server`.
 
 `python -m tests.conformance.server PORT`
 """
@@ -21,10 +21,10 @@ from actum.core.event import Pending
 from actum.core.interfaces import Elicited, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
-from actum.server.mcp import McpService
-from actum.server.mcp_prompts import prompt
-from actum.server.mcp_resources import Resource
-from actum.server.mcp_tasks import TaskMode
+from actum.server import McpService
+from actum.server.mcp.prompts import prompt
+from actum.server.mcp.resources import Resource
+from actum.server.mcp.tasks import TaskMode
 
 
 def red_pixel() -> bytes:

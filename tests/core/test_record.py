@@ -8,9 +8,9 @@ import sys
 import msgspec
 import pytest
 
-from actum.call.journal import MemoryJournal
 from actum.core.message import Reply, UserMessage
 from actum.core.record import GENESIS, Entry, Head, Replied, Started, against_head, seal, sign, verify, verify_ledger
+from actum.journal.memory import MemoryJournal
 
 pytestmark = pytest.mark.row("C7")
 

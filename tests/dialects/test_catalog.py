@@ -45,7 +45,9 @@ def test_an_option_that_a_dialect_does_not_take_is_refused(name: str, options: d
 
 
 def test_listing_the_dialects_imports_none_of_them() -> None:
-    code = "import sys; from actum.dialects import names; names(); print('actum.dialects.react_reader' in sys.modules)"
+    code = (
+        "import sys; from actum.dialects import names; names(); print('actum.dialects.text.prompt_json' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

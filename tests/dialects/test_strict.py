@@ -23,12 +23,12 @@ from actum.core.interfaces import Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, UserMessage
 from actum.core.tool import Tool
-from actum.dialects.anthropic_messages import AnthropicMessages
-from actum.dialects.gemini_content import GeminiContent
+from actum.dialects.api.anthropic.dialect import AnthropicMessages
+from actum.dialects.api.gemini.dialect import GeminiContent
+from actum.dialects.api.openai_chat.dialect import OpenAiChat
+from actum.dialects.api.openai_responses.dialect import OpenAiResponses
+from actum.dialects.api.schema_subset import OPENAI_STRICT, strictly, without_nulls
 from actum.dialects.loose import Loose
-from actum.dialects.openai_chat import OpenAiChat
-from actum.dialects.openai_responses import OpenAiResponses
-from actum.dialects.schema_subset import OPENAI_STRICT, strictly, without_nulls
 from actum.models import open_model
 from actum.models.endpoint import Endpoint
 from actum.models.prompted import Recognising

@@ -14,7 +14,7 @@ from actum.core.event import CallDelta, CallSaid
 from actum.core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from actum.core.tool import NAME, Tool
-from actum.dialects.openai_chat import OpenAiChat
+from actum.dialects.api.openai_chat.dialect import OpenAiChat
 from actum.dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME, ToolNames, names_of, stand_in
 
 PATTERNS = [

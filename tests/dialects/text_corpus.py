@@ -17,7 +17,7 @@ from actum.core.json import Json, JsonObject
 from actum.core.message import Reply
 from actum.core.tool import Tool
 from actum.dialects.base import TextDialect
-from actum.dialects.invented_results import CUT
+from actum.dialects.text.invented_results import CUT
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 

@@ -16,8 +16,8 @@ from actum import Agent, ToolCall
 from actum.core.event import RunResult
 from actum.core.interfaces import Answer, Journal
 from actum.core.json import Json
-from actum.protocols.mcp_config import McpServer
-from actum.server.mcp import McpService
+from actum.protocols.mcp.config import McpServer
+from actum.server.mcp.service import McpService
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedApprover, ScriptedModel
 from actum.toolsets.mcp import McpToolset

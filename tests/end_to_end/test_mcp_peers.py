@@ -17,7 +17,7 @@ from actum.core.event import CallProgress, Event, Pending
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage, UserMessage
-from actum.protocols.mcp_config import McpEra, McpServer
+from actum.protocols.mcp.config import McpEra, McpServer
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpToolset
 from tests.peers import install

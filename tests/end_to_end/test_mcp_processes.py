@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from actum.core.errors import CallError, Unavailable
-from actum.protocols.mcp_config import McpServer
-from actum.toolsets.mcp_connection import McpConnection
+from actum.protocols.mcp.config import McpServer
+from actum.toolsets.mcp.connection import McpConnection
 
 SHY = str(Path(__file__).parents[1] / "peers" / "servers" / "shy.py")
 GONE_S = 30.0

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from actum import PolicyFile
-from actum.call.origin import OriginIndex
-from actum.call.policy import lint
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.event import RunResult
 from actum.core.interfaces import Facts
 from actum.core.message import ToolMessage, UserMessage
 from actum.core.record import Answered, Checked, Intended, Refused
+from actum.policy.file import lint
+from actum.policy.origins import OriginIndex
 from examples.bank_transfer import main as example
 from examples.bank_transfer.desk import desk
 from examples.local_services.bank import Bank

@@ -16,7 +16,7 @@ from actum.core.interfaces import Model, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.tool import Tool
-from actum.dialects.openai_chat import OpenAiChat
+from actum.dialects.api.openai_chat.dialect import OpenAiChat
 from actum.models import open_model
 from actum.models.catalog import PROVIDERS
 from actum.models.endpoint import Endpoint

@@ -14,7 +14,7 @@ from actum.core.errors import UsageError
 from actum.core.interfaces import Request
 from actum.core.tool import Tool
 from actum.dialects import dialect
-from actum.dialects.grammar import Grammar, grammar_of
+from actum.dialects.grammar.grammar import Grammar, grammar_of
 from actum.models.constrained import Vocabulary, generate, need
 
 from .random_model import END, MARKS, RandomModel, vocabulary_of
@@ -166,7 +166,7 @@ def test_what_is_missing_is_named_with_what_to_install() -> None:
 
 def test_importing_it_loads_neither_engine_nor_numpy() -> None:
     code = (
-        "import sys, actum.models.local, actum.dialects.grammar\n"
+        "import sys, actum.models.local, actum.dialects.grammar.grammar\n"
         "assert not {'numpy', 'llguidance', 'torch', 'transformers'} & set(sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

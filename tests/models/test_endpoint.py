@@ -15,7 +15,7 @@ from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.interfaces import Model, Request
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from actum.core.tool import Tool
-from actum.dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from actum.models.endpoint import Endpoint
 from actum.testing import FakeClock
 from tests.chat_server import ChatServer, Raw

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import IO
 
-from actum.protocols.mcp_config import McpEra, McpServer
+from actum.protocols.mcp.config import McpEra, McpServer
 
 from . import install
 

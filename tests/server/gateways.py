@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from actum.core.json import Json, JsonObject
-from actum.protocols.mcp_config import McpEra, McpServer
-from actum.toolsets.mcp_connection import McpConnection
+from actum.protocols.mcp.config import McpEra, McpServer
+from actum.toolsets.mcp.connection import McpConnection
 from tests.peers.programs import free_port
 
 ALL: JsonObject = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}

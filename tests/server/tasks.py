@@ -6,10 +6,10 @@ import asyncio
 
 from actum import Context, ToolError, tool
 from actum.core.json import JsonObject
-from actum.protocols.mcp_tasks import EXTENSION
-from actum.server.mcp import McpService
-from actum.server.mcp_tasks import TaskMode
-from actum.toolsets.mcp_connection import McpConnection
+from actum.protocols.mcp.tasks import EXTENSION
+from actum.server.mcp.service import McpService
+from actum.server.mcp.tasks import TaskMode
+from actum.toolsets.mcp.connection import McpConnection
 from tests.mcp_service import Client
 
 KNOWS: JsonObject = {"extensions": {EXTENSION: {}}, "elicitation": {"form": {}}}

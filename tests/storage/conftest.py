@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from actum.call.journal import MemoryJournal
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
+from actum.journal.memory import MemoryJournal
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import FakeClock

@@ -15,11 +15,11 @@ import psycopg
 import pytest
 
 from actum import Agent, ToolCall
-from actum.call.recording import Recording
 from actum.core.errors import Busy, JournalError
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply, ToolMessage
 from actum.core.record import Entry, verify, verify_ledger
+from actum.journal.recording import Recording
 from actum.testing import Said, ScriptedModel
 from tests.till import Till
 

@@ -15,7 +15,7 @@ from typing import cast
 import pytest
 
 from actum import Agent
-from actum.call.approve import inbox
+from actum.call.asking.inbox import inbox
 from actum.core.errors import JournalError
 from actum.core.message import Reply
 from actum.core.record import GENESIS, Ended, Replied, Started, seal, summarize, verify

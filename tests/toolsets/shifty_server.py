@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from actum.core.json import Json, JsonObject
-from actum.protocols.mcp_config import McpServer
+from actum.protocols.mcp.config import McpServer
 
 SHIFTY = Path(__file__).parents[1] / "mcp_servers" / "shifty.py"
 NUMBERS: JsonObject = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}

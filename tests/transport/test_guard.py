@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actum.core.canonical import is_public
+from actum.schema.canonical import is_public
 from actum.transport.guard import Fetcher, Guard, GuardedTransport, Refused, check_link
 from actum.transport.http import HttpFailure
 

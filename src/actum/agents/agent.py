@@ -21,17 +21,13 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpac
 import msgspec
 from msgspec import Struct
 
-from ..call.approve import records_of
-from ..call.asker import Asker
-from ..call.authorize import CAREFUL, DEFAULT
-from ..call.breaker import Breakers
-from ..call.excerpt import READ_RESULT, ResultReader
-from ..call.journal import MemoryJournal
-from ..call.limit import Limits
-from ..call.meter import Meters
+from ..call.asking.asker import Asker
+from ..call.asking.inbox import records_of
+from ..call.limits.breaker import Breakers
+from ..call.limits.limits import Limits
+from ..call.limits.meters import Meters
 from ..call.path import CallPath
 from ..call.plan import Terms
-from ..call.recording import Recording
 from ..call.resolve import Catalog
 from ..call.scope import Scope
 from ..core.budget import Budget, Price
@@ -63,9 +59,13 @@ from ..core.record import TELLING, Answered, Asked, Compacted, Ended, Entry, Rep
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent, trace_id
+from ..journal.excerpt import READ_RESULT, ResultReader
+from ..journal.memory import MemoryJournal
+from ..journal.recording import Recording
 from ..models.catalog import open_model
+from ..policy.rules import CAREFUL, DEFAULT
 from ..storage.place import open_journal
-from ..toolsets.function import FunctionTool, FunctionToolset
+from ..toolsets.function.function import FunctionTool, FunctionToolset
 from .agent_tool import AgentTool
 from .branch import branch, done_after
 from .conversation import Before, before, history_of, media, sound, unknown_run, with_attachments

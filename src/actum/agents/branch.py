@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
-from ..call.recording import Place, Recording
 from ..core.call import TextPart, ToolResult
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.record import Answered, Asked, Entry, Intended, Record, Refused, Settled, Started, new_id
+from ..journal.recording import Place, Recording
 
 
 def branch(

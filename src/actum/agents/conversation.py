@@ -11,12 +11,12 @@ from itertools import count
 import msgspec
 from msgspec import Struct
 
-from ..call.recording import Place, Recording
 from ..core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
 from ..core.record import TELLING, Entry, Started, Unfinished, verify
+from ..journal.recording import Place, Recording
 from .unfinished import standing, unfinished
 from .wording import Wording
 

@@ -13,11 +13,10 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from ..call.approve import pending_of
-from ..call.asker import Asker
-from ..call.meter import Account
+from ..call.asking.asker import Asker
+from ..call.asking.inbox import pending_of
+from ..call.limits.meters import Account
 from ..call.path import CallPath
-from ..call.recording import Place
 from ..call.resolve import Catalog
 from ..call.scope import Scope
 from ..core.budget import ZERO, Price
@@ -28,6 +27,7 @@ from ..core.interfaces import Model, Request
 from ..core.message import Message, ToolMessage, Transcript, Usage
 from ..core.record import Asked, Ended, ToolsChanged, new_id
 from ..core.record import Replied as RepliedRecord
+from ..journal.recording import Place
 from .conversation import outcome
 from .turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Outcome, Replied, Turn
 from .wording import Wording

@@ -21,7 +21,7 @@ from typing import Literal, cast
 import msgspec
 from msgspec import Struct
 
-from ..call.limit import Limits
+from ..call.limits.limits import Limits
 from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import BudgetExceeded, CallError, LoopDetected

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from ..call.recording import Place, Recording
 from ..core.call import TextPart, ToolCall
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.record import TELLING, Ended, Entry, Standing, Unfinished, verify
+from ..journal.recording import Place, Recording
 from .wording import Wording
 
 log = logging.getLogger("actum.journal")

@@ -1,8 +1,8 @@
 """Where the arguments of a tool hold paths and addresses that are no kind of ours, and writing them out for the rules.
 
-A `format` (`path`, `uri`, ...) says that a text is one, and no more. It is written in the one form of `core.canonical`
-before a rule sees it, symbolic links followed, and the tool gets what the rule saw. What an `x-kind` declares is held
-to more than that by the schema itself, and is left alone here.
+A `format` (`path`, `uri`, ...) says that a text is one, and no more. It is written in the one form of
+`schema.canonical` before a rule sees it, symbolic links followed, and the tool gets what the rule saw. What an `x-kind`
+declares is held to more than that by the schema itself, and is left alone here.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
-from ..core.canonical import Unclear, path, url
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject
-from ..core.kinds import KEYWORD, read_kind
+from ..schema.canonical import Unclear, path, url
+from ..schema.kinds import KEYWORD, read_kind
 
 Form = Literal["path", "url"]
 Spot = tuple[tuple[str, ...], Form]

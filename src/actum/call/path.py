@@ -44,21 +44,21 @@ from ..core.record import Asked, Checked, Intended, Refused, Settled
 from ..core.redaction import RedactedStream
 from ..core.tool import Tool
 from ..core.trace import traceparent_of
-from .approve import pending_of
-from .asker import Asker
-from .breaker import Breakers
-from .excerpt import ResultReader, to_show
-from .inquiry import Inquiry
-from .limit import Limits
-from .meter import Gate, Meters, through
-from .origin import OriginIndex
+from ..journal.excerpt import ResultReader, to_show
+from ..journal.recording import Place
+from ..policy.origins import OriginIndex
+from ..policy.ruling import Required
+from .asking.asker import Asker
+from .asking.inbox import pending_of
+from .asking.inquiry import Inquiry
+from .asking.question import Questions
+from .limits.breaker import Breakers
+from .limits.limits import Limits
+from .limits.meters import Gate, Meters, through
+from .limits.retry import delay
 from .outcome import checked, own, translate, where, with_note
 from .plan import Plan, Terms, check_of, decide, denied
-from .question import Questions
-from .recording import Place
 from .resolve import Catalog
-from .retry import delay
-from .ruling import Required
 from .scope import Scope
 
 log = logging.getLogger("actum.call")

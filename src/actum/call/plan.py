@@ -12,14 +12,14 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import Problem, ToolCall
-from ..core.canonical import Unclear
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
 from ..core.record import Quorum
+from ..journal.recording import Place
+from ..policy.ruling import Required, rule_on
+from ..schema.canonical import Unclear
 from .canonical import written_out
-from .recording import Place
 from .resolve import Bound, Catalog
-from .ruling import Required, rule_on
 
 
 class Terms(Struct, frozen=True, kw_only=True):

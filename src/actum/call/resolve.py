@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from ..core.errors import BadTool, UnknownTool
 from ..core.interfaces import Toolset
-from ..core.schema import Schema, compile_schema
 from ..core.tool import Tool, digest_of
+from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
 
 COMPARED_MAX = 30

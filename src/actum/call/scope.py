@@ -15,7 +15,7 @@ from ..core.holder import Holder
 from ..core.interfaces import Clock, Journal, Peer, Request
 from ..core.message import Message, Reply
 from ..core.redaction import DEFAULT_REDACTION, Redaction
-from .recording import Recording
+from ..journal.recording import Recording
 
 
 class Scope(Struct, kw_only=True):

@@ -30,14 +30,14 @@ from . import (
     dialects,
     doctor,
     journal,
-    mcp,
     policy,
     run,
     runs,
     tools,
     transcode,
 )
-from .terminal import Terminal, plain_characters, version_of
+from .mcp import commands as mcp
+from .show.terminal import Terminal, plain_characters, version_of
 
 CANCELLED = 130
 

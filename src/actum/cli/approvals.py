@@ -9,21 +9,33 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ..call.approve import Inbox, Waiting, inbox, pending_of, put, read_inbox
-from ..call.grant import told
-from ..call.recording import MIDWAY
+from ..call.asking.inbox import (
+    Inbox,
+    Waiting,
+    inbox,
+    pending_of,
+    put,
+    read_inbox,
+)
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
 from ..core.record import Asked
+from ..journal.grant import told
+from ..journal.recording import MIDWAY
 from ..transport.http import HttpFailure, post
 from . import options
 from .approve import read_pairs, show_pending
-from .form import read_form
 from .options import JournalFlag, JsonFlag
 from .run import DONE
-from .terminal import Terminal, duration, said, who
+from .show.form import read_form
+from .show.terminal import (
+    Terminal,
+    duration,
+    said,
+    who,
+)
 
 app = typer.Typer(help="What waits for a person: list, show, approve, deny, edit.", invoke_without_command=True)
 

@@ -7,14 +7,26 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from ..call.approve import fit
+from ..call.asking.inbox import fit
 from ..core.errors import UsageError
 from ..core.event import Pending
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, JsonProblem, parse
-from .form import fill_in, let_ask, show_form, visit
-from .terminal import GUTTER, Terminal, clean, said, styled, who
-from .trace import value_text
+from .show.form import (
+    fill_in,
+    let_ask,
+    show_form,
+    visit,
+)
+from .show.terminal import (
+    GUTTER,
+    Terminal,
+    clean,
+    said,
+    styled,
+    who,
+)
+from .show.trace import value_text
 
 SHOWN_MAX = 2_000
 """Characters of one argument that are shown unasked: a person must see what they approve, and find the rest."""

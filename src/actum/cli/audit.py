@@ -12,12 +12,23 @@ from typing import Annotated
 import msgspec
 import typer
 
-from ..call.audit import DECISIONS, AuditLine, Wanted, audit
 from ..core.errors import UsageError
 from ..core.json import dumps
-from . import moments, options
+from ..journal.audit import (
+    DECISIONS,
+    AuditLine,
+    Wanted,
+    audit,
+)
+from . import options
 from .options import JournalFlag, JsonFlag
-from .terminal import Terminal, clean, duration, shorten
+from .show import moments
+from .show.terminal import (
+    Terminal,
+    clean,
+    duration,
+    shorten,
+)
 
 TEXT_MAX = 80
 

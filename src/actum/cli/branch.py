@@ -9,8 +9,13 @@ import typer
 from rich.text import Text
 
 from ..agents.agent import Emit
-from ..call.comparison import Comparison, Moment, Outcome, compare
 from ..core.event import RunResult
+from ..journal.comparison import (
+    Comparison,
+    Moment,
+    Outcome,
+    compare,
+)
 from . import options
 from .approve import AtTerminal
 from .options import (
@@ -25,8 +30,14 @@ from .options import (
     YesFlag,
 )
 from .run import as_recorded, carry_out, view_of
-from .terminal import Terminal, duration, said, shorten, styled
-from .trace import RESULT_MAX, Trace, value_text
+from .show.terminal import (
+    Terminal,
+    duration,
+    said,
+    shorten,
+    styled,
+)
+from .show.trace import RESULT_MAX, Trace, value_text
 
 
 def fork(

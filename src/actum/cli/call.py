@@ -19,8 +19,13 @@ from . import options
 from .approve import AtTerminal
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import DONE, FAILED, MISUSED, report
-from .terminal import Terminal, said, who
-from .trace import Trace, call_as_json, failure_text, pending_as_json
+from .show.terminal import Terminal, said, who
+from .show.trace import (
+    Trace,
+    call_as_json,
+    failure_text,
+    pending_as_json,
+)
 
 
 def call(

@@ -10,14 +10,14 @@ from collections.abc import Callable
 
 from .. import compose
 from ..agents.agent import Agent
-from ..call.overview import as_they_stand
-from ..call.timeline import Timeline
 from ..compose import Settings
 from ..core.errors import ActumError, Busy
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.record import new_id
+from ..journal.conversations import as_they_stand
+from ..journal.timeline import Timeline
 from . import options
 from .approve import AtTerminal
 from .options import (
@@ -39,9 +39,14 @@ from .options import (
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
 from .runs import show_recorded
-from .terminal import Terminal, interruptible, said, who
+from .show.terminal import (
+    Terminal,
+    interruptible,
+    said,
+    who,
+)
+from .show.trace import Trace, run_as_json
 from .tools import show_tools
-from .trace import Trace, run_as_json
 
 COMPACT_KEEP = 2
 """So many of the latest turns `/compact` leaves as they are."""

@@ -11,16 +11,17 @@ import typer
 
 from .. import compose
 from ..agents.conversation import history
-from ..call.mismatch import mismatch
-from ..call.overview import Conversation, conversations
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.record import RunSummary, new_id
-from . import moments, options
+from ..journal.conversations import Conversation, conversations
+from ..journal.mismatch import mismatch
+from . import options
 from .options import JournalFlag, JsonFlag, ModelFlag, OwnerFlag
-from .terminal import Terminal, shorten, who
-from .trace import RESULT_MAX, call_line, result_line
+from .show import moments
+from .show.terminal import Terminal, shorten, who
+from .show.trace import RESULT_MAX, call_line, result_line
 
 app = typer.Typer(help="What was said, turn by turn: list, show, branch off, sum up.", invoke_without_command=True)
 

@@ -23,8 +23,8 @@ from ..core.record import new_id
 from .approve import show_pending
 from .run import DONE, FAILED
 from .runs import show_recorded
-from .terminal import Terminal, duration, styled
-from .trace import Trace
+from .show.terminal import Terminal, duration, styled
+from .show.trace import Trace
 
 Results = Sequence[RunResult]
 

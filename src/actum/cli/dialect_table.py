@@ -12,10 +12,10 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..dialects import dialect, names
+from ..dialects.api.openai_chat.dialect import OpenAiChat
 from ..dialects.catalog import models_of
-from ..dialects.grammar import constrains
-from ..dialects.openai_chat import OpenAiChat
-from ..dialects.tagged_text import TaggedText
+from ..dialects.grammar.grammar import constrains
+from ..dialects.text.tagged.dialect import TaggedText
 from .dialects import LINES
 
 _MARK = "<!-- {name}: made by python -m actum.cli.dialect_table -->"

@@ -10,7 +10,7 @@ from ..core.message import SystemMessage, UserMessage
 from ..core.tool import Tool
 from ..dialects import dialect, names
 from .options import JsonFlag
-from .terminal import Terminal
+from .show.terminal import Terminal
 
 AUTO = "auto"
 LINES = {

@@ -14,21 +14,26 @@ from typing import Literal
 from msgspec import Struct
 
 from .. import compose
-from ..call.evidence import Report, check_journal
-from ..call.mismatch import mismatch
-from ..call.overview import mixed_conversations
 from ..compose import EMBEDDED, SETTINGS_FILE, Settings
 from ..core.errors import ActumError, ModelError
 from ..core.interfaces import Model, Request
 from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.tool import Tool
+from ..journal.conversations import mixed_conversations
+from ..journal.export import Report, check_journal
+from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from . import options
-from .mcp import looked_at
+from .mcp.commands import looked_at
 from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, ToolsFlag
 from .run import DONE, FAILED
-from .terminal import Terminal, duration, styled, version_of
+from .show.terminal import (
+    Terminal,
+    duration,
+    styled,
+    version_of,
+)
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 ENDPOINT_S_MAX = 60.0

@@ -13,16 +13,22 @@ from typing import Annotated
 import typer
 from msgspec import Struct
 
-from ..call.evidence import faults
-from ..call.mismatch import mismatch, summary
 from ..core.clock import SystemClock
 from ..core.errors import Busy, JournalError, UsageError
 from ..core.interfaces import Clock, Journal
 from ..core.record import Chain, Ended, Entry, Forgotten, Record, RunSummary, Started
-from . import branch, moments, options, verify
+from ..journal.export import faults
+from ..journal.mismatch import mismatch, summary
+from . import branch, options, verify
 from .options import JournalFlag, JsonFlag, RunArgument
 from .run import DONE, FAILED
-from .terminal import Terminal, shorten, styled, who
+from .show import moments
+from .show.terminal import (
+    Terminal,
+    shorten,
+    styled,
+    who,
+)
 
 app = typer.Typer(help="The record itself: show, follow, export, verify, branch off, compare, forget.")
 app.command("export")(verify.export)

@@ -12,18 +12,18 @@ import typer
 
 from .. import compose
 from ..agents.agent import Agent, Toolish
-from ..call.evidence import run_ids
-from ..call.mismatch import summary
 from ..compose import Settings
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal
 from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
-from .terminal import Terminal
+from ..journal.export import run_ids
+from ..journal.mismatch import summary
+from .show.terminal import Terminal
 
 if TYPE_CHECKING:
-    from ..toolsets.mcp_host import McpHost
-    from ..toolsets.mcp_toolset import McpToolset
+    from ..toolsets.mcp.host import McpHost
+    from ..toolsets.mcp.toolset import McpToolset
 
 T = TypeVar("T")
 

@@ -10,22 +10,27 @@ from typing import Annotated
 import typer
 
 from .. import compose
-from ..call.authorize import Look, Rules
-from ..call.origin import OriginIndex
 from ..call.plan import Terms, fit
-from ..call.policy import PolicyFile, lint
 from ..call.resolve import Catalog
 from ..core.call import ToolCall
 from ..core.errors import InvalidArguments, UsageError
 from ..core.interfaces import Decision, Facts
 from ..core.json import Json, JsonObject
 from ..core.message import UserMessage
+from ..policy.file import PolicyFile, lint
+from ..policy.origins import OriginIndex
+from ..policy.rules import Look, Rules
 from . import options
 from .call import find_tool, read_arguments
 from .options import JsonFlag, PolicyFlag, ToolsFlag
 from .run import DONE, FAILED, PAUSED
-from .terminal import Terminal, said, styled, who
-from .trace import call_line
+from .show.terminal import (
+    Terminal,
+    said,
+    styled,
+    who,
+)
+from .show.trace import call_line
 
 app = typer.Typer(help="Try a policy on a call, and check it.", no_args_is_help=True)
 

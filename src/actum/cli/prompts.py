@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from ..core.call import MediaPart, TextPart
 from ..core.errors import ActumError, UsageError
 from ..core.message import Reply, UserMessage
-from ..protocols.mcp_offer import Prompt
+from ..protocols.mcp.offer import Prompt
 
 if TYPE_CHECKING:
-    from ..toolsets.mcp_toolset import McpToolset
+    from ..toolsets.mcp.toolset import McpToolset
 
 
 PROMPTS_S = 10.0

@@ -36,8 +36,8 @@ from .options import (
     VerboseFlag,
     YesFlag,
 )
-from .terminal import Terminal, said, who
-from .trace import JsonTrace, Trace, run_as_json
+from .show.terminal import Terminal, said, who
+from .show.trace import JsonTrace, Trace, run_as_json
 
 DONE, FAILED, MISUSED, PAUSED = 0, 1, 2, 3
 """What every command ends with."""

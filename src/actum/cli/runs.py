@@ -11,17 +11,18 @@ import msgspec
 import typer
 from msgspec import structs
 
-from ..call.mismatch import UNREADABLE, mismatch, summary
-from ..call.overview import Family, as_they_stand, family
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import Entry, RunSummary
-from . import moments, options
+from ..journal.conversations import Family, as_they_stand, family
+from ..journal.mismatch import UNREADABLE, mismatch, summary
+from . import options
 from .options import JournalFlag, JsonFlag, RunArgument
-from .page import page_of
-from .terminal import Terminal
-from .tree import problems_of, tree_of
+from .show import moments
+from .show.page import page_of
+from .show.terminal import Terminal
+from .show.tree import problems_of, tree_of
 
 app = typer.Typer(help="What is on record: list runs, show one.", invoke_without_command=True)
 

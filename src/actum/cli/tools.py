@@ -14,15 +14,15 @@ import typer
 from .. import compose
 from ..agents.agent import Toolish
 from ..core.json import Json, JsonObject
-from ..core.signature import ToolWarning
 from ..core.tool import Tool
-from ..toolsets.function import FunctionTool
+from ..schema.signature import ToolWarning
+from ..toolsets.function.function import FunctionTool
 from . import options
 from .call import find_tool
 from .dialects import as_told
 from .options import JsonFlag, McpFlag, ToolsFlag
 from .run import DONE, FAILED
-from .terminal import Terminal, styled
+from .show.terminal import Terminal, styled
 
 app = typer.Typer(help="List tools, show one, print its schema, check them.", invoke_without_command=True)
 

@@ -15,10 +15,15 @@ import typer
 
 from ..core.errors import ModelError
 from ..dialects.losses import Loss
-from ..dialects.transcode import ALIASES, Transcoder, find, kind_of
-from ..dialects.transcode import transcode as transcode_whole
+from ..dialects.transcode.transcode import (
+    ALIASES,
+    Transcoder,
+    find,
+    kind_of,
+)
+from ..dialects.transcode.transcode import transcode as transcode_whole
 from .run import DONE, FAILED
-from .terminal import Terminal
+from .show.terminal import Terminal
 
 CHUNK_BYTES = 65_536
 _NAMES = "A name of `actum dialects`, or " + ", ".join(ALIASES) + "."

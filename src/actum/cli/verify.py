@@ -9,13 +9,21 @@ from typing import Annotated
 import typer
 
 from .. import compose
-from ..call.evidence import Evidence, Report, check_export, check_journal, entry_line, head_lines, read_lines
-from ..call.evidence import run_ids as every_run
 from ..core.errors import UsageError
+from ..journal.export import (
+    Evidence,
+    Report,
+    check_export,
+    check_journal,
+    entry_line,
+    head_lines,
+    read_lines,
+)
+from ..journal.export import run_ids as every_run
 from . import options
 from .options import JournalFlag, JsonFlag
 from .run import DONE, FAILED
-from .terminal import Terminal, styled
+from .show.terminal import Terminal, styled
 
 PROBLEMS_MAX = 50
 

@@ -179,7 +179,7 @@ class Peer(Protocol):
 
 
 class Inquiry(Protocol):
-    """What stands behind a `Context` when a running tool asks for something; see `call.inquiry`."""
+    """What stands behind a `Context` when a running tool asks for something; see `asking.inquiry`."""
 
     async def ask(self, pending: Pending) -> Answered:
         """Have somebody answer.
@@ -523,7 +523,7 @@ class Policy(Protocol):
 
 
 class Ancestor(Struct, frozen=True, kw_only=True):
-    """A run above another run, as far as the calls of the lower run are judged by it; see `call.ruling`.
+    """A run above another run, as far as the calls of the lower run are judged by it; see `policy.ruling`.
 
     Attributes:
         agent: the name of the agent whose run it is.

@@ -36,7 +36,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         foreign: it comes from another party (an MCP server, an agent, an API) and its own word is not trusted.
         approval: every use waits for a person's approval, whatever the policy says.
         sinks: parameters that say where something goes or who gets it; all others are content. Empty: no parameter says
-            so. None: not declared, and any parameter may say so. See `call.grant`.
+            so. None: not declared, and any parameter may say so. See `journal.grant`.
         trusted: fields of the result (`account.balance`; an empty path for its text) that nobody else could have
             written: what they hold is no instruction of a stranger.
         sequential: must not run beside other calls of the same turn.

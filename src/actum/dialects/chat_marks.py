@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
-from .openai_chat_encoder import spoken
+from .reply_text import spoken
 
 _BLANK = "{text}"
 

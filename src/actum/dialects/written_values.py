@@ -11,9 +11,9 @@ import math
 import re
 from collections.abc import Callable
 
-from ..core.coercion import node_at
 from ..core.json import DEPTH_MAX, Json, JsonObject, JsonProblem, dumps, given_twice, kind_of, parse
 from ..core.tool import Tool
+from ..schema.coercion import node_at
 from .json_mend import InnerQuotes, mend
 
 Kinds = frozenset[str]

@@ -19,9 +19,9 @@ from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
 from ..dialects import for_model
+from ..dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from ..dialects.base import ApiDialect, TextDialect
 from ..dialects.catalog import opens_thought
-from ..dialects.openai_chat import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
 
@@ -85,7 +85,7 @@ PROVIDERS = {
         url="https://api.anthropic.com/v1",
         key_variable="ANTHROPIC_API_KEY",
         native=True,
-        dialect="anthropic_messages:ANTHROPIC",
+        dialect="api.anthropic.dialect:ANTHROPIC",
         version_path="/v1",
         strict=True,
     ),
@@ -96,7 +96,7 @@ PROVIDERS = {
         url="https://generativelanguage.googleapis.com/v1beta",
         key_variable="GEMINI_API_KEY",
         native=True,
-        dialect="gemini_content:GEMINI_CONTENT",
+        dialect="api.gemini.dialect:GEMINI_CONTENT",
         version_path="/v1beta",
         strict=True,
     ),
@@ -128,19 +128,19 @@ PROVIDERS = {
 }
 
 _API_DIALECTS: dict[str, OpenAiChat | str | None] = {
-    "anthropic_messages": "anthropic_messages:ANTHROPIC_MESSAGES",
+    "anthropic_messages": "api.anthropic.dialect:ANTHROPIC_MESSAGES",
     "auto": None,
-    "gemini_content": "gemini_content:GEMINI_CONTENT",
+    "gemini_content": "api.gemini.dialect:GEMINI_CONTENT",
     "native": None,
     "openai_chat": None,
     "openai_functions": OPENAI_FUNCTIONS,
-    "openai_responses": "openai_responses:OPENAI_RESPONSES",
+    "openai_responses": "api.openai_responses.dialect:OPENAI_RESPONSES",
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
 _RAW = {
-    "ollama_generate": ("/api/generate", "ollama_generate:OLLAMA_GENERATE"),
-    "openai_completions": ("/completions", "openai_completions:OPENAI_COMPLETIONS"),
+    "ollama_generate": ("/api/generate", "api.ollama_generate:OLLAMA_GENERATE"),
+    "openai_completions": ("/completions", "api.openai_completions:OPENAI_COMPLETIONS"),
 }
 """The APIs that only go on with a text, and what their addresses end in. A text dialect stands around them."""
 
@@ -328,5 +328,5 @@ def _text_dialect(name: str, model: str = "") -> TextDialect:
 
 
 def _embedded() -> Model:
-    make: type[Model] = import_module(f"{__package__}.embedded").Embedded
+    make: type[Model] = import_module("actum_embedded").Embedded
     return make()

@@ -28,9 +28,9 @@ from ..core.interfaces import Clock, Request
 from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
 from ..core.tool import Tool
+from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDialect
 from ..dialects.loose import Loose
-from ..dialects.openai_chat import OPENAI_CHAT
 from ..transport.http import Answer, HttpFailure, post, retry_after
 
 _log = logging.getLogger(__name__)

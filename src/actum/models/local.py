@@ -30,12 +30,17 @@ from ..core.tool import Tool
 from ..dialects import dialect as find_dialect
 from ..dialects.base import Decoder, TextDialect
 from ..dialects.catalog import for_model
-from ..dialects.grammar import Grammar, constrains, conversation, grammar_of
+from ..dialects.grammar.grammar import (
+    Grammar,
+    constrains,
+    conversation,
+    grammar_of,
+)
 from ..dialects.loose import Loose
-from ..dialects.marks import Marks
-from ..dialects.prompt_json import PromptJson
-from ..dialects.tagged_text import TaggedText
-from ..dialects.thought_marks import THINK
+from ..dialects.text.marks import Marks
+from ..dialects.text.prompt_json import PromptJson
+from ..dialects.text.tagged.dialect import TaggedText
+from ..dialects.text.thought_marks import THINK
 from .constrained import Vocabulary, generate, need
 
 if TYPE_CHECKING:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 from ..core.errors import UsageError
 
 if TYPE_CHECKING:
-    from .mcp import McpService
-    from .mcp_auth import Doorkeeper, Issuer, SignedTokens
-    from .mcp_calls import Who
-    from .mcp_gateway import McpGateway
-    from .mcp_http import Access, SharedKey
-    from .mcp_prompts import Prompt, prompt
-    from .mcp_resources import Folder, Resource, own_runs
+    from .mcp.auth import Doorkeeper, Issuer, SignedTokens
+    from .mcp.calls import Who
+    from .mcp.gateway.gateway import McpGateway
+    from .mcp.http import Access, SharedKey
+    from .mcp.prompts import Prompt, prompt
+    from .mcp.resources import Folder, Resource, own_runs
+    from .mcp.service import McpService
 
 __all__ = [
     "Access",
@@ -44,19 +44,19 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Access": "mcp_http",
-    "Doorkeeper": "mcp_auth",
-    "Folder": "mcp_resources",
-    "Issuer": "mcp_auth",
-    "McpGateway": "mcp_gateway",
-    "McpService": "mcp",
-    "Prompt": "mcp_prompts",
-    "Resource": "mcp_resources",
-    "SharedKey": "mcp_http",
-    "SignedTokens": "mcp_auth",
-    "Who": "mcp_calls",
-    "own_runs": "mcp_resources",
-    "prompt": "mcp_prompts",
+    "Access": "mcp.http",
+    "Doorkeeper": "mcp.auth",
+    "Folder": "mcp.resources",
+    "Issuer": "mcp.auth",
+    "McpGateway": "mcp.gateway.gateway",
+    "McpService": "mcp.service",
+    "Prompt": "mcp.prompts",
+    "Resource": "mcp.resources",
+    "SharedKey": "mcp.http",
+    "SignedTokens": "mcp.auth",
+    "Who": "mcp.calls",
+    "own_runs": "mcp.resources",
+    "prompt": "mcp.prompts",
 }
 
 

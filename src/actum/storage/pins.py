@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from ..core.errors import UsageError
 from ..core.json import JsonObject
-from ..protocols.mcp_pin import digest
+from ..protocols.mcp.pin import digest
 from .whole_file import alone_with, replace
 
 

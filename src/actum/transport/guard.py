@@ -23,8 +23,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from ..core import canonical
-from ..core.canonical import Unclear
+from ..schema import canonical
+from ..schema.canonical import Unclear
 from .http import CONNECT_S_MAX, HttpFailure, certificates, translated
 
 FETCH_BYTES_MAX = 1024 * 1024

@@ -18,9 +18,9 @@ from actum import Context, Image, ToolError, tool
 from actum.core.interfaces import Journal, Request
 from actum.core.json import JsonObject
 from actum.core.message import UserMessage
-from actum.server.mcp import McpService
-from actum.server.mcp_prompts import prompt
-from actum.server.mcp_resources import Resource
+from actum.server.mcp.prompts import prompt
+from actum.server.mcp.resources import Resource
+from actum.server.mcp.service import McpService
 from actum.storage.sqlite import SQLiteJournal
 
 TILL = Path(os.environ.get("TILL", "/nowhere"))

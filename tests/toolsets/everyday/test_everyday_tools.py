@@ -10,7 +10,7 @@ from actum.core.call import ToolCall
 from actum.core.errors import ToolError
 from actum.core.interfaces import Context
 from actum.toolsets.everyday import everyday_tools
-from actum.toolsets.function import FunctionToolset
+from actum.toolsets.function.function import FunctionToolset
 
 
 def test_a_model_is_told_of_every_tool_and_parameter(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from ..function import FunctionTool, tool
+from ..function.function import FunctionTool, tool
 from .calculator import calculate
 from .dates import add_days, days_between, weekday
 from .facts import country_facts, query_data

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, TypedDict
 
-from ...core.canonical import Unclear, plain_path
 from ...core.errors import ToolError
-from ...core.kinds import Kind
+from ...schema.canonical import Unclear, plain_path
+from ...schema.kinds import Kind
 
 FOUND_MAX = 50
 LOOKED_AT_MAX = 50_000

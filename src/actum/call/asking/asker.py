@@ -1,0 +1,70 @@
+"""Asks whoever is there now, on behalf of one run: one question at a time, its answer on record."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import nullcontext
+
+from ...core.cancellation import is_being_cancelled
+from ...core.event import Pending
+from ...core.interfaces import Approver
+from ...core.record import Answered
+from ..scope import Scope
+from .inbox import answered, fit
+
+
+class Asker:
+    """Asks on behalf of one run.
+
+    Args:
+        scope: the run.
+        approver: who can be asked now; None when nobody can.
+        depth: how many runs stand above this run. An approval that a policy of a run above asks for is not this
+            approver's to give; the run above asks.
+
+    Attributes:
+        cancelled: whoever was asked broke the run off.
+    """
+
+    def __init__(self, scope: Scope, approver: Approver | None, depth: int = 0) -> None:
+        self._scope = scope
+        self._depth = depth
+        self._approver = approver
+        self._turn = asyncio.Lock()
+        self._later: set[str] = set()
+        self.cancelled = False
+
+    async def answer(self, pending: Pending) -> Answered | None:
+        """The answer to what waits, on record; None when there is none now. Nobody is asked the same twice.
+
+        The time a person takes is not the run's.
+
+        Raises:
+            UsageError: the answer does not fit what was asked.
+            CancelledError: whoever is asked breaks the run off, or has.
+        """
+        if self.cancelled:
+            raise asyncio.CancelledError
+        if self._approver is None or pending.id in self._later:
+            return None
+        if pending.level is not None and pending.level < self._depth:
+            return None
+        scope = self._scope
+        async with self._turn:
+            asked_at = scope.clock.now()
+            with nullcontext() if scope.limit is None else scope.clock.hold(scope.limit):
+                try:
+                    answer = await self._approver.ask(pending)
+                except asyncio.CancelledError:
+                    self.cancelled = not is_being_cancelled()
+                    raise
+            if answer is not None:
+                fit(pending, answer)
+            scope.began += scope.clock.now() - asked_at
+            if answer is None:
+                self._later.add(pending.id)
+                return None
+            record = answered(pending.id, answer, scope.elapsed())
+            scope.journal.append(scope.run_id, record)
+            scope.recording.note_answer(record)
+        return record

@@ -1,0 +1,302 @@
+"""What persons are asked, and what they may answer: the inbox over all runs of a journal, and the word put in it.
+
+A run that waits is no process: an answer is a record, and whoever drives the run next finds it there. What waits is
+read from the entries: the list of runs is an index, in which anybody who has the database can hide a run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from ...core.errors import (
+    JournalError,
+    UnknownName,
+    UsageError,
+    tell_problem,
+)
+from ...core.event import Pending
+from ...core.interfaces import Answer, Journal
+from ...core.json import (
+    JsonObject,
+    JsonProblem,
+    parse_object,
+    whole_text,
+)
+from ...core.record import (
+    Answered,
+    Asked,
+    AskedKind,
+    Ended,
+    Entry,
+    Forgotten,
+    RunSummary,
+    Verdict,
+    summary_of,
+)
+from ...core.tool import Tool
+from ...journal.export import definitions, faults
+from ...journal.grant import check_free
+from ...journal.recording import MIDWAY, Recording
+from ...schema.schema import compile_schema
+
+log = logging.getLogger("actum.journal")
+
+VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
+    "approval": ("approve", "deny"),
+    "answer": ("answer",),
+    "result": ("answer",),
+    "doubt": ("done", "not_done", "retry", "unknown"),
+    "elicitation": ("answer", "deny", "cancel"),
+    "sampling": ("approve", "answer", "deny", "cancel"),
+    "roots": ("answer", "deny", "cancel"),
+}
+"""What can be answered to what is asked; a word that is one of these is the answer, where text is not."""
+_OPEN = ("waiting", "paused", "running")
+
+
+class Waiting(Struct, frozen=True):
+    """Something that waits for a person.
+
+    Attributes:
+        run: the run that waits.
+        asked: what it asks.
+        at: when, in seconds since 1970.
+        agreed: who has said yes so far to the call as it is, where several have to.
+    """
+
+    run: RunSummary
+    asked: Asked
+    at: float
+    agreed: tuple[str, ...] = ()
+
+
+class Unreadable(Struct, frozen=True):
+    """A run that can not be read, so that nobody knows whether it waits.
+
+    Attributes:
+        run_id: the run.
+        problem: why it can not be read.
+    """
+
+    run_id: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} can not be read: {self.problem}"
+
+
+class Inbox(Struct, frozen=True):
+    """What waits in a journal.
+
+    Attributes:
+        waiting: the oldest first.
+        unreadable: runs that have not ended, as far as can be told, and may wait too.
+    """
+
+    waiting: Sequence[Waiting]
+    unreadable: Sequence[Unreadable]
+
+
+async def inbox(journal: Journal) -> list[Waiting]:
+    """All that waits in a journal, the oldest first. An agent that works for another asks by that one.
+
+    A run that can not be read hides nothing of the others: it is named in the log, and by `read_inbox`.
+    """
+    found = await read_inbox(journal)
+    for unreadable in found.unreadable:
+        log.warning("%s; what it waits for is not known", unreadable)
+    return list(found.waiting)
+
+
+async def read_inbox(journal: Journal) -> Inbox:
+    """All that waits in a journal, and the runs of which nobody can tell.
+
+    Read is the latest entry of every run, and the whole of every run that has not ended.
+    """
+    waiting: list[Waiting] = []
+    unreadable: list[Unreadable] = []
+    known = set()
+    for run_id, latest in await journal.edges("latest"):
+        known.add(run_id)
+        if _is_over(latest):
+            continue
+        entries = await journal.read(run_id)
+        problems = faults(entries) or ([] if entries else ["its entries are not found under its id"])
+        run = summary_of(run_id, entries)
+        if problems or run is None:
+            unreadable.append(Unreadable(run_id, problems[0] if problems else "its beginning is gone"))
+        elif not run.parent:
+            waiting += _waiting_in(run, entries)
+    unreadable += [
+        Unreadable(run.run_id, "it is in the list of runs, and has no entries")
+        for run in await journal.runs(limit=None)
+        if run.run_id not in known and not run.parent and run.status in _OPEN and not await journal.read(run.run_id)
+    ]
+    return Inbox(sorted(waiting, key=lambda one: one.at), unreadable)
+
+
+def _is_over(latest: Entry) -> bool:
+    """Whether nothing follows this entry, the latest of its run."""
+    try:
+        record = latest.record
+    except JournalError:
+        return False
+    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")
+
+
+def _waiting_in(run: RunSummary, entries: Sequence[Entry]) -> list[Waiting]:
+    recording = Recording(entries)
+    at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, Asked)}
+    return [Waiting(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
+
+
+async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
+    """Answer what waits; the run goes on when it is resumed next.
+
+    Returns:
+        What was answered, as it stood before.
+
+    Raises:
+        UnknownName: nothing waits under this id.
+        UsageError: the answer does not fit what is asked, or whoever answers is not one of those who may.
+        Busy: the run is being driven.
+        JournalError: the definitions of its tools were changed, and new arguments can not be checked.
+    """
+    waiting = next((waiting for waiting in await inbox(journal) if waiting.asked.id == ask_id), None)
+    if waiting is None:
+        raise UnknownName(f"nothing waits under {ask_id!r}")
+    run_id = waiting.run.run_id
+    async with journal.claim(run_id):
+        recording = Recording(await journal.read(run_id))
+        if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
+            _check(answer.arguments, waiting.asked, await definitions(journal, recording.tools))
+        (record,) = records_of(recording, {ask_id: answer})
+        journal.append(run_id, record)
+        await journal.sync(run_id)
+    return waiting
+
+
+def _check(arguments: JsonObject, asked: Asked, tools: Sequence[Tool]) -> None:
+    """A slip of whoever changes arguments is told to them, not to the model when it is too late.
+
+    Raises:
+        UsageError: the arguments do not fit the tool.
+    """
+    name = asked.call.name if asked.call is not None else ""
+    tool = next((tool for tool in tools if tool.name == name), None)
+    if tool is None:
+        return
+    schema = compile_schema(tool.parameters, where=f"tool {name!r}", foreign=tool.foreign)
+    problems = schema.check(arguments).problems
+    if problems:
+        raise UsageError(f"{name} can not be called so: {tell_problem(problems[0])}")
+
+
+def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> list[Answered]:
+    """The records of answers to what a run waits for, all looked at before one is taken.
+
+    Raises:
+        UnknownName: nothing waits under an id.
+        UsageError: an answer does not fit what was asked.
+    """
+    waiting = {asked.id: asked for asked in recording.waiting()}
+    records = []
+    for ask_id, given in answers.items():
+        if ask_id not in waiting:
+            raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
+        answer = _as_answer(waiting[ask_id], given)
+        fit(waiting[ask_id], answer)
+        if answer.verdict == "approve" and answer.by in recording.agreed(ask_id, answer.arguments):
+            raise UsageError(f"{answer.by} has agreed to {ask_id} already: {waiting[ask_id].needs} persons are needed")
+        records.append(answered(ask_id, answer, recording.elapsed))
+    return records
+
+
+def answered(ask_id: str, answer: Answer, elapsed: float) -> Answered:
+    """The record of an answer."""
+    text, by = whole_text(answer.text), whole_text(answer.by)
+    free = tuple(map(whole_text, answer.free))
+    return Answered(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run, free=free)
+
+
+def pending_of(asked: Asked) -> Pending:
+    """What was asked, as a run tells it."""
+    return Pending(
+        id=asked.id,
+        kind=asked.kind,
+        message=asked.message,
+        call=asked.call,
+        origins=asked.origins,
+        approvers=asked.approvers,
+        needs=asked.needs,
+        expires=asked.expires,
+        schema=asked.schema,
+        url=asked.url,
+        request=asked.request,
+        asker=asked.asker,
+        name=asked.name,
+        quorums=asked.quorums,
+        level=asked.level,
+        sinks=asked.sinks,
+        parameters=asked.parameters,
+        covers=asked.covers,
+    )
+
+
+def fit(asked: Asked | Pending, answer: Answer) -> None:
+    """An answer is of the kind that was asked for, and by somebody who may give it.
+
+    Raises:
+        UsageError: it is not.
+    """
+    kind = asked.kind
+    if answer.verdict not in VERDICTS[kind]:
+        raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
+    if asked.approvers and answer.by not in asked.approvers:
+        raise UsageError(f"{answer.by} may not answer {asked.id}: {', '.join(asked.approvers)} may")
+    if answer.for_run and (answer.verdict != "approve" or kind != "approval"):
+        raise UsageError("only an approval can hold for the whole run")
+    check_free(asked, answer)
+    if kind in MIDWAY:
+        _fit_form(asked, answer)
+    elif answer.arguments is not None and answer.verdict != "approve":
+        raise UsageError("only an approval can change arguments")
+
+
+def _fit_form(asked: Asked | Pending, answer: Answer) -> None:
+    """What was filled in fits the form.
+
+    Raises:
+        UsageError: it does not; the message says where.
+    """
+    if asked.schema is None or answer.verdict != "answer":
+        return
+    form = compile_schema(asked.schema, where=f"what {asked.id} asks for", foreign=True)
+    problems = form.check(answer.arguments or {}, coerce=False).problems
+    if problems:
+        raise UsageError(f"this does not answer {asked.id}: {tell_problem(problems[0])}")
+
+
+def _as_answer(asked: Asked, given: Answer | str) -> Answer:
+    if isinstance(given, Answer) and (given.verdict != "answer" or asked.kind != "doubt"):
+        return given
+    text, by = (given.text, given.by) if isinstance(given, Answer) else (given, "user")
+    verdicts = VERDICTS[asked.kind]
+    if verdicts == ("answer",):
+        return Answer("answer", text, by)
+    if asked.kind in MIDWAY and text not in verdicts:
+        return Answer("answer", by=by, arguments=_read_form(asked, text))
+    verdict = next((verdict for verdict in verdicts if verdict == text.replace(" ", "_")), None)
+    if verdict is None:
+        raise UsageError(f"{asked.id} waits for {' or '.join(map(repr, verdicts))}, not {text[:40]!r}")
+    return Answer(verdict, by=by)
+
+
+def _read_form(asked: Asked, text: str) -> JsonObject:
+    try:
+        return parse_object(text)[0]
+    except JsonProblem as problem:
+        raise UsageError(f"{asked.id} waits for a JSON object, 'deny' or 'cancel': {problem}") from None

@@ -1,0 +1,232 @@
+"""What a tool asks for while it runs: something of the user, an answer of a model, the directories to work in.
+
+Whoever is there is asked at once, while the time limits of the call and the run stand still. Where nobody can answer
+now the call is parked: what it asks is on record, and the tool is executed anew when the answer is. The questions of a
+call are known by what they ask, so that a tool which asks the same again finds its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from ...core.budget import ZERO, Used
+from ...core.call import ToolCall
+from ...core.errors import (
+    ApprovalDenied,
+    BudgetExceeded,
+    InvalidResult,
+    ToolError,
+)
+from ...core.event import Pending
+from ...core.interfaces import Request, Waiting
+from ...core.json import Json, JsonObject
+from ...core.message import Reply
+from ...core.record import (
+    Answered,
+    Asked,
+    AskedKind,
+    Sampled,
+)
+from ...core.redaction import RedactedStream
+from ...core.tool import Tool
+from ...journal.recording import Place
+from ..scope import Scope
+from .asker import Asker
+
+log = logging.getLogger("actum.tool")
+
+T = TypeVar("T")
+
+_LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
+
+
+class Inquiry(Struct, kw_only=True):
+    """What one attempt at a call asks for.
+
+    Attributes:
+        scope: the run.
+        asker: who can be asked now.
+        call: the call as it is made.
+        tool: what it calls.
+        place: where it stands.
+        key: its idempotency key.
+        limit: the time limit of the attempt.
+        count: how often each question was asked in this attempt.
+        asking: how many of them nobody has answered yet.
+        holding: holds the limit meanwhile.
+        others: the keys of other calls for which the next question may be meant; see `Context.beside`.
+        logged: cleans what the tool tells as to a log; made when it first does.
+    """
+
+    scope: Scope
+    asker: Asker
+    call: ToolCall
+    tool: Tool
+    place: Place
+    key: str
+    limit: asyncio.Timeout
+    count: dict[str, int] = msgspec.field(default_factory=dict)
+    asking: int = 0
+    holding: ExitStack = msgspec.field(default_factory=ExitStack)
+    others: tuple[str, ...] = ()
+    logged: RedactedStream | None = None
+
+    async def ask(self, pending: Pending) -> Answered:
+        """The answer to a question of the running tool.
+
+        Raises:
+            Waiting: there is none now.
+        """
+        return await self._answer(self._known_by(pending))
+
+    async def _answer(self, pending: Pending) -> Answered:
+        recording = self.scope.recording
+        known = recording.answers.get(pending.id)
+        if known is None:
+            if not recording.is_known(pending.id):
+                self._put_on_record(pending)
+            with self.held():
+                known = await self.asker.answer(pending)
+        if known is None:
+            raise Waiting(pending)
+        return known
+
+    def beside(self, keys: tuple[str, ...]) -> None:
+        """What is asked next may be meant for these calls as well."""
+        self.others = keys
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block in which the limit stands still: until the last of several at once is left."""
+        if not self.asking:
+            self.holding.enter_context(self.scope.clock.hold(self.limit))
+        self.asking += 1
+        try:
+            yield
+        finally:
+            self.asking -= 1
+            if not self.asking:
+                self.holding.close()
+
+    def _known_by(self, pending: Pending) -> Pending:
+        """With its id: the same for the same question of the same call, and another when it is asked once more."""
+        words = [pending.message, pending.schema, pending.url, pending.request]
+        what = msgspec.json.encode([pending.kind, pending.name or words])
+        digest = hashlib.sha256(self.key.encode() + what).hexdigest()[:20]
+        self.count[digest] = self.count.get(digest, 0) + 1
+        if self.count[digest] == 1:
+            return msgspec.structs.replace(pending, id=f"ask_{digest}")
+        return msgspec.structs.replace(pending, id=f"ask_{digest}_{self.count[digest]}", name="")
+
+    def _put_on_record(self, pending: Pending) -> None:
+        asked = Asked(
+            id=pending.id,
+            kind=pending.kind,
+            message=pending.message,
+            reply=self.place.reply,
+            index=self.place.index,
+            call=self.call,
+            version=self.tool.digest,
+            schema=pending.schema,
+            url=pending.url,
+            request=pending.request,
+            asker=pending.asker,
+            name=pending.name,
+            beside=self.others,
+        )
+        self.scope.journal.append(self.scope.run_id, asked)
+        self.scope.recording.note_question(asked)
+
+    async def sample(self, request: Request, key: str = "") -> Reply:
+        """Have a model answer: the peer's, or the run's own. A tool of another party may only once a person agrees.
+        What was answered in an earlier attempt at this call is not asked again.
+
+        Raises:
+            Waiting: nobody can tell now.
+            BudgetExceeded: the run, or one above, has used up what it may.
+            ApprovalDenied: a person said no.
+        """
+        pending = self._known_by(self._pending("sampling", f"{self.tool.name} asks your model.", request, key))
+        known = self.scope.recording.sampled.get(pending.id)
+        if known is not None:
+            return known
+        exhausted = self.scope.budget.exhausted()
+        if exhausted:
+            raise BudgetExceeded(f"The run may use no more {exhausted}.", limit=exhausted)
+        began = self.scope.clock.now()
+        peer, own = self.scope.peer, self.scope.sample
+        if peer is not None:
+            reply = await peer.sample(request) or await self._given(pending)
+        elif own is None:
+            raise ToolError("There is no model to ask here.")
+        else:
+            if self.tool.foreign:
+                await self._agreed(pending)
+            reply = await own(request)
+        self._put_sample_on_record(pending, reply, self.scope.clock.now() - began)
+        return reply
+
+    async def _agreed(self, pending: Pending) -> Answered:
+        answer = await self._answer(pending)
+        if answer.verdict not in ("approve", "answer"):
+            raise ApprovalDenied(f"The model may not be asked. {answer.text}".rstrip())
+        return answer
+
+    async def _given(self, pending: Pending) -> Reply:
+        return _converted((await self._agreed(pending)).arguments, Reply)
+
+    def _pending(self, kind: AskedKind, message: str, request: Request | None = None, key: str = "") -> Pending:
+        said: JsonObject | None = msgspec.to_builtins(request) if request is not None else None
+        return Pending("", kind, message, self.call, request=said, name=key)
+
+    def _put_sample_on_record(self, pending: Pending, reply: Reply, seconds: float) -> None:
+        scope, place = self.scope, self.place
+        cost = scope.price.of(reply.usage) if scope.price is not None and scope.peer is None else ZERO
+        said = pending.request or {}
+        elapsed = scope.elapsed()
+        sampled = Sampled(place.reply, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
+        scope.journal.append(scope.run_id, sampled)
+        scope.recording.note_sample(sampled)
+        if scope.peer is None:
+            scope.budget.add_for(self.key, Used(tokens=reply.usage.total_tokens, cost=cost))
+
+    async def roots(self, key: str = "") -> tuple[str, ...]:
+        """The directories of the other end; none where there is no other end.
+
+        Raises:
+            Waiting: nobody can tell now.
+        """
+        if self.scope.peer is None:
+            return ()
+        told = await self.scope.peer.roots()
+        if told is not None:
+            return tuple(told)
+        answer = await self.ask(
+            self._pending("roots", f"{self.tool.name} asks for the directories to work in.", key=key)
+        )
+        return _converted((answer.arguments or {}).get("roots", []), tuple[str, ...])
+
+    def log(self, level: str, message: Json) -> None:
+        """Pass on what the tool tells of itself, without secrets."""
+        if self.logged is None:
+            self.logged = self.scope.redaction.stream(self.scope.told)
+        clean = self.logged.value(message)
+        if self.scope.peer is not None:
+            self.scope.peer.log(level, clean)
+        else:
+            log.log(_LEVELS.get(level, logging.ERROR), "%s: %s", self.tool.name, clean)
+
+
+def _converted(value: Json, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as wrong:
+        raise InvalidResult(f"What was answered is not what the tool asked for: {wrong}", effect="none") from None

@@ -1,0 +1,172 @@
+"""What a run asks persons before a call is made, or after one that nobody knows the end of: the questions, on record.
+
+Whether an answer covers the call that is to be made now is decided here, each time anew. The answers are put on record
+by whoever has them; see `approve`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...core.budget import Used
+from ...core.call import ToolCall
+from ...core.errors import ApprovalDenied, ApprovalExpired
+from ...core.event import Pending
+from ...core.interfaces import Decision, Waiting
+from ...core.json import same
+from ...core.record import Asked, Parked, new_id
+from ...core.tool import Tool
+from ...journal.grant import told
+from ...journal.recording import Place
+from ...policy.origins import OriginIndex
+from ..limits.limits import Limits
+from ..plan import Plan
+from ..scope import Scope
+
+WORDS_MAX = 1_000
+"""Characters of what a foreign tool says of itself that are shown with the question whether to call it."""
+
+_DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
+
+
+class Questions:
+    """Asks on behalf of one run.
+
+    Args:
+        scope: the run.
+        limits: how long an approval may be waited for, where the policy does not say.
+        origins: where the arguments of a call came from.
+    """
+
+    def __init__(self, scope: Scope, limits: Limits, origins: OriginIndex) -> None:
+        self._scope = scope
+        self._limits = limits
+        self._origins = origins
+
+    def standing(self, plan: Plan, place: Place) -> Asked | None:
+        """What must be answered before this plan may be carried out: an approval, then the result of a call that the
+        program makes itself; None when nothing is in the way.
+
+        Raises:
+            ApprovalDenied: the answer was no.
+            ApprovalExpired: there was none in time, or it was given for other arguments.
+        """
+        approval = self._approval(plan, place)
+        if approval is not None or plan.bound.toolset is not None:
+            return approval
+        asked = self._scope.recording.asked(place)
+        return self._ask(plan, place, kind="result") if asked is None or asked.kind == "approval" else None
+
+    def _approval(self, plan: Plan, place: Place) -> Asked | None:
+        """What a person must say of this plan first; see `standing`."""
+        asked = self._scope.recording.asked(place)
+        answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
+        if answer is not None and answer.verdict == "deny":
+            raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
+        if asked is not None and 0 < asked.expires < self._scope.clock.now():
+            late = "came too late" if answer is None else "has run out"
+            raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
+        if asked is not None and asked.version != plan.bound.tool.digest:
+            return self._ask(plan, place, "The tool has changed since this was asked. ")
+        if asked is not None and answer is None:
+            return asked
+        if plan.decision.verdict == "allow":
+            return None
+        if asked is None or answer is None:
+            return self._ask(plan, place)
+        if asked.kind == "approval" and answer.verdict != "approve":
+            raise ApprovalDenied("A person was asked about this call and did not say yes.")
+        if asked.kind == "approval" and not asked.includes(plan.all_quorums):
+            return self._ask(plan, place, "The policy has changed since this was asked. ")
+        if answer.arguments is not None:
+            return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
+        if asked.call is None or not same(asked.call.arguments, plan.call.arguments):
+            raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
+        return None
+
+    def _ask(self, plan: Plan, place: Place, note: str = "", kind: Literal["approval", "result"] = "approval") -> Asked:
+        """Put the question on record."""
+        approval, tool = kind == "approval", plan.bound.tool
+        parameters = tuple(tool.property_schemas()) if approval else ()
+        asked = Asked(
+            id=new_id("ask"),
+            kind=kind,
+            message=note + plan.decision.reason + (_own_words(tool) if approval else ""),
+            reply=place.reply,
+            index=place.index,
+            call=plan.call,
+            version=tool.digest,
+            rule=plan.decision.rule,
+            origins=self._origins.of(plan.call.arguments),
+            approvers=(plan.decision.approvers or ()) if approval else (),
+            needs=plan.decision.quorum if approval else 1,
+            expires=self._expiry(plan.decision) if approval else 0.0,
+            edited=plan.edited,
+            quorums=plan.quorums if approval else (),
+            level=plan.level if approval else None,
+            sinks=tool.sinks if approval else None,
+            parameters=parameters,
+            covers=told(plan.call.arguments, tool.sinks, parameters) if approval else "",
+        )
+        self._write(asked)
+        return asked
+
+    def _expiry(self, decision: Decision) -> float:
+        """When an answer would come too late, in seconds since 1970; 0 for never."""
+        seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
+        return 0.0 if seconds is None else self._scope.clock.now() + seconds
+
+    def _write(self, asked: Asked) -> None:
+        self._scope.journal.append(self._scope.run_id, asked)
+        self._scope.recording.note_question(asked)
+
+    def ask_doubt(self, call: ToolCall, place: Place) -> Asked:
+        """Only a person can say what became of it."""
+        asked = Asked(
+            new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins.of(call.arguments)
+        )
+        self._write(asked)
+        return asked
+
+    def wait_with(self, waiting: Waiting, place: Place, used: Used) -> Pending:
+        """The tool can not go on without an answer: its call waits for it, on record with what it used."""
+        pending = waiting.pending
+        if not waiting.run_id:
+            parked = Parked(place.reply, place.index, waiting.state, used)
+            self._scope.journal.append(self._scope.run_id, parked)
+            self._scope.recording.note_parked(parked)
+        if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
+            self._write(
+                Asked(
+                    id=pending.id,
+                    kind=pending.kind,
+                    message=pending.message,
+                    reply=place.reply,
+                    index=place.index,
+                    call=pending.call,
+                    run=waiting.run_id,
+                    origins=pending.origins,
+                    approvers=pending.approvers,
+                    needs=pending.needs,
+                    expires=pending.expires,
+                    schema=pending.schema,
+                    url=pending.url,
+                    request=pending.request,
+                    asker=pending.asker,
+                    name=pending.name,
+                    quorums=pending.quorums,
+                    level=pending.level,
+                    sinks=pending.sinks,
+                    parameters=pending.parameters,
+                    covers=pending.covers,
+                )
+            )
+        return pending
+
+
+def _own_words(tool: Tool) -> str:
+    """What a tool of another party says of itself, for whoever decides on it: marked as its own."""
+    if not tool.foreign or not tool.description:
+        return ""
+    cut = "…" if len(tool.description) > WORDS_MAX else ""
+    return f" Its maker says of it: “{tool.description[:WORDS_MAX]}{cut}”"

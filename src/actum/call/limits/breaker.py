@@ -1,0 +1,52 @@
+"""A circuit breaker for each tool: a service that is down is left alone for a while. Pure but for its memory.
+
+After so many failures in a row of the kinds that pass by themselves (unreachable, timeout, rate limit) a tool is not
+asked any more; when it has rested, one call at a time may try. The pattern is that of Nygard, "Release It!" (2007).
+
+It lives as long as its agent, and is no part of the record: that a call was turned away is.
+"""
+
+from __future__ import annotations
+
+from ...core.errors import CallError, Retry, Unavailable
+
+
+class Breakers:
+    """The breakers of an agent's tools.
+
+    Args:
+        failures: so many in a row open a tool's circuit.
+        rest_s: seconds that it is left alone.
+    """
+
+    def __init__(self, failures: int, rest_s: float) -> None:
+        self._failures = failures
+        self._rest_s = rest_s
+        self._in_a_row: dict[str, int] = {}
+        self._open_until: dict[str, float] = {}
+
+    def check(self, tool: str, now: float) -> None:
+        """Before a call is made.
+
+        Raises:
+            Unavailable: the tool rests.
+        """
+        until = self._open_until.get(tool)
+        if until is None:
+            return
+        if now < until:
+            raise Unavailable(
+                "The tool failed several times in a row and is left alone for a while. Nothing was done.",
+                retry_after=round(until - now, 1),
+            )
+        self._open_until[tool] = now + self._rest_s  # this call tries; the next ones wait for what comes of it
+
+    def note(self, tool: str, error: CallError | None, now: float) -> None:
+        """How a call ended."""
+        if error is None or error.retry is not Retry.AUTOMATIC:
+            if self._in_a_row.pop(tool, None) is not None:
+                self._open_until.pop(tool, None)
+            return
+        count = self._in_a_row[tool] = self._in_a_row.get(tool, 0) + 1
+        if count >= self._failures:
+            self._open_until[tool] = now + self._rest_s

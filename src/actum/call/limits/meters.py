@@ -1,0 +1,255 @@
+"""Counts what spans the runs of an agent: calls at a time and a minute, by tool and by user; runs, tokens and money by
+user. Pure but for its memory; the time is told.
+
+Its limits: it lives as long as its agent and holds within its process. Two processes allow twice as much, and a new one
+begins at nothing. What a single run may use does not stand here: that is on record and survives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+
+from ...core.budget import ZERO
+from ...core.errors import RateLimited
+from ...core.interfaces import Clock
+from .limits import Limits, UserLimits
+
+WINDOW_S = 60.0
+DAY_S = 86_400.0
+WAIT_S_MAX = 5.0
+"""So long a call waits until it may begin; one that would have to wait longer is turned away."""
+USERS_MAX = 10_000
+"""Beyond so many, those who did nothing for a day are forgotten."""
+_lock = threading.Lock()
+"""Held for a few lines at a time, by whichever thread's event loop counts."""
+
+
+class Gate:
+    """Lets so many calls through at a time, and so many in any minute. May be used from several event loops.
+
+    Args:
+        parallel: how many at a time.
+        per_minute: how many may begin within `WINDOW_S`.
+        limit: what it is called when it turns a call away.
+    """
+
+    def __init__(self, parallel: int | None, per_minute: int | None, limit: str) -> None:
+        self.per_minute = per_minute
+        self.limit = limit
+        self._free = parallel
+        self._parallel = parallel
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._begun: deque[float] = deque(maxlen=per_minute)
+
+    @property
+    def idle(self) -> bool:
+        """Nobody is inside, or waits to be."""
+        return self._free == self._parallel and not self._waiting
+
+    async def enter(self) -> None:
+        """Wait for a free place, in order of arrival."""
+        if self._free is None:
+            return
+        with _lock:
+            if self._free:
+                self._free -= 1
+                return
+            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            with _lock:
+                waits = place in self._waiting
+                if waits:
+                    self._waiting.remove(place)
+            if not waits:  # it was handed a place just now: the next one gets it
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Hand the place to whoever waits longest."""
+        if self._free is None:
+            return
+        with _lock:
+            while self._waiting:
+                place = self._waiting.popleft()
+                try:
+                    place.get_loop().call_soon_threadsafe(_hand_over, place)
+                except RuntimeError:  # its loop was closed: nobody waits there any more
+                    continue
+                return
+            self._free += 1
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until one more call may begin."""
+        if self._begun and self._begun[-1] > now + WINDOW_S:
+            self._begun.clear()  # the clock was set back; what it said before means nothing now
+        if self.per_minute is None or len(self._begun) < self.per_minute:
+            return 0.0
+        return max(0.0, self._begun[0] + WINDOW_S - now)
+
+    def begin(self, now: float) -> None:
+        """A call begins."""
+        if self.per_minute is not None:
+            self._begun.append(now)
+
+
+def _hand_over(place: asyncio.Future[None]) -> None:
+    if not place.done():
+        place.set_result(None)
+
+
+@asynccontextmanager
+async def through(gates: Sequence[Gate], clock: Clock) -> AsyncIterator[None]:
+    """A block that is entered when every gate lets one in; always in the same order, so that no two wait for each
+    other.
+
+    Raises:
+        RateLimited: that would take longer than `WAIT_S_MAX`.
+    """
+    inside: list[Gate] = []
+    try:
+        for gate in gates:
+            await gate.enter()
+            inside.append(gate)
+        patience = clock.now() + WAIT_S_MAX
+        while (slowest := _begin(gates, now := clock.now())) is not None:
+            wait = slowest.wait_s(now)
+            if now + wait > patience:
+                raise RateLimited(
+                    f"Only {slowest.per_minute} such calls a minute may be made. "
+                    f"Nothing was done; it can be made in {wait:.0f} s.",
+                    retry_after=round(wait, 1),
+                    limit=slowest.limit,
+                )
+            await clock.sleep(wait)
+        yield
+    finally:
+        for gate in inside:
+            gate.leave()
+
+
+def _begin(gates: Sequence[Gate], now: float) -> Gate | None:
+    """Begin a call, if every gate lets it; else the one that must be waited for longest."""
+    with _lock:
+        slowest = max(gates, key=lambda gate: gate.wait_s(now))
+        if slowest.wait_s(now):
+            return slowest
+        for gate in gates:
+            gate.begin(now)
+        return None
+
+
+class Tally:
+    """What was used within the last 24 hours, to the minute."""
+
+    def __init__(self) -> None:
+        self._minutes: deque[tuple[int, int, Decimal]] = deque()
+        self.tokens = 0
+        self.cost = ZERO
+
+    def add(self, tokens: int, cost: Decimal, now: float) -> None:
+        self.forget(now)
+        minute = int(now // 60)
+        if self._minutes and self._minutes[-1][0] == minute:
+            _, before, spent = self._minutes.pop()
+            self._minutes.append((minute, before + tokens, spent + cost))
+        else:
+            self._minutes.append((minute, tokens, cost))
+        self.tokens += tokens
+        self.cost += cost
+
+    def forget(self, now: float) -> None:
+        """Let go of what was used longer ago."""
+        while self._minutes and self._minutes[0][0] * 60 + DAY_S <= now - 60:
+            _, tokens, cost = self._minutes.popleft()
+            self.tokens -= tokens
+            self.cost -= cost
+
+
+class Account:
+    """One user of an agent.
+
+    Attributes:
+        gate: through which their calls go.
+    """
+
+    def __init__(self, limits: UserLimits) -> None:
+        self._limits = limits
+        self._tally = Tally()
+        self._runs = 0
+        self.gate = Gate(limits.parallel, limits.per_minute, "user_rate")
+
+    def begin_run(self) -> str:
+        """The limit that forbids one more run; empty when it has begun."""
+        if self._limits.runs is not None and self._runs >= self._limits.runs:
+            return "user_runs"
+        self._runs += 1
+        return ""
+
+    def end_run(self) -> None:
+        self._runs -= 1
+
+    def add(self, tokens: int, cost: Decimal, now: float) -> None:
+        """A model was asked on this user's behalf."""
+        if self._limits.tokens_per_day is not None or self._limits.cost_per_day is not None:
+            self._tally.add(tokens, cost, now)
+
+    def exhausted(self, now: float) -> str:
+        """The limit of a day that is used up; empty when there is none."""
+        limits, tally = self._limits, self._tally
+        tally.forget(now)
+        if limits.tokens_per_day is not None and tally.tokens >= limits.tokens_per_day:
+            return "user_tokens"
+        if limits.cost_per_day is not None and tally.cost >= limits.cost_per_day:
+            return "user_cost"
+        return ""
+
+    def idle(self, now: float) -> bool:
+        """There is nothing to remember."""
+        self._tally.forget(now)
+        return not self._runs and not self._tally.tokens and self.gate.idle and not self.gate.wait_s(now)
+
+
+class Meters:
+    """What is counted over all runs of an agent.
+
+    Args:
+        limits: of its tools and users.
+
+    Attributes:
+        gated: some calls may have to wait, or be turned away.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._tools = {
+            pattern: Gate(each.parallel, each.per_minute, "rate")
+            for pattern, each in limits.tools.items()
+            if each.parallel is not None or each.per_minute is not None
+        }
+        self._users: dict[str, Account] = {}
+        self._user_gated = limits.users.parallel is not None or limits.users.per_minute is not None
+        self._users_counted = limits.users != UserLimits()
+        self.gated = bool(self._tools) or self._user_gated
+
+    def account(self, principal: str, now: float) -> Account | None:
+        """Of this user; None where users have no limits."""
+        if not self._users_counted:
+            return None
+        if principal not in self._users and len(self._users) >= USERS_MAX:
+            self._users = {name: user for name, user in self._users.items() if not user.idle(now)}
+        return self._users.setdefault(principal, Account(self._limits.users))
+
+    def gates(self, tool: str, principal: str, now: float) -> Sequence[Gate]:
+        """What a call of this tool goes through, in the order in which it must."""
+        found = [self._tools[name] for name, _ in self._limits.of_tool(tool) if name in self._tools]
+        if self._user_gated and (account := self.account(principal, now)) is not None:
+            found.append(account.gate)
+        return found

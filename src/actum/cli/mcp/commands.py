@@ -1,0 +1,541 @@
+"""`actum mcp`: the servers whose tools a run may use, which a person looks at and approves before they are used."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from ... import compose
+from ...core.errors import ActumError, UsageError
+from ...core.json import Json, JsonObject, dumps
+from ...protocols.mcp.config import McpServer
+from ...protocols.mcp.document import entries_of, entry_of, server_of
+from ...protocols.mcp.places import CLIENTS, Place, places_of
+from ...protocols.plain_text import shown
+from ...storage.tokens import TokenStore
+from ...storage.whole_file import alone_with, replace
+from ..options import JsonFlag
+from ..run import DONE, FAILED
+from ..show.terminal import (
+    Terminal,
+    duration,
+    said,
+    styled,
+    who,
+)
+from ..tools import effects
+from . import serve as mcp_serve
+
+app = typer.Typer(
+    help="MCP servers: add, list, test, import, approve, login, remove. And serve: be one.",
+    no_args_is_help=False,
+    invoke_without_command=True,
+)
+
+app.command()(mcp_serve.serve)
+
+LOOK_S = 15.0
+"""Seconds for which a server is waited for that a person wants to know something of."""
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="What the server is called here.")]
+YesFlag = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Look first.")]
+
+
+@app.callback()
+def mcp(context: typer.Context) -> None:
+    """Without a word more, the list."""
+    if context.invoked_subcommand is None:
+        list_servers()
+
+
+# Configuring ----------------------------------------------------------------------------------------------------------
+
+
+@app.command("add", context_settings={"ignore_unknown_options": True})
+def add(
+    name: NameArgument,
+    words: Annotated[
+        list[str], typer.Argument(metavar="URL | -- COMMAND [ARG]...", help="Where it is, or how it is started.")
+    ],
+    header: Annotated[list[str] | None, typer.Option(metavar="NAME:VALUE", help="Sent to a remote one.")] = None,
+    env: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Given to a local one.")] = None,
+    cwd: Annotated[str, typer.Option(metavar="FOLDER", help="Where a local one is started; else here.")] = "",
+    transport: Annotated[str, typer.Option(metavar="stdio|http|sse", help="How to talk to it; else found out.")] = "",
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Without a word from it.")] = 60.0,
+    era: Annotated[str, typer.Option(metavar="auto|legacy|modern", help="Which protocol; else found out.")] = "auto",
+    root: Annotated[list[str] | None, typer.Option(metavar="FOLDER", help="It may work in this folder.")] = None,
+    include: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="Only tools of such names.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(metavar="PATTERN", help="No tools of such names.")] = None,
+    trusted: Annotated[bool, typer.Option("--trusted", help="Believe what it says of its own tools.")] = False,
+    sessions: Annotated[int, typer.Option(metavar="N", help="So many sessions at a time; else 8 processes.")] = 0,
+    stateless: Annotated[bool, typer.Option("--stateless", help="It keeps nothing from one call to the next.")] = False,
+) -> int:
+    """Add a server. Nothing is started: its tools are used once you have approved them.
+
+    For instance: actum mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/papers
+    """
+    terminal = Terminal()
+    entry: JsonObject = {}
+    spoken = [said(word) for word in words]
+    if len(spoken) == 1 and "://" in spoken[0]:
+        entry["url"] = spoken[0]
+    else:
+        entry |= {"command": spoken[0], "args": list[Json](spoken[1:])}
+        cwd = str(Path(cwd).expanduser().absolute())
+    given: Mapping[str, Json] = {
+        "headers": {**_pairs(header, ":", "--header")},
+        "env": {**_pairs(env, "=", "--env")},
+        "cwd": cwd,
+        "transport": transport,
+        "timeout": timeout,
+        "era": era,
+        "roots": list[Json](root or []),
+        "include": list[Json](include or []),
+        "exclude": list[Json](exclude or []),
+        "trusted": trusted,
+        "sessions": sessions,
+        "stateless": stateless,
+    }
+    server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
+    _change({name: entry_of(server)})
+    _show_line(terminal, server)
+    terminal.note(f"Added. Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
+    return DONE
+
+
+@app.command("remove")
+def remove(name: NameArgument) -> int:
+    """Take a server out, and take its approvals back."""
+    known = _written()
+    if name not in known:
+        raise UsageError(f"there is no MCP server {name!r}; there are: {', '.join(known) or 'none'}")
+    try:
+        compose.mcp_pins(os.environ).withdraw(compose.own_server(name, known[name], os.environ).identity)
+    except UsageError as error:  # a variable that it names is not set any more
+        Terminal().note(str(error))
+    _change({name: None})
+    return DONE
+
+
+@app.command("import")
+def import_servers(
+    source: Annotated[
+        str, typer.Argument(metavar="[FILE|CLIENT]", help=f"A file, or one of {', '.join(CLIENTS)}.")
+    ] = "",
+    yes: YesFlag = False,
+    as_json: JsonFlag = False,
+) -> int:
+    """Take over servers that another client knows. Nothing is started, and no approval is taken over."""
+    terminal = Terminal()
+    found = _found(source)
+    if as_json:
+        terminal.json([{"file": str(path), "client": title, "servers": entries} for path, title, entries in found])
+        return DONE
+    known, taken = _written(), dict[str, Json]()
+    for path, title, entries in found:
+        terminal.line("from", f"{title}  {path}".strip(), "bold cyan", console=terminal.err)
+        for name, entry in entries.items():
+            _take_over(terminal, known, taken, name, entry, yes=yes)
+    if not found:
+        terminal.note("No client that is known here has servers in its usual place. Name a file.")
+    elif taken:
+        _change(taken)
+        terminal.note(f"{len(taken)} taken over. Approve each with `actum mcp approve NAME`.")
+    return DONE
+
+
+def _take_over(
+    terminal: Terminal, known: JsonObject, taken: dict[str, Json], name: str, entry: Json, *, yes: bool
+) -> None:
+    """Show one server, and take it over if the person wants that."""
+    try:
+        server = server_of(name, entry, _Any(), note=terminal.note)
+    except UsageError as error:
+        terminal.error(str(error))
+        return
+    _show_line(terminal, server)
+    if name in known or name in taken:
+        terminal.note(f"{name} is there already: it is left as it is")
+        return
+    if not yes:
+        typed = terminal.ask("take it over?  [y]es  [n]o: ") if terminal.person else None
+        if (typed or "").strip().lower() not in ("y", "yes"):
+            return
+    written = dict(entry) if isinstance(entry, dict) else entry_of(server)
+    taken[name] = {key: value for key, value in written.items() if key not in ("trusted", "trust")}
+
+
+def _located(entries: JsonObject, folder: Path) -> JsonObject:
+    """The servers of a project, which are started in its folder where they do not say another."""
+    return {
+        name: {"cwd": str(folder.absolute()), **entry} if isinstance(entry, dict) and "command" in entry else entry
+        for name, entry in entries.items()
+    }
+
+
+def _found(source: str) -> list[tuple[Path, str, JsonObject]]:
+    """The files that hold servers: with whose they are, and the servers as they are written."""
+    if source and source not in CLIENTS:
+        path = Path(source).expanduser()
+        return [(path, "", _located(entries_of(compose.read_document(path)), path.parent))]
+    found: list[tuple[Path, str, JsonObject]] = []
+    for place in places_of(source):
+        path = _path_of(place)
+        if not path.is_file():
+            continue
+        try:
+            entries = entries_of(compose.read_document(path))
+            folder = Path.home() if place.path.startswith("~") else Path.cwd()
+            found.append((path, place.title, _located(entries, folder)))
+        except UsageError as error:
+            if source:
+                Terminal().note(str(error))
+    return found
+
+
+def _path_of(place: Place) -> Path:
+    return Path(place.path).expanduser() if place.path.startswith("~") else Path.cwd() / place.path
+
+
+# Looking --------------------------------------------------------------------------------------------------------------
+
+
+@app.command("list")
+def list_servers(
+    as_json: JsonFlag = False,
+    no_start: Annotated[bool, typer.Option("--no-start", help="Tell what is known without starting any.")] = False,
+) -> int:
+    """List the servers: how they do, what they offer, what waits for approval."""
+    terminal = Terminal()
+    known = _written()
+    told: list[JsonObject] = []
+    servers: list[McpServer] = []
+    for name, entry in known.items():
+        try:
+            servers.append(compose.own_server(name, entry, os.environ))
+        except ActumError as error:
+            told.append({"name": name, "state": "bad", "problem": str(error)})
+    told = sorted([*told, *asyncio.run(looked_at(terminal, servers, start=not no_start))], key=_place_among(known))
+    if as_json:
+        terminal.json(told)
+        return DONE
+    if not told:
+        terminal.note("There are none. Add one: actum mcp add NAME URL, or actum mcp add NAME -- COMMAND ARGS")
+        return DONE
+    rows = [
+        tuple(str(each.get(column, "")) for column in ("name", "state", "era", "tools", "waiting", "problem"))
+        for each in told
+    ]
+    terminal.table("name", "state", "era", "tools", "wait", "", rows=rows)
+    return DONE
+
+
+def _place_among(known: JsonObject) -> Callable[[JsonObject], int]:
+    names = list(known)
+    return lambda told: names.index(str(told["name"]))
+
+
+async def looked_at(
+    terminal: Terminal, servers: Sequence[McpServer], *, start: bool = True, within_s: float = LOOK_S
+) -> list[JsonObject]:
+    """How servers do, by `state` and `problem`: all are looked at side by side.
+
+    Args:
+        start: start those that were approved, and leave them again.
+        within_s: seconds for which each is waited for.
+    """
+    terminal.waiting.begin("looking at MCP servers")
+    try:
+        return await asyncio.gather(*(_looked_at(server, start=start, within_s=within_s) for server in servers))
+    finally:
+        terminal.waiting.end()
+
+
+async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> JsonObject:
+    known = compose.mcp_pins(os.environ).known(server.identity)
+    told: JsonObject = {"name": server.name, "line": line_of(server), "tools": len(known.tools), "problem": ""}
+    if server.disabled or not known.approved or not start:
+        state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
+        return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
+    toolset = compose.open_server(server, os.environ)
+    try:
+        async with asyncio.timeout(within_s):
+            facts = await toolset.facts()
+            tools = await toolset.list_tools()
+        held = [each for each in toolset.quarantined if each.fault in ("new", "changed")]
+        return {**told, "state": "up", "era": facts.era, "tools": len(tools), "waiting": len(held) or ""}
+    except TimeoutError:
+        return {**told, "state": "hangs", "problem": f"It did not answer in {within_s:g} s."}
+    except ActumError as error:
+        return {**told, "state": "failed", "problem": toolset.health.problem or str(error)}
+    finally:
+        await toolset.close()
+
+
+@app.command("test")
+def try_server(
+    which: Annotated[str, typer.Argument(metavar="NAME|URL|FILE", help="The server, or a file of some.")],
+    yes: YesFlag = False,
+    as_json: JsonFlag = False,
+) -> int:
+    """Connect, and tell what the server is and offers. No tool of it is called."""
+    terminal = Terminal()
+    told: list[JsonObject] = []
+    for server in compose.find_servers([which], os.environ).servers:
+        if not _may_start(terminal, server, yes=yes):
+            return FAILED
+        told.append(asyncio.run(_tested(terminal, server)))
+    if as_json:
+        terminal.json(told)
+    for each in () if as_json else told:
+        _show_test(terminal, each)
+    return FAILED if any(each["problem"] for each in told) else DONE
+
+
+async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
+    toolset = compose.open_server(server, os.environ, unseen=True)
+    began = time.perf_counter()
+    told: JsonObject = {"name": server.name, "problem": ""}
+    terminal.waiting.begin(f"connecting to {server.name}")
+    try:
+        listing = await toolset.survey()
+        facts = await toolset.facts()
+        told |= {
+            "era": facts.era,
+            "version": facts.version,
+            "server": facts.info,
+            "offers": list[Json](sorted(facts.capabilities)),
+            "seconds": round(time.perf_counter() - began, 3),
+            "tools": [
+                {"name": usable.name, "here": usable.tool.name, "effects": effects(usable.tool)}
+                for usable in listing.usable.values()
+            ],
+            "faults": [f"{shown(each.name)}: {each.reason}" for each in listing.quarantined],
+        }
+    except ActumError as error:
+        told["problem"] = toolset.health.problem or str(error)
+    finally:
+        terminal.waiting.end()
+        await toolset.close()
+    return told
+
+
+def _show_test(terminal: Terminal, told: JsonObject) -> None:
+    if told["problem"]:
+        terminal.error(str(told["problem"]))
+        return
+    info = told["server"]
+    names = f"{info.get('name', '')} {info.get('version', '')}".strip() if isinstance(info, dict) else ""
+    terminal.line("server", styled((str(told["name"]), "bold yellow"), f"  says it is {shown(names) or 'nobody'}"))
+    terminal.line("speaks", f"{told['version']} ({told['era']}), found out in {duration(float(str(told['seconds'])))}")
+    offers, tools, faults = told["offers"], told["tools"], told["faults"]
+    terminal.line("offers", ", ".join(map(str, offers)) if isinstance(offers, list) else "")
+    for tool in tools if isinstance(tools, list) else []:
+        if isinstance(tool, dict):
+            terminal.line("tool", styled((str(tool["here"]), "bold"), (f"  {tool['effects']}", "cyan")))
+    for fault in faults if isinstance(faults, list) else []:
+        terminal.line("fault", str(fault), "red")
+
+
+# Approving ------------------------------------------------------------------------------------------------------------
+
+
+@app.command("approve")
+def approve(
+    which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")],
+    tools: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOOL]...", help="Only these, by its own names.")
+    ] = None,
+    yes: YesFlag = False,
+    as_json: JsonFlag = False,
+) -> int:
+    """Look at what a server offers, as it says it, and agree to it. A local one is started for that, once you agree."""
+    terminal = Terminal()
+    (server,) = compose.find_servers([which], os.environ).servers or (None,)
+    if server is None:
+        raise UsageError(f"MCP server {which!r} is disabled")
+    if not _may_start(terminal, server, yes=yes):
+        return FAILED
+    return asyncio.run(_approved(terminal, server, tools, yes=yes, as_json=as_json))
+
+
+async def _approved(
+    terminal: Terminal, server: McpServer, tools: Sequence[str] | None, *, yes: bool, as_json: bool
+) -> int:
+    pins = compose.mcp_pins(os.environ)
+    toolset = compose.open_server(server, os.environ)
+    terminal.waiting.begin(f"connecting to {server.name}")
+    try:
+        listing = await toolset.survey()
+        terminal.waiting.end()
+        waiting = [
+            each
+            for each in listing.quarantined
+            if each.fault in ("new", "changed") and (not tools or each.name in tools)
+        ]
+        for each in () if as_json else listing.quarantined:
+            if each in waiting or each.fault not in ("new", "changed"):
+                _show_definition(terminal, each.name, each.reason, each.definition, each.changes)
+        if not waiting:
+            pins.approve(server.identity, by=who())
+            terminal.note(f"{server.name}: nothing waits; {len(listing.usable)} tools are approved")
+            return DONE
+        if not yes:
+            typed = terminal.ask(f"approve {len(waiting)} tools as shown?  [y]es  [n]o: ") if terminal.person else None
+            if (typed or "").strip().lower() not in ("y", "yes"):
+                terminal.note("Nothing was approved.")
+                return FAILED
+        pins.approve(server.identity, by=who())
+        names = await toolset.approve([each.name for each in waiting], by=who())
+        if as_json:
+            terminal.json({"server": server.name, "approved": list(names)})
+        else:
+            terminal.note(f"{server.name}: approved {', '.join(names)}")
+        return DONE
+    finally:
+        terminal.waiting.end()
+        await toolset.close()
+
+
+def _show_definition(
+    terminal: Terminal, name: str, reason: str, definition: JsonObject, changes: Sequence[str]
+) -> None:
+    """A definition as the server says it, with what can not be seen written out."""
+    console = terminal.err
+    terminal.line("tool", styled((shown(name), "bold yellow"), (f"  {reason}", "dim")), console=console)
+    for change in changes:
+        terminal.line("change", change, "red", console=console)
+    for field, value in () if changes else definition.items():
+        if field != "name":
+            text = value if isinstance(value, str) else dumps(value)
+            terminal.line("", styled((f"{shown(field)}: ", "dim"), shown(text)), console=console)
+
+
+def _may_start(terminal: Terminal, server: McpServer, *, yes: bool) -> bool:
+    """Before a local server is started the first time, its exact command line is shown, and the person agrees."""
+    if not server.command or compose.mcp_pins(os.environ).known(server.identity).approved:
+        return True
+    _show_line(terminal, server)
+    if yes:
+        return True
+    typed = terminal.ask("start this program?  [y]es  [n]o: ") if terminal.person else None
+    if (typed or "").strip().lower() in ("y", "yes"):
+        return True
+    terminal.note("It was not started. With --yes it is, without being asked about.")
+    return False
+
+
+# Logging in -----------------------------------------------------------------------------------------------------------
+
+
+@app.command("login")
+def login(
+    which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")],
+    paste: Annotated[bool, typer.Option("--paste", help="The browser runs on another machine.")] = False,
+    scope: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Ask for this too; may be repeated.")] = None,
+) -> int:
+    """Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes."""
+    server, store, secrets = _to_log_in(which)
+    asyncio.run(_logins().log_in(server, store, secrets, scopes=scope or (), paste=paste))
+    return DONE
+
+
+@app.command("logout")
+def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")]) -> int:
+    """Forget the login at a server, and tell whoever granted it."""
+    asyncio.run(_logins().log_out(*_to_log_in(which)))
+    return DONE
+
+
+def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
+    servers = compose.find_servers([which], os.environ).servers
+    if len(servers) != 1:
+        raise UsageError(f"{which}: name one server that is not disabled")
+    return servers[0], compose.mcp_tokens(os.environ), compose.secrets_of(os.environ)
+
+
+def _logins() -> ModuleType:
+    """Loaded by name, since it loads the protocol's SDK."""
+    return import_module(".login", __package__)
+
+
+# Shared ---------------------------------------------------------------------------------------------------------------
+
+
+def line_of(server: McpServer) -> str:
+    """The exact command line, or the address."""
+    if server.url:
+        return server.url
+    variables = [f"{name}={shlex.quote(value)}" for name, value in server.env.items()]
+    where = [f"cd {shlex.quote(server.cwd)} &&"] if server.cwd else []
+    return " ".join([*where, *variables, shlex.join([server.command, *server.args])])
+
+
+def _show_line(terminal: Terminal, server: McpServer) -> None:
+    label = "runs" if server.command else "is at"
+    terminal.line(
+        server.name[:10], styled((f"{label} ", "dim"), (shown(line_of(server)), "bold")), console=terminal.err
+    )
+
+
+def _written() -> JsonObject:
+    """The person's servers as they are written down."""
+    path = compose.mcp_file(os.environ)
+    return dict(entries_of(compose.read_document(path))) if path.is_file() else {}
+
+
+def _change(entries: Mapping[str, Json]) -> None:
+    """Write down servers, or that there is none of a name any more."""
+    path = compose.mcp_file(os.environ)
+    with alone_with(path):
+        servers: JsonObject = {**_written(), **entries}
+        left: JsonObject = {name: entry for name, entry in servers.items() if entry is not None}
+        try:
+            replace(path, _indented({"mcpServers": left}).encode())  # headers and variables may hold secrets
+        except OSError as error:
+            raise UsageError(f"{path} can not be written: {error.strerror}") from None
+
+
+def _indented(value: JsonObject) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _pairs(words: Sequence[str] | None, sign: str, flag: str) -> dict[str, Json]:
+    """`NAME:VALUE` words.
+
+    Raises:
+        UsageError: one is not of this form.
+    """
+    found: dict[str, Json] = {}
+    for word in words or ():
+        name, parted, value = said(word).partition(sign)
+        if not parted or not name:
+            raise UsageError(f"{flag} {word!r}: write NAME{sign}VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+class _Any(Mapping[str, str]):
+    """An environment in which every variable stands for itself: what is written down is read when it is used."""
+
+    def __getitem__(self, name: str) -> str:
+        return f"${{{name}}}"
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __contains__(self, name: object) -> bool:
+        return True

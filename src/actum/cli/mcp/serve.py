@@ -1,0 +1,266 @@
+"""`actum mcp serve`: tools, files, prompts and runs, served to MCP clients by the pipes of this process or over HTTP.
+
+By pipes nothing but the protocol stands on stdout, and the end of stdin is the end. What is served is told on stderr.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ... import compose
+from ... import server as doors
+from ...agents.agent import Toolish
+from ...compose import Settings
+from ...core.errors import UsageError
+from ...core.interfaces import Journal
+from .. import options
+from ..options import (
+    JournalFlag,
+    LimitFlag,
+    PolicyFlag,
+    ToolsFlag,
+)
+from ..run import DONE
+from ..show.terminal import (
+    Terminal,
+    said,
+    version_of,
+    who,
+)
+
+if TYPE_CHECKING:
+    from ...server import (
+        Access,
+        Doorkeeper,
+        McpGateway,
+        McpService,
+        Prompt,
+        SharedKey,
+        SignedTokens,
+    )
+
+END_S = 5
+"""Who is told to end breaks off what is still under way after this."""
+
+HttpFlag = Annotated[
+    str, typer.Option("--http", metavar="HOST:PORT", help="Serve over HTTP there, instead of by stdin and stdout.")
+]
+SseFlag = Annotated[bool, typer.Option("--sse", help="Over HTTP also the old way, at /sse, for old clients.")]
+FolderFlag = Annotated[
+    list[str] | None,
+    typer.Option("--folder", metavar="NAME=PATH", help="Serve the files below PATH as NAME:///...; may be repeated."),
+]
+PromptsFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prompts",
+        metavar="WHERE",
+        help="Serve the prompts that file.py or a module holds, functions with @prompt of actum.server above them, or "
+        "one of them as file.py:name; may be repeated.",
+    ),
+]
+RunsFlag = Annotated[bool, typer.Option("--runs", help="Serve the runs of whoever asks, as actum://runs/ID.")]
+UpstreamFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--upstream",
+        metavar="SERVER",
+        help="Stand in front of this server instead: a name of `actum mcp`, an address, a file of them; may be "
+        "repeated. Only what was approved is passed on.",
+    ),
+]
+KeyFlag = Annotated[
+    str, typer.Option("--key-env", metavar="NAME", help="Every request must show the key in this variable.")
+]
+IssuerFlag = Annotated[
+    str, typer.Option("--issuer", metavar="URL", help="Requests must show a token of this issuer, a JWT.")
+]
+ResourceFlag = Annotated[
+    str, typer.Option("--resource", metavar="URL", help="This server as clients write it: what tokens are meant for.")
+]
+ScopeFlag = Annotated[
+    list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope that tokens need; may be repeated.")
+]
+NameFlag = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="NAME", help="A name under which clients reach this; may be repeated."),
+]
+OriginFlag = Annotated[
+    list[str] | None,
+    typer.Option("--allow-origin", metavar="URL", help="Pages of this origin may speak to it; may be repeated."),
+]
+InsecureFlag = Annotated[
+    bool, typer.Option("--insecure", help="Others than this machine may come in without a key. Think first.")
+]
+
+
+def serve(
+    tools: ToolsFlag = None,
+    http: HttpFlag = "",
+    sse: SseFlag = False,
+    folder: FolderFlag = None,
+    prompts: PromptsFlag = None,
+    runs: RunsFlag = False,
+    upstream: UpstreamFlag = None,
+    name: Annotated[str, typer.Option(help="What clients are told it is called.")] = "actum",
+    instructions: options.InstructionsFlag = "",
+    key_env: KeyFlag = "",
+    issuer: IssuerFlag = "",
+    resource: ResourceFlag = "",
+    scope: ScopeFlag = None,
+    allow_host: NameFlag = None,
+    allow_origin: OriginFlag = None,
+    insecure: InsecureFlag = False,
+    limit: LimitFlag = None,
+    journal: JournalFlag = "",
+    policy: PolicyFlag = "",
+) -> int:
+    """Serve tools, files, prompts and runs to MCP clients, in both eras of the protocol.
+
+    For instance: actum mcp serve --tools tools.py, as the command of a server in a client's settings
+    """
+    settings = options.read(tools=tools, instructions=instructions, limits=limit, journal=journal, policy=policy)
+    if not http and (sse or key_env or issuer or insecure):
+        raise UsageError("--sse, --key-env, --issuer and --insecure are about HTTP: say where, as in --http :8000")
+    if upstream and (tools or folder or prompts or runs or instructions):
+        raise UsageError(
+            "--upstream serves what other servers do: leave out --tools, --folder, --prompts, --runs, --instructions"
+        )
+    folders = [_folder(word) for word in folder or []]
+    filled = [each for place in prompts or [] for each in _prompts(place)]
+    access = doors.Access(
+        verifier=_verifier(key_env, issuer, resource),
+        resource=resource,
+        issuer=issuer,
+        scopes=tuple(scope or ()),
+        names=tuple(allow_host or ()),
+        origins=tuple(allow_origin or ()),
+        insecure=insecure,
+    )
+
+    async def command() -> int:
+        async with options.journal(settings) as opened:
+            service: McpService
+            if upstream:
+                service = _gateway(settings, upstream, opened, name=name)
+                shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
+            else:
+                loaded = compose.load_tools(settings.tools, Path.cwd())
+                service = _service(settings, loaded, opened, folders, filled, runs=runs, name=name)
+                counts = {"tool": len(await service.agent.list_tools()), "prompt": len(filled), "folder": len(folders)}
+                shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
+            if not http:
+                Terminal().note(f"{name} serves {shown} on stdin and stdout")
+                await service.run_stdio()
+            else:
+                await _serve_http(service, http, access, shown, sse=sse)
+        return DONE
+
+    return asyncio.run(command())
+
+
+def _service(
+    settings: Settings,
+    loaded: list[Toolish],
+    journal: Journal,
+    folders: list[tuple[str, Path]],
+    prompts: list[Prompt],
+    *,
+    runs: bool,
+    name: str,
+) -> McpService:
+    resources = [doors.Folder(scheme, path) for scheme, path in folders]
+    return doors.McpService(
+        loaded,
+        prompts=prompts,
+        resources=[*resources, *([doors.own_runs(journal)] if runs else [])],
+        name=name,
+        version=version_of("actum"),
+        instructions=settings.instructions,
+        policy=compose.open_policy(settings),
+        limits=settings.limits,
+        journal=journal,
+        who=doors.Who(principal=who()),
+        keys=compose.mcp_keys(settings, os.environ),
+    )
+
+
+def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: str) -> McpGateway:
+    read = compose.find_servers(words, os.environ)
+    for note in read.notes:
+        Terminal().note(note)
+    return doors.McpGateway(
+        read.servers,
+        pins=compose.mcp_pins(os.environ),
+        wait_s=settings.mcp_wait,
+        name=name,
+        version=version_of("actum"),
+        policy=compose.open_policy(settings),
+        limits=settings.limits,
+        journal=journal,
+        who=doors.Who(principal=who()),
+        keys=compose.mcp_keys(settings, os.environ),
+    )
+
+
+async def _serve_http(service: McpService, place: str, access: Access, shown: str, *, sse: bool) -> None:
+    import uvicorn  # noqa: PLC0415  # a web server is loaded by nobody who does not ask for one
+
+    host, colon, port = place.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise UsageError(f"--http {place}: write an address and a port, as in --http 127.0.0.1:8000")
+    host = host.strip("[]") or "127.0.0.1"
+    app = service.app(host=host, access=access, sse=sse)
+    with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+        address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
+        Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
+        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=END_S)
+        await uvicorn.Server(config).serve([taken])
+
+
+def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:
+    """What checks tokens, by the flags; None where there are none to be checked.
+
+    Raises:
+        UsageError: a key is named that is not there, or an issuer without what its tokens are meant for.
+    """
+    verifiers: list[SharedKey | SignedTokens] = []
+    if key_env:
+        key = os.environ.get(key_env, "")
+        if not key:
+            raise UsageError(f"--key-env {key_env}: this variable is empty")
+        verifiers.append(doors.SharedKey(key, who()))
+    if issuer:
+        if not resource:
+            raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
+        verifiers.append(doors.SignedTokens(doors.Issuer(url=issuer, audience=resource)))
+    return doors.Doorkeeper(verifiers) if verifiers else None
+
+
+def _folder(word: str) -> tuple[str, Path]:
+    name, sign, path = said(word).partition("=")
+    if not sign or not path:
+        raise UsageError(f"--folder {word}: write a name and a path, as in --folder notes=./notes")
+    return name, Path(path)
+
+
+def _prompts(place: str) -> list[Prompt]:
+    """The prompts that a place holds.
+
+    Raises:
+        UsageError: none, or there is no such place.
+    """
+    found = [each for each in compose.load_things(place) if isinstance(each, doors.Prompt)]
+    if not found:
+        raise UsageError(f"{place} holds no prompts: write a function in it, with @prompt of actum.server above it")
+    return found
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""How runs, calls and moments look at a terminal and as a page."""

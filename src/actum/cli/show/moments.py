@@ -1,0 +1,73 @@
+"""Time as people type it: `24h`, `90d`, `2026-11-01`, `2026-11-01T12:30`."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from ...core.errors import UsageError
+
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+"""Seconds of each unit of a span."""
+
+_SPAN = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)\s?([smhdw])")
+
+
+def span(text: str) -> float:
+    """A length of time, in seconds.
+
+    Raises:
+        UsageError: it is none.
+
+    >>> span("90d"), span("1.5h")
+    (7776000.0, 5400.0)
+    """
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None:
+        raise UsageError(f"{text!r} is no length of time: write 30m, 24h, 90d or 2w")
+    return float(found[1]) * SECONDS[found[2]]
+
+
+def moment(text: str, now: float) -> float:
+    """A point in time, in seconds since 1970: a date or an hour of this machine's time zone, or so long before now.
+
+    Args:
+        text: `24h` and its like; or ISO 8601, with a time zone of its own where it names one.
+        now: seconds since 1970.
+
+    Raises:
+        UsageError: it is none.
+
+    >>> moment("24h", 100_000.0), moment("1970-01-02T00:00Z", 0.0)
+    (13600.0, 86400.0)
+    """
+    if _SPAN.fullmatch(text.strip().lower()):
+        return now - span(text)
+    try:
+        return datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"{text!r} is no time: write 24h, 90d, 2026-11-01 or 2026-11-01T12:30") from None
+
+
+def shown(at: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """A point in time as this machine's time zone has it; the number itself where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(at).astimezone().strftime(form)
+    except (ValueError, OverflowError, OSError):
+        return f"{at:.3f}"
+
+
+def iso(at: float) -> str:
+    """A point in time for programs: ISO 8601 with milliseconds and the time zone."""
+    try:
+        return datetime.fromtimestamp(at).astimezone().isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return f"{at:.3f}"
+
+
+def clock(at: float) -> str:
+    """The time of day with milliseconds; the number itself where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S.") + f"{int(at * 1000) % 1000:03}"
+    except (ValueError, OverflowError, OSError):
+        return f"{at:.3f}"

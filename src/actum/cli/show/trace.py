@@ -1,0 +1,347 @@
+"""How a run is shown while it happens: as a trace, as an answer that grows, or as lines of JSON.
+
+    question  What is 17 * 23?
+        call  calculate  expression="17*23"
+      result  391  · <1 ms
+      answer  17*23 = 391
+
+It is told the events of `agent.run(emit=...)`; how a run of the past is shown stands in `runs.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+
+from msgspec import UNSET
+from rich.text import Text
+
+from ...core.call import (
+    Failure,
+    Problem,
+    ToolCall,
+    ToolResult,
+)
+from ...core.error_words import Language, language_of, told
+from ...core.event import (
+    CallDelta,
+    CallFinished,
+    CallProgress,
+    CallSaid,
+    CallStarted,
+    Event,
+    Pending,
+    ReasoningDelta,
+    ReplyFinished,
+    RunFinished,
+    RunResult,
+    RunStarted,
+    TextDelta,
+    ThoughtEnded,
+)
+from ...core.interfaces import Model
+from ...core.json import Json, JsonObject, dumps
+from ...core.message import Reply
+from .terminal import Terminal, clean, duration, shorten, styled
+
+VALUE_MAX = 200
+RESULT_MAX = 600
+
+
+class Trace:
+    """Shows a run on a terminal.
+
+    Args:
+        terminal: where.
+        verbose: every step, not the answer alone.
+        streaming: text as it comes.
+        quiet: nothing on stdout: whoever asked will be told the result in another way.
+        model: is asked, once it has answered, in which dialect it calls, where it had to find that out.
+
+    Attributes:
+        verbose: may be changed between runs.
+        run_id: of the latest run.
+    """
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        *,
+        verbose: bool,
+        streaming: bool = False,
+        quiet: bool = False,
+        model: Model | None = None,
+    ) -> None:
+        self.verbose = verbose
+        self.run_id = ""
+        self._terminal = terminal
+        self._streaming = streaming
+        self._quiet = quiet
+        self._model = model
+        self._language: Language = "en"
+        self._streamed = ""
+        self._started: dict[str, CallStarted] = {}
+        self._running: dict[str, str] = {}
+        self._calls = _InOrder()
+
+    def question(self, text: str) -> None:
+        """What the user says; failures are told in its language."""
+        self._language = language_of(text)
+        if self.verbose:
+            self._terminal.line("question", text, "bold cyan")
+
+    def show(self, event: Event) -> None:
+        """Show what happened."""
+        match event:
+            case ReasoningDelta() | CallDelta() | CallSaid():
+                return
+            case TextDelta():
+                self._stream(event.text)
+                return
+            case ThoughtEnded():
+                self._end_thought()
+                return
+            case CallProgress() if not self.verbose:
+                self._progress(event)
+                return
+            case _:
+                self._terminal.waiting.end()
+        match event:
+            case RunStarted():
+                self.run_id = event.run_id
+            case ReplyFinished():
+                self._replied(event.reply, event.seconds)
+            case CallStarted():
+                self._started[event.call.id] = event
+                self._running[event.call.id] = event.call.name
+            case CallProgress():
+                self._progress(event)
+            case CallFinished():
+                self._running.pop(event.call.id, None)
+                for finished in self._calls.take(event):
+                    self._called(finished)
+            case RunFinished():
+                self._finished(event.result)
+                return
+        self._terminal.waiting.begin(", ".join(list(self._running.values())[:4]) or "thinking")
+
+    def close(self) -> None:
+        """Nothing more comes: show what was held back, and leave the cursor at the start of a line."""
+        self._terminal.waiting.end()
+        self._end_stream()
+        for finished in self._calls.rest():
+            self._called(finished)
+
+    def _stream(self, text: str) -> None:
+        if self._streaming:
+            self._terminal.waiting.end()
+            self._streamed += text
+            sys.stdout.write(clean(text))
+            sys.stdout.flush()
+
+    def _end_thought(self) -> None:
+        """What was streamed was no answer; it stands there, so that is said, and the answer begins in a new line."""
+        if self._end_stream():
+            self._terminal.line("thought", "the text above was the model's reasoning", "dim")
+
+    def _end_stream(self) -> bool:
+        """End the line of an answer that was streamed; whether there was one."""
+        streamed = self._streamed
+        self._streamed = ""
+        if streamed and not streamed.endswith("\n"):
+            sys.stdout.write("\n")
+            sys.stdout.flush()
+        return bool(streamed)
+
+    def _replied(self, reply: Reply, seconds: float) -> None:
+        streamed = self._end_stream()
+        if self.verbose and self._model is not None and (way := getattr(self._model, "dialect_used", "")):
+            self._terminal.line("model", f"{self._model.name} in the dialect {way}", "dim")
+            self._model = None
+        if self.verbose and reply.reasoning:
+            thought = (shorten(reply.reasoning.strip(), RESULT_MAX), "italic dim")
+            self._terminal.line("thought", styled(thought, (f"  · {duration(seconds)}", "dim")))
+        if self._streaming and not streamed and reply.text:
+            self._stream(reply.text)
+            self._end_stream()
+        elif self.verbose and not self._streaming and reply.calls and reply.text.strip():
+            self._terminal.line("says", shorten(reply.text.strip(), RESULT_MAX))
+        self._calls.expect(call.id for call in reply.calls)
+        if self.verbose and len(reply.calls) > 1:
+            self._terminal.line("model", f"{len(reply.calls)} calls at once", "dim")
+
+    def _progress(self, event: CallProgress) -> None:
+        words, share = _how_far(event.value)
+        if self.verbose:
+            self._terminal.line("progress", shorten(words, VALUE_MAX), "dim")
+        else:
+            name = self._running.get(event.call_id, "")
+            self._terminal.waiting.tell(f"{name}  {shorten(words, VALUE_MAX)}".strip(), share)
+
+    def _called(self, event: CallFinished) -> None:
+        started = self._started.pop(event.call.id, None)
+        if self.verbose:
+            call = started.call if started is not None else event.call
+            show_call(self._terminal, call, started.repairs if started is not None else call.repairs)
+            show_result(self._terminal, event.result, event.seconds, self._language)
+
+    def _finished(self, result: RunResult) -> None:
+        for finished in self._calls.rest():
+            self._called(finished)
+        if self._quiet or result.status != "done":
+            return
+        if self.verbose and not self._streaming:
+            self._terminal.line("answer", styled((result.text, "bold")), "bold cyan")
+        elif not self._streaming:
+            self._terminal.text(result.text)
+
+
+class _InOrder:
+    """Holds back the calls of a reply that finish before those that the model said before them."""
+
+    def __init__(self) -> None:
+        self._order: list[str] = []
+        self._held: list[CallFinished] = []
+
+    def expect(self, call_ids: Iterable[str]) -> None:
+        """These calls will finish, in any order."""
+        self._order = list(call_ids)
+
+    def take(self, event: CallFinished) -> list[CallFinished]:
+        """One has finished: those that are to be shown now."""
+        if event.call.id not in self._order:
+            return [event]
+        self._held.append(event)
+        ready = []
+        while self._order and (found := [held for held in self._held if held.call.id == self._order[0]]):
+            ready.append(found[0])
+            self._held.remove(found[0])
+            del self._order[0]
+        return ready
+
+    def rest(self) -> list[CallFinished]:
+        """Nothing more will finish: what is still held back."""
+        rest, self._held, self._order = self._held, [], []
+        return rest
+
+
+class JsonTrace:
+    """A run as lines of JSON, one an event; the last is the result."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.run_id = ""
+        self._terminal = terminal
+
+    def show(self, event: Event) -> None:
+        """Write the event."""
+        if isinstance(event, RunStarted):
+            self.run_id = event.run_id
+        self._terminal.json(event)
+
+
+def show_call(terminal: Terminal, call: ToolCall, repairs: tuple[str, ...]) -> None:
+    """A call with its arguments, and what had to be mended in them."""
+    terminal.line("call", call_line(call), "yellow")
+    for repair in repairs:
+        terminal.line("repaired", repair, "magenta")
+
+
+def show_result(terminal: Terminal, result: ToolResult, seconds: float, language: Language = "en") -> None:
+    """What came of a call, and how long it took."""
+    label, style = ("result", "green") if result.error is None else ("error", "red")
+    terminal.line(label, styled(result_line(result, language), (f"  · {duration(seconds)}", "dim")), style)
+
+
+def call_line(call: ToolCall) -> Text:
+    """A call in a line."""
+    broken = "" if call.complete else f"  (broke off) {shorten(call.raw, VALUE_MAX)}"
+    return styled((call.name, "bold yellow"), (broken, "dim"), *(_pair(pair, "  ") for pair in call.arguments.items()))
+
+
+def result_line(result: ToolResult, language: Language = "en") -> Text:
+    """What came of a call in a line, or a few: an object by its fields, the rest as a model reads it."""
+    if result.error is not None:
+        text = failure_text(result.error) if language == "en" else told(result.error, language)
+        return styled((f"{result.error.code}: ", "red"), shorten(text, RESULT_MAX))
+    if isinstance(result.structured, dict) and not result.content:
+        return Text("  ").join(_pair(pair) for pair in result.structured.items())
+    return styled(shorten(result.text, RESULT_MAX) if result.text else ("(nothing)", "dim"))
+
+
+def failure_text(failure: Failure) -> str:
+    """Why there is no result: wrong arguments one by one, without the advice that is meant for a model."""
+    return (
+        "; ".join(f"{problem.path or 'arguments'}: {_wrong(problem)}" for problem in failure.problems)
+        or failure.message
+    )
+
+
+def _wrong(problem: Problem) -> str:
+    if problem.rule == "required":
+        return f"is missing ({problem.expected})"
+    return f"expected {problem.expected}" + (f", not {problem.received}" if problem.received else "")
+
+
+def value_text(value: Json) -> str:
+    """A value as JSON, as people write it: with a space after each comma and colon."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _pair(pair: tuple[str, Json], before: str = "") -> Text:
+    name, value = pair
+    return styled((f"{before}{name}=", "dim"), shorten(value_text(value), VALUE_MAX))
+
+
+def run_as_json(result: RunResult, model: str) -> JsonObject:
+    """A run's result as one JSON object: what a program wants to know of it."""
+    return {
+        "run_id": result.run_id,
+        "status": result.status,
+        "model": model,
+        "text": result.text,
+        "stop_reason": result.stop_reason,
+        "calls": [call_as_json(call, outcome) for call, outcome in result.calls],
+        "pending": [pending_as_json(pending) for pending in result.pending],
+        "steps": result.steps,
+        "usage": {"input_tokens": result.usage.input_tokens, "output_tokens": result.usage.output_tokens},
+    }
+
+
+def call_as_json(call: ToolCall, result: ToolResult) -> JsonObject:
+    """A call and what came of it: `result` is its value or text, `error` says why there is none."""
+    outcome: JsonObject = {"name": call.name, "arguments": call.arguments}
+    if result.error is not None:
+        outcome["error"] = {"code": result.error.code, "message": result.error.message}
+    else:
+        outcome["result"] = result.text if result.structured is UNSET else result.structured
+    return outcome
+
+
+def pending_as_json(pending: Pending) -> JsonObject:
+    """What a run waits for, and the id under which it is answered."""
+    told: JsonObject = {"id": pending.id, "kind": pending.kind, "message": pending.message}
+    if pending.call is not None:
+        told |= {"name": pending.call.name, "arguments": pending.call.arguments}
+    return told
+
+
+def _how_far(value: Json) -> tuple[str, float | None]:
+    """What a tool tells of its progress: in words, and as a share of the whole where that is known.
+
+    >>> _how_far({"progress": 3, "total": 4, "message": "pages"})
+    ('pages 3/4', 0.75)
+    """
+    match value:
+        case {"progress": int() | float() as progress, **rest}:
+            total, message = rest.get("total"), rest.get("message")
+            known = isinstance(total, int | float) and total > 0
+            count = f"{progress:g}/{total:g}" if isinstance(total, int | float) and known else f"{progress:g}"
+            share = min(1.0, max(0.0, progress / total)) if isinstance(total, int | float) and known else None
+            return f"{message if isinstance(message, str) else ''} {count}".strip(), share
+        case float() as share if 0 <= share <= 1:
+            return f"{share:.0%}", share
+        case str():
+            return value, None
+        case _:
+            return dumps(value), None

@@ -1,0 +1,265 @@
+"""A run of the past as a tree in a terminal: what was said, called, asked and answered, and when.
+
+    run_1f0c  done  2026-11-01 12:30:00 · 3.2 s · gpt-5 · 1 call
+    ├── question  What is 17 * 23?
+    ├── model 1 call  · 1.1 s  +1.100 s
+    │   └── calculate  expression="17*23"
+    │       ├── default: only reads  +1.101 s
+    │       └── result  391  · <1 ms
+    └── answer  It is 391.  +3.200 s
+
+Times are seconds since the run began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from rich.text import Text
+from rich.tree import Tree
+
+from ...core.call import ToolCall
+from ...core.message import UserMessage
+from ...core.record import (
+    Compacted,
+    Ended,
+    Forgotten,
+    Refused,
+    RunSummary,
+    Settled,
+    Started,
+    ToolsChanged,
+    child_id,
+)
+from ...journal.comparison import outcome_of
+from ...journal.conversations import Family
+from ...journal.export import faults
+from ...journal.timeline import (
+    Attempt,
+    CallSpan,
+    Check,
+    Note,
+    Question,
+    Step,
+    Timeline,
+)
+from . import moments
+from .terminal import duration, shorten, styled
+from .trace import RESULT_MAX, call_line, result_line, value_text
+
+ANSWERED = {
+    "approve": "approved",
+    "deny": "denied",
+    "answer": "answered",
+    "done": "it happened",
+    "not_done": "it did not happen",
+    "retry": "to be made again",
+    "unknown": "nobody knows",
+}
+STYLE = {
+    "done": "green",
+    "running": "cyan",
+    "waiting": "magenta",
+    "paused": "magenta",
+    "interrupted": "yellow",
+    "stopped": "red",
+    "failed": "red",
+    "forgotten": "red",
+    "unreadable": "red",
+}
+
+
+def tree_of(family: Family) -> Tree:
+    """The tree of a run, with those of the runs that its calls started."""
+    run, timeline = family.run, Timeline(family.entries)
+    status = (f"  {run.status}", STYLE.get(run.status, ""))
+    root = styled(
+        (run.run_id, "bold"), status, (f"  {moments.shown(run.started)} · {' · '.join(facts(family, timeline))}", "dim")
+    )
+    tree = Tree(root, guide_style="dim")
+    for line in belongings(timeline.started):
+        tree.add(styled((line, "dim")))
+    _Branches(tree, timeline, family).grow()
+    problems = problems_of(family)
+    seal = "; ".join(problems) or f"{len(family.entries)} records, chain whole"
+    tree.add(styled((seal, "red" if problems else "dim")))
+    return tree
+
+
+def problems_of(family: Family) -> list[str]:
+    """What is wrong with the record of a run, one sentence each."""
+    return faults(family.entries) if family.entries else ["no entries are found under its id"]
+
+
+def facts(family: Family, timeline: Timeline) -> Iterator[str]:
+    """What there is to say of a whole run in a few words: how long, with which model, how much."""
+    run, outcome = family.run, outcome_of(timeline)
+    if run.ended is not None:
+        yield duration(run.ended - run.started)
+    if timeline.waited_s >= 0.001:
+        yield f"{duration(timeline.waited_s)} of it waiting for a person"
+    yield run.model
+    if outcome.calls:
+        failed = f", {outcome.failed_calls} failed" if outcome.failed_calls else ""
+        yield f"{outcome.calls} call{'s' if outcome.calls > 1 else ''}{failed}"
+    if outcome.tokens:
+        yield f"{outcome.tokens:,} tokens"
+
+
+def belongings(started: Started | None) -> Iterator[str]:
+    """What a run belongs to, a line each."""
+    if started is None:
+        return
+    if started.conversation:
+        whose = f" of {started.owner or 'nobody'}" if started.owner is not None else ""
+        yield f"conversation {started.conversation}{whose}"
+    if started.parent:
+        yield f"part of {started.parent}"
+    if started.forked:
+        yield f"branched off from {started.forked} at {started.fork_at}"
+    if started.principal:
+        yield f"for {started.principal}"
+
+
+class _Branches:
+    """Grows a tree out of a timeline: a branch for each of the model's turns, and in it one for each call."""
+
+    def __init__(self, tree: Tree, timeline: Timeline, family: Family) -> None:
+        self._tree = tree
+        self._timeline = timeline
+        self._children = {child.run.run_id: child for child in family.children}
+        self._open = open_line(family.run)
+
+    def grow(self) -> None:
+        """Hang everything where it belongs."""
+        started = self._timeline.started
+        for message in started.said if started is not None else ():
+            if isinstance(message, UserMessage) and message.source == "memory":
+                self._tree.add(_line("told of earlier turns", message.text, ""))
+            elif isinstance(message, UserMessage):
+                self._tree.add(_line("question", message.text, "bold cyan"))
+        for gone, rows in groupby(self._timeline.rows, lambda row: isinstance(row, Note) and row.record is None):
+            if gone:
+                self._tree.add(styled((gone_line([row.number for row in rows if isinstance(row, Note)]), "red")))
+            else:
+                self._rows(rows)
+        for child in self._children.values():  # that no call on record has started
+            self._tree.add(tree_of(child))
+
+    def _rows(self, rows: Iterable[Step | Question | Note]) -> None:
+        for row in rows:
+            match row:
+                case Step():
+                    self._step(row)
+                case Question():
+                    self._question(self._tree, row)
+                case Note():
+                    self._tree.add(self._note(row))
+
+    def _step(self, step: Step) -> None:
+        reply = step.replied.reply
+        said = f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}" if reply.calls else "answered"
+        took = f"  · {duration(step.replied.seconds)}{self._after(step.at)}"
+        branch = self._tree.add(styled(("model ", "dim"), said, (took, "dim")))
+        if reply.reasoning:
+            branch.add(_line("thought", reply.reasoning, "italic dim"))
+        if reply.calls and reply.text.strip():
+            branch.add(_line("says", reply.text, ""))
+        for call in step.calls:
+            self._call(branch, call)
+
+    def _call(self, tree: Tree, call: CallSpan) -> None:
+        whole = ""
+        if call.begun is not None and call.ended is not None and (len(call.attempts) > 1 or call.questions):
+            whole = f"  · {duration(call.ended - call.begun)} in all"
+        branch = tree.add(styled(call_line(call.call), (whole, "dim")))
+        happened: list[Attempt | Question | Check]
+        happened = sorted([*call.checks, *call.questions, *call.attempts], key=lambda each: each.at)
+        for each in happened:
+            match each:
+                case Check():
+                    self._check(branch, each)
+                case Question():
+                    self._question(branch, each)
+                case Attempt():
+                    self._attempt(branch, each)
+        told = {id(attempt.settled) for attempt in call.attempts}
+        if call.outcome is not None and id(call.outcome) not in told:
+            self._outcome(branch, call.outcome, "")
+        elif call.in_doubt:
+            branch.add(styled((self._open, "red")))
+
+    def _check(self, branch: Tree, check: Check) -> None:
+        checked = check.checked
+        call = call_line(ToolCall("", checked.tool, checked.arguments))
+        shown = branch.add(styled(("looked up first  ", "cyan"), call, (self._after(check.at), "dim")))
+        fault = (f"  {checked.fault}", "red") if checked.fault else ""
+        shown.add(styled(result_line(checked.result), fault))
+
+    def _attempt(self, branch: Tree, attempt: Attempt) -> None:
+        intended = attempt.intended
+        if attempt.waited_s:
+            branch.add(styled((f"waited {duration(attempt.waited_s)}", "dim")))
+        for repair in intended.repairs if intended.attempt == 1 else ():
+            branch.add(_line("repaired", repair, "magenta"))
+        which = f"attempt {intended.attempt}  " if intended.attempt > 1 else ""
+        branch.add(styled((f"{which}{intended.rule}{self._after(attempt.at)}", "dim")))
+        if (child := self._children.pop(child_id(intended.key), None)) is not None:
+            branch.add(tree_of(child))
+        if attempt.settled is not None and attempt.ended is not None:
+            another = "" if attempt.settled.final or attempt.left_unknown else "  another attempt follows"
+            self._outcome(branch, attempt.settled, f"  · {duration(attempt.ended - attempt.at)}{another}")
+
+    def _outcome(self, branch: Tree, outcome: Settled | Refused, note: str) -> None:
+        label = ("result  " if outcome.result.error is None else "", "green")
+        if isinstance(outcome, Refused):
+            note = f"  · {outcome.rule}" if outcome.rule else ""
+        shown = branch.add(styled(label, result_line(outcome.result), (note, "dim")))
+        if isinstance(outcome, Settled) and outcome.detail:
+            shown.add(styled((outcome.detail, "dim")))
+
+    def _question(self, branch: Tree, question: Question) -> None:
+        asked = question.asked
+        note = f"  {asked.id}{self._after(question.at)}"
+        shown = branch.add(_line(f"asked for {asked.kind}", asked.message, "magenta", note))
+        for answered, at in question.answers:
+            other = f"  with {value_text(answered.arguments)}" if answered.arguments is not None else ""
+            note = f"{'  for the whole run' if answered.for_run else ''}{other}"
+            note += f"  any {', '.join(answered.free)}" if answered.free else ""
+            note += f"  by {answered.by}  after {duration(at - question.at)}"
+            shown.add(_line(ANSWERED[answered.verdict], answered.text, "magenta", note))
+
+    def _note(self, note: Note) -> Text:
+        match note.record:
+            case ToolsChanged():
+                return styled(("the tools changed", "dim"))
+            case Compacted() as record:
+                return _line("summary of what was before", record.summary, "")
+            case Forgotten() as record:
+                return _line("forgotten", record.reason, "red", f"  by {record.by}{self._after(note.at)}")
+            case Ended() as record:
+                label = "answer" if record.status == "done" else f"{record.status} {record.reason}"
+                return _line(label.strip(), record.text, STYLE[record.status], self._after(note.at))
+            case None:
+                return styled((gone_line([note.number]), "red"))
+
+    def _after(self, at: float) -> str:
+        return f"  +{max(0.0, at - self._timeline.began):.3f} s"
+
+
+def open_line(run: RunSummary) -> str:
+    """What there is to say of a call of this run that has no outcome."""
+    return "under way" if run.status == "running" else "in doubt: nobody knows whether it happened"
+
+
+def gone_line(numbers: list[int]) -> str:
+    """Entries of which nothing can be shown."""
+    if len(numbers) == 1:
+        return f"record {numbers[0]} was deleted or can not be read"
+    return f"records {numbers[0]} to {numbers[-1]} were deleted or can not be read"
+
+
+def _line(label: str, text: str, style: str, note: str = "") -> Text:
+    body = f"  {shorten(text.strip(), RESULT_MAX)}" if text.strip() else ""
+    return styled((label, style or "dim"), body, (note, "dim"))

@@ -1,0 +1,1 @@
+"""The wire formats of model APIs: requests, answers and streams, both ways."""

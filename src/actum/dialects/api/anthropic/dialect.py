@@ -1,0 +1,198 @@
+"""The Anthropic Messages API as a dialect. Pure.
+
+    Request ──encode_request──▶ bytes ──▶ endpoint ──▶ bytes ──decode / decoder──▶ Reply
+    Request ◀──decode_request── bytes ◀── client  ◀── bytes ◀──encode_reply / encoder── Reply
+
+The messages of a `Transcript` and a tuple of tools are encoded once, however often a request with them is. Where the
+work is done: `anthropic.messages`, `anthropic.request`, `anthropic.decoder`,
+`anthropic.encoder`. The wire is that of the types in the official SDK, version 2.11, and of API version
+2026-10-21, which differs from 2023-06-01 in what a request may hold: no `temperature`, no documents in a reply.
+
+Thoughts go back with their signatures, blocks of Anthropic's own tools as they came. What the API can not say: a choice
+among some of the tools (only these are then sent), sounds and films (described in words), a reply's own media.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+import msgspec
+from msgspec import Struct
+
+from ....core.errors import ActumError, ModelError
+from ....core.interfaces import AllowedTools, NamedTool, Request
+from ....core.message import (
+    Message,
+    Reply,
+    SystemMessage,
+    Transcript,
+)
+from ....core.tool import Tool
+from ...error_answer import ErrorAnswer, anthropic_error, error_answer
+from ...loose import Loose
+from ...tool_names import ToolNames, names_of
+from ...tools_once import OncePerTools
+from ..answer_reader import AnswerReader, read_whole
+from ..model_errors import error_of_status
+from ..request_extras import put_in
+from ..schema_subset import (
+    ANTHROPIC_STRICT,
+    loosened,
+    narrowed,
+    strictly,
+)
+from ..turns import joined
+from .decoder import MessagesAnswer
+from .encoder import DEFAULT_ID, MessagesEncoder, encode_reply
+from .messages import MessageWriter
+from .request import decode_request
+
+ANTHROPIC_NAME = "[a-zA-Z0-9_-]{1,64}"
+MAX_TOKENS = 8192
+"""The limit of an answer's length where none is asked for: this API wants one. Every Claude since 3.5 says as much."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class AnthropicMessages(Struct, frozen=True, kw_only=True):
+    """See `base.ApiDialect` for the methods.
+
+    Attributes:
+        name: of the dialect.
+        name_pattern: regular expression that the endpoint wants tools' names to fit; empty where it takes any.
+        max_tokens: the limit of an answer's length where the request has none.
+        sampling: a temperature is sent. Anthropic itself refuses any since API version 2026-10-21; servers that
+            speak its API take it.
+        strict: the API holds the model to the schemas of all tools, narrowed to what it can hold it to (see `loose`);
+            else to those of tools that are strict.
+        system_in_place: later instructions stand where they were said, which Claude Opus 4.8 and later take.
+    """
+
+    name: str = "anthropic_messages"
+    name_pattern: str = ANTHROPIC_NAME
+    max_tokens: int = MAX_TOKENS
+    sampling: bool = True
+    strict: bool = False
+    system_in_place: bool = False
+
+    def encode_request(self, request: Request) -> bytes:
+        """The body of the HTTP request.
+
+        A field in `request.extras` takes the place of one of ours; `output_config` and `tools` are put together with
+        ours.
+        """
+        names = names_of(request.tools, self.name_pattern)
+        body: dict[str, object] = {
+            "model": request.model,
+            "max_tokens": self.max_tokens if request.max_tokens is None else request.max_tokens,
+        }
+        if system := _instructions(request.messages):
+            body["system"] = system
+        body["messages"] = self._messages(request.messages, names)
+        if request.tools:
+            body |= self._tool_fields(request, names)
+        if self.sampling and request.temperature is not None:
+            body["temperature"] = request.temperature
+        if stop := [text for text in request.stop if text.strip()]:  # the API refuses blank ones
+            body["stop_sequences"] = stop
+        if request.output_schema is not None:
+            schema = narrowed(request.output_schema, ANTHROPIC_STRICT)
+            body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
+        put_in(body, request.extras, _JOINED)
+        if request.stream:
+            body["stream"] = True
+        return _encode(body)
+
+    def decode_request(self, wire: bytes) -> Request:
+        """What a client asks."""
+        return decode_request(wire)
+
+    def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
+        """An answer that is all there; a recorded event stream will do as well."""
+        return read_whole(self.decoder(tools=tools), wire)
+
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> AnswerReader:
+        """A reader of an answer in pieces; a body that is no event stream will do as well."""
+        return AnswerReader(MessagesAnswer(names_of(tools, self.name_pattern)))
+
+    def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
+        """The tools that go out without `strict`, because the API can not be told what they take."""
+        return loosened(tools, ANTHROPIC_STRICT) if self.strict else ()
+
+    def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
+        """The error that an answer with a failing HTTP status means."""
+        return error_of_status(status, retry_after, wire)
+
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, anthropic_error(error))
+
+    def encode_reply(self, reply: Reply) -> bytes:
+        """The body of a whole answer."""
+        return encode_reply(reply)
+
+    def encoder(self, *, id_: str = DEFAULT_ID, model: str = "", input_tokens: int = 0) -> MessagesEncoder:
+        """A writer of a streamed answer; see `MessagesEncoder` for what it has to be told."""
+        return MessagesEncoder(id_=id_, model=model, input_tokens=input_tokens)
+
+    def _messages(self, messages: Sequence[Message], names: ToolNames) -> msgspec.Raw:
+        write = MessageWriter(names, system_in_place=self.system_in_place)
+        if isinstance(messages, Transcript):
+            pieces = messages.render(f"{self.name} {self.system_in_place} {self.name_pattern}{names.key}", write)
+        else:
+            pieces = [write(message) for message in messages]
+        return joined(pieces)
+
+    def _tool_fields(self, request: Request, names: ToolNames) -> dict[str, object]:
+        """The API can not be told to choose among some of the tools, so it is shown only these."""
+        tools, choice = request.tools, request.tool_choice
+        if isinstance(choice, AllowedTools):
+            tools = tuple([tool for tool in tools if tool.name in choice.names]) or tools
+            choice = choice.mode if choice.names else "none"
+        encoded = _strict_tools if self.strict else _plain_tools
+        fields: dict[str, object] = {"tools": encoded(tools, self.name_pattern)}
+        chosen: dict[str, object] = {"type": _CHOICES.get(choice, "tool") if isinstance(choice, str) else "tool"}
+        if isinstance(choice, NamedTool):
+            chosen["name"] = names.wire(choice.name)
+        if request.parallel_calls is not None and choice != "none":
+            chosen["disable_parallel_tool_use"] = not request.parallel_calls
+        return fields if chosen == {"type": "auto"} else fields | {"tool_choice": chosen}
+
+
+_JOINED = frozenset({"output_config", "tools"})
+_CHOICES = {"auto": "auto", "none": "none", "required": "any"}
+
+
+def _instructions(messages: Sequence[Message]) -> object:
+    """Those at the beginning: text, or a block each."""
+    said = [message.text for message in takewhile(_is_instruction, messages) if isinstance(message, SystemMessage)]
+    texts = [text for text in said if text.strip()]
+    return texts[0] if len(texts) == 1 else [{"type": "text", "text": text} for text in texts]
+
+
+def _is_instruction(message: Message) -> bool:
+    return isinstance(message, SystemMessage)
+
+
+def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msgspec.Raw:
+    names, items = names_of(tools, pattern), []
+    for tool in tools:
+        name = names.wire(tool.name)
+        words = tool.description if name == tool.name else f"{tool.name}: {tool.description}"
+        item: dict[str, object] = {"name": name, "description": words} if words else {"name": name}
+        held = strictly(tool, ANTHROPIC_STRICT) if strict else None
+        if held is None and tool.strict:
+            held = narrowed(tool.parameters, ANTHROPIC_STRICT)
+        schema = {"type": "object", **tool.parameters} if held is None else held
+        items.append(item | {"input_schema": schema} | ({} if held is None else {"strict": True}))
+    return msgspec.Raw(_encode(items))
+
+
+_plain_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
+_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
+
+ANTHROPIC_MESSAGES = AnthropicMessages()
+
+ANTHROPIC = AnthropicMessages(sampling=False)
+"""As Anthropic itself speaks it."""

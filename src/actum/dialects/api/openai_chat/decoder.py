@@ -1,0 +1,358 @@
+"""Reads an answer of the Chat Completions API, a whole one or the events of a stream. Pure.
+
+What compatible servers do differently is borne here without knowing which server it is: ids that are missing, empty or
+repeated; pieces of calls without an index, several in one delta, with the name again in each; arguments as an object;
+`content` as a list; no `[DONE]`. Which piece belongs to which call is for `_call_of` to say.
+
+`finish_reason` is recorded and not trusted; it only helps to tell a call without arguments from one that broke off
+before them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, structs
+
+from ....core.call import TextPart, ToolCall
+from ....core.event import CallDelta
+from ....core.json import Json, JsonObject, dumps
+from ....core.message import (
+    ReasoningPart,
+    RefusalPart,
+    Reply,
+    Usage,
+)
+from ...json_scan import JsonScan
+from ...tool_names import ANY_NAMES, ToolNames
+from ..draft import (
+    Draft,
+    OpenCall,
+    TextKind,
+    others,
+)
+from ..model_errors import error_of_event
+from ..raw_json import NOT_DECODED, read_as
+from ..token_count import count
+
+CONTENT_LEVELS = 6
+"""How deep parts of a `content` are read: one that holds a list of parts that hold text takes four."""
+
+_KNOWN = frozenset({"role", "content", "reasoning_content", "reasoning", "refusal", "tool_calls", "function_call"})
+_PARTS: dict[str, tuple[TextKind | None, str]] = {
+    "text": (None, "text"),
+    "output_text": (None, "text"),
+    "refusal": (RefusalPart, "refusal"),
+    "thinking": (ReasoningPart, "thinking"),
+    "reasoning": (ReasoningPart, "text"),
+}
+"""The parts of a `content` that is a list: what they are (None: what they stand in), and in which field they say it."""
+
+
+class _Choice(Struct, gc=False):
+    """An answer, or a piece of one. The fields are checked where they are used, since servers differ in them."""
+
+    index: Json = 0
+    delta: Json = None
+    message: Json = None
+    finish_reason: Json = None
+
+
+class _Chunk(Struct, gc=False):
+    """What `choices` stand in: a whole answer or an event."""
+
+    choices: list[_Choice] | None = None
+    usage: Json = None
+    error: Json = None
+    id: Json = None
+    model: Json = None
+
+
+class _ArgumentsPiece(Struct, gc=False, forbid_unknown_fields=True):
+    arguments: str
+    name: Literal[""] | None = None
+
+
+class _CallPiece(Struct, gc=False, forbid_unknown_fields=True):
+    index: int
+    function: _ArgumentsPiece
+    id: Literal[""] | None = None
+    type: str | None = None
+
+
+class _PlainDelta(Struct, gc=False, forbid_unknown_fields=True):
+    content: str | None = None
+    tool_calls: tuple[_CallPiece] | None = None
+    reasoning_content: str | None = None
+    role: str | None = None
+    refusal: None = None
+    function_call: None = None
+
+
+class _PlainChoice(Struct, gc=False):
+    delta: _PlainDelta
+    index: Literal[0] = 0
+    finish_reason: None = None
+    message: None = None
+
+
+class _PlainChunk(Struct, gc=False):
+    """By far the most common event: more of a text, or of the arguments of one call. All others are a `_Chunk`."""
+
+    choices: tuple[_PlainChoice]
+    usage: None = None
+    error: None = None
+
+
+_decode_plain = msgspec.json.Decoder(_PlainChunk).decode
+_decode_chunk = msgspec.json.Decoder(_Chunk).decode
+
+
+class _ChatCall(OpenCall):
+    """A call whose name may come in pieces. `said` is set as long as nothing more of it came since it was found whole.
+
+    Attributes:
+        wire_name: as it came so far.
+        untold: what of it is held back, because it may be the beginning of a stand-in.
+    """
+
+    __slots__ = ("_bracketed", "_scan", "_scanned", "_tried", "untold", "was_object", "wire_name")
+
+    def __init__(self, index: int, id: str, wire_id: str) -> None:
+        super().__init__(index, id, wire_id)
+        self.wire_name = ""
+        self.untold = ""
+        self.was_object = False
+        self._tried = False
+        self._scan = JsonScan()
+        self._scanned = 0
+        self._bracketed = False
+
+    def looks_whole(self) -> bool:
+        """The arguments so far are a value whose brackets are closed. Each piece is looked at once."""
+        for piece in self.pieces[self._scanned :]:
+            at, mark = self._scan.next(piece, 0)
+            while mark:
+                self._bracketed = True
+                at, mark = self._scan.next(piece, at + 1)
+        self._scanned = len(self.pieces)
+        return self._bracketed and self._scan.depth == 0 and not self._scan.in_string
+
+    def try_to_settle(self) -> ToolCall | None:
+        """The call, if it can be told to be whole before the answer ends. Asked once, since it reads all arguments."""
+        if self.said or self._tried or not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+            return None
+        self._tried = True
+        call = self.settle(broke_off=False)
+        return call if call.complete else None
+
+    def settle(self, *, broke_off: bool) -> ToolCall:
+        """The call out of all that came of it; arguments that were an object have no source text."""
+        call = super().settle(broke_off=broke_off)
+        return structs.replace(call, raw="") if self.was_object else call
+
+
+class ChatAnswer:
+    """One answer; see `Answer`. The first choice counts, others are passed over.
+
+    Args:
+        names: how the tools of the request are called on the wire.
+    """
+
+    KIND = "a chat completion"
+
+    def __init__(self, names: ToolNames = ANY_NAMES) -> None:
+        self.draft = Draft(names)
+        self._calls: list[_ChatCall] = []
+        self._slots: dict[int | str, _ChatCall] = {}
+        self._more: dict[str, list[Json]] = {}
+
+    @property
+    def reply(self) -> Reply:
+        """All that was said so far."""
+        self.draft.extras = {name: _merged(values) for name, values in self._more.items()}
+        return self.draft.reply(read_usage(self.draft.usage))
+
+    def read_event(self, data: bytes) -> None:
+        """Take an event."""
+        self.draft.understood = True
+        if not (self.draft.id and self.draft.model and self._read_plain(data)):
+            self._read_chunk(read_as(_decode_chunk, data), data, whole=False)
+
+    def read_body(self, body: bytes) -> None:
+        """Take a whole answer."""
+        chunk = read_as(_decode_chunk, body)
+        self._read_chunk(chunk, body, whole=True)
+        self.draft.ended = self.draft.understood = bool(chunk.choices)
+
+    def finish(self) -> None:
+        """Nothing more will come."""
+        broke_off = not self.draft.ended or self.draft.finish_reason == "length"
+        for call in self._calls:
+            if call.said is None:
+                self._say_call(call, call.settle(broke_off=broke_off))
+
+    def read_message(self, message: JsonObject, *, whole: bool) -> None:
+        """Take a message, or a piece of one.
+
+        Args:
+            whole: each item of `tool_calls` is a call of its own, not a piece of one.
+        """
+        get = message.get
+        if thought := get("reasoning_content") or get("reasoning"):
+            self._read_content(thought, ReasoningPart)
+        if content := get("content"):
+            self._read_content(content, TextPart)
+        if refusal := get("refusal"):
+            self._read_content(refusal, RefusalPart)
+        if items := get("tool_calls"):
+            self._read_calls(items if isinstance(items, list) else [items], whole=whole)
+        if call := get("function_call"):
+            self._read_calls([call], whole=whole)
+        for name, value in others(message, _KNOWN).items():
+            self._more.setdefault(name, []).append(value)
+
+    def _read_plain(self, data: bytes) -> bool:
+        """Take an event of the most common form; whether it is one."""
+        try:
+            delta = _decode_plain(data).choices[0].delta
+        except NOT_DECODED:
+            return False
+        if delta.tool_calls:
+            piece = delta.tool_calls[0]
+            call = self._slots.get(piece.index)
+            if call is None or call.said or call.untold or delta.content or delta.reasoning_content:
+                return False
+            if piece.function.arguments:
+                self.draft.argue(call, piece.function.arguments)
+            return True
+        if delta.reasoning_content:
+            self.draft.say(self.draft.run_of(ReasoningPart), delta.reasoning_content)
+        if delta.content:
+            self.draft.say(self.draft.run_of(TextPart), delta.content)
+        return True
+
+    def _read_chunk(self, chunk: _Chunk, source: bytes, *, whole: bool) -> None:
+        if (chunk.error or not chunk.choices) and (error := error_of_event(source)):
+            raise error
+        self.draft.learn(chunk.id, chunk.model)
+        self.draft.count(chunk.usage)
+        for choice in chunk.choices or ():
+            if choice.index:
+                continue
+            message = choice.delta or choice.message
+            if isinstance(message, dict):
+                self.read_message(message, whole=whole)
+            if choice.finish_reason:
+                self.draft.finish_reason = str(choice.finish_reason)
+                self.draft.ended = True
+                for call in self._calls:
+                    self._try_to_settle(call)
+
+    def _read_content(self, content: Json, kind: TextKind, levels: int = CONTENT_LEVELS) -> None:
+        field = ""
+        if isinstance(content, dict):
+            part_kind, field = _PARTS.get(str(content.get("type")), (None, ""))
+            kind = part_kind or kind
+        if isinstance(content, str):
+            if content:
+                self.draft.say(self.draft.run_of(kind), content)
+        elif isinstance(content, list) and levels:
+            for part in content:
+                self._read_content(part, kind, levels - 1)
+        elif isinstance(content, dict) and field in content and levels:
+            self._read_content(content[field], kind, levels - 1)
+        elif content is not None:
+            self._more.setdefault("content", []).append([content])
+
+    # Calls.
+
+    def _read_calls(self, items: list[Json], *, whole: bool) -> None:
+        touched: list[_ChatCall] = []
+        for item in items:
+            if isinstance(item, dict):
+                touched.append(self._read_call(item, touched, whole=whole))
+
+    def _read_call(self, item: JsonObject, touched: list[_ChatCall], *, whole: bool) -> _ChatCall:
+        function = item.get("function")
+        if not isinstance(function, dict):
+            function = item  # the form of 2023, and servers that leave the level out
+        id_, name = str(item.get("id") or ""), str(function.get("name") or "")
+        piece = function.get("arguments") or ""
+        call = None if whole else self._call_of(item.get("index"), id_, name, piece, touched)
+        is_new = call is None
+        call = call or self._begin_call(item.get("index"), id_)
+        if piece and not isinstance(piece, str):
+            piece = dumps(piece)
+            call.was_object, call.notes = True, ("arguments were an object, not text",)
+        if name and name != call.wire_name:  # some servers repeat it and some split it
+            call.wire_name += name
+            call.untold += name
+            call.name = self.draft.names.back(call.wire_name)
+        told = self._untold(call) if piece or not self.draft.names.may_go_on(call.wire_name) else ""
+        if piece:
+            call.pieces.append(piece)
+            if piece.strip():
+                call.said = None
+        if piece or told or is_new:
+            self.draft.deltas.append(CallDelta(call.index, told, piece, call.id if is_new else ""))
+        return call
+
+    def _call_of(self, index: Json, id_: str, name: str, piece: Json, touched: list[_ChatCall]) -> _ChatCall | None:
+        """The call that a piece goes on with, or None when it begins another. Only a piece with a name or an id can."""
+        call = self._slots.get(index if isinstance(index, int) else id_)
+        if call is None and self._calls and not (isinstance(index, int) and (name or id_)):
+            call = self._calls[-1]
+        if call is None or not name:
+            return call
+        another_id = id_ and id_ != call.wire_id and (call.wire_id or call.pieces)
+        another_name = call.pieces and (name != call.wire_name or (piece and call.looks_whole()))
+        return None if call in touched or another_id or another_name else call
+
+    def _begin_call(self, index: Json, wire_id: str) -> _ChatCall:
+        if self._calls:
+            self._try_to_settle(self._calls[-1])
+        call = self.draft.begin_call(_ChatCall, wire_id)
+        self._calls.append(call)
+        if wire_id:
+            self._slots[wire_id] = call
+        if isinstance(index, int):
+            self._slots[index] = call
+        return call
+
+    def _untold(self, call: _ChatCall) -> str:
+        """What of the name is not told yet: all of it, if it is a stand-in."""
+        untold, call.untold = call.untold, ""
+        return call.name if untold == call.wire_name else untold
+
+    def _try_to_settle(self, call: _ChatCall) -> None:
+        if said := call.try_to_settle():
+            self._say_call(call, said)
+
+    def _say_call(self, call: _ChatCall, said: ToolCall) -> None:
+        if call.untold:
+            self.draft.deltas.append(CallDelta(call.index, self._untold(call)))
+        self.draft.say_call(call, said)
+
+
+def read_usage(usage: JsonObject) -> Usage:
+    """The tokens of an answer; what is missing or no number counts as 0."""
+    output, cached = usage.get("completion_tokens_details"), usage.get("prompt_tokens_details")
+    return Usage(
+        count(usage.get("prompt_tokens")),
+        count(usage.get("completion_tokens")),
+        count(cached.get("cached_tokens") if isinstance(cached, dict) else usage.get("prompt_cache_hit_tokens")),
+        count(output.get("reasoning_tokens") if isinstance(output, dict) else 0),
+    )
+
+
+def _merged(values: list[Json]) -> Json:
+    """The value of a field that came in pieces: texts and lists are put together, of anything else the last counts."""
+    texts = [value for value in values if isinstance(value, str)]
+    if len(texts) == len(values):
+        return texts[0] if len(set(texts)) == 1 else "".join(texts)
+    lists = [value for value in values if isinstance(value, list)]
+    if len(lists) == len(values):
+        return [item for value in lists for item in value]
+    return values[-1]

@@ -1,0 +1,143 @@
+"""Writes the past of a conversation as Chat Completions messages, one at a time, so that each is encoded once. Pure.
+
+A writer is called with the messages in order (`Transcript.render`) and remembers which ids it gave to calls: models
+repeat ids from turn to turn, and endpoints want them to be unique.
+"""
+
+from __future__ import annotations
+
+import base64
+
+import msgspec
+from msgspec import structs
+
+from ....core.call import MediaPart, TextPart, ToolCall
+from ....core.json import JsonObject
+from ....core.message import (
+    Message,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
+from ...reply_text import spoken
+from ...tool_names import ToolNames
+from ..call_wire import PastIds, readable
+from ..data_url import data_url
+from .encoder import call_object, function_object
+
+_AUDIO_FORMATS = {
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+}
+_encode = msgspec.json.Encoder().encode
+
+
+class ToolWriter:
+    """Writes messages in the form with `tool_calls` and `role: tool`.
+
+    Args:
+        names: how tools are called on the wire.
+        reasoning_field: where the endpoint wants its own reasoning back beside calls; empty when it does not.
+    """
+
+    def __init__(self, names: ToolNames, reasoning_field: str = "") -> None:
+        self._names = names
+        self._reasoning_field = reasoning_field
+        self._ids = PastIds()
+
+    def __call__(self, message: Message) -> bytes:
+        match message:
+            case Reply():
+                return self._reply(message)
+            case ToolMessage():
+                wire_id = self._ids.answered(message.result.call_id)
+                return _encode({"role": "tool", "tool_call_id": wire_id, "content": message.result.text})
+            case _:
+                return said(message)
+
+    def _reply(self, reply: Reply) -> bytes:
+        if not reply.calls:
+            return _encode({"role": "assistant", "content": spoken(reply, refusal=True)})
+        message: JsonObject = {"role": "assistant", "content": spoken(reply, refusal=True) or None}
+        if self._reasoning_field and reply.reasoning:
+            message[self._reasoning_field] = reply.reasoning
+        wired = zip(self._ids.asked(reply.calls), reply.calls, strict=True)
+        message["tool_calls"] = [call_object(wire_id, _outgoing(call, self._names)) for wire_id, call in wired]
+        return _encode(message)
+
+
+class FunctionWriter:
+    """Writes messages in the form of 2023: one `function_call` a message, answered by `role: function`.
+
+    Several calls of one reply become a pair of call and answer each. A call beyond the first that has no answer yet is
+    not written: this form has no place for it.
+
+    Args:
+        names: how functions are called on the wire.
+    """
+
+    def __init__(self, names: ToolNames) -> None:
+        self._names = names
+        self._unanswered: list[tuple[ToolCall, bool]] = []
+
+    def __call__(self, message: Message) -> bytes:
+        match message:
+            case Reply():
+                calls = message.calls
+                self._unanswered = [(call, number == 0) for number, call in enumerate(calls)]
+                return _encode(self._said(spoken(message, refusal=True), calls[0] if calls else None))
+            case ToolMessage(name, result):
+                answer = _encode({"role": "function", "name": self._names.wire(name), "content": result.text})
+                for number, (call, is_written) in enumerate(self._unanswered):
+                    if call.id == result.call_id:
+                        del self._unanswered[number]
+                        return answer if is_written else _encode(self._said("", call)) + b"," + answer
+                return answer
+            case _:
+                return said(message)
+
+    def _said(self, text: str, call: ToolCall | None) -> JsonObject:
+        if call is None:
+            return {"role": "assistant", "content": text}
+        function = function_object(_outgoing(call, self._names))
+        return {"role": "assistant", "content": text or None, "function_call": function}
+
+
+def said(message: SystemMessage | UserMessage) -> bytes:
+    """A message of the developer or the user."""
+    if isinstance(message, SystemMessage):
+        return _encode({"role": "system", "content": message.text})
+    texts = [part.text for part in message.content if isinstance(part, TextPart)]
+    if len(texts) == len(message.content) <= 1:
+        return _encode({"role": "user", "content": "".join(texts)})
+    return _encode({"role": "user", "content": [item for part in message.content for item in content_parts(part)]})
+
+
+def content_parts(part: TextPart | MediaPart) -> list[JsonObject]:
+    """A part of the user's message; before an attachment stands its handle, by which the model hands it to a tool."""
+    if isinstance(part, TextPart):
+        return [{"type": "text", "text": part.text}]
+    media = _media(part)
+    if media is None or part.handle:
+        return [{"type": "text", "text": part.describe()}, *([media] if media else [])]
+    return [media]
+
+
+def _media(part: MediaPart) -> JsonObject | None:
+    """None for what this API can not be given: what is neither an image nor here as bytes."""
+    if part.media_type.startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": part.url or data_url(part)}}
+    if not part.data:
+        return None
+    if audio := _AUDIO_FORMATS.get(part.media_type):
+        return {"type": "input_audio", "input_audio": {"data": base64.b64encode(part.data).decode(), "format": audio}}
+    return {"type": "file", "file": {"filename": part.name or "file", "file_data": data_url(part)}}
+
+
+def _outgoing(call: ToolCall, names: ToolNames) -> ToolCall:
+    call, name = readable(call), names.wire(call.name)
+    return call if name == call.name else structs.replace(call, name=name)

@@ -1,0 +1,172 @@
+"""The OpenAI Responses API as a dialect. Pure.
+
+    Request ──encode_request──▶ bytes ──▶ endpoint ──▶ bytes ──decode / decoder──▶ Reply
+    Request ◀──decode_request── bytes ◀── client  ◀── bytes ◀──encode_reply / encoder── Reply
+
+The messages of a `Transcript` and a tuple of tools are encoded once, however often a request with them is. Where the
+work is done: `openai_responses.messages`, `_request`, `_decoder`, `_encoder`; `_items` is for what we have no noun for.
+
+The whole conversation goes out each time, with the model's own reasoning in its place. A program that would rather have
+the endpoint remember it sends `previous_response_id` in `extras`, and only the new messages.
+
+Limits: this API has no stop texts, so those of a request are not sent; sound and film are described in words. Tools go
+out with `strict: false` unless they or the dialect ask for it, because the API would otherwise make every optional
+parameter a required one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from ....core.errors import ActumError, ModelError
+from ....core.interfaces import AllowedTools, NamedTool, Request
+from ....core.json import Json, JsonObject
+from ....core.message import (
+    Message,
+    Reply,
+    SystemMessage,
+    Transcript,
+)
+from ....core.tool import Tool
+from ...base import ApiDecoder
+from ...error_answer import ErrorAnswer, error_answer, openai_error
+from ...loose import Loose
+from ...tool_names import ToolNames, names_of
+from ...tools_once import OncePerTools
+from ..answer_reader import AnswerReader, read_whole
+from ..model_errors import error_of_status
+from ..schema_subset import OPENAI_STRICT, loosened, strictly
+from ..strict_decoder import StrictDecoder
+from .decoder import ResponsesAnswer
+from .encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
+from .messages import ItemWriter
+from .request import decode_request
+
+_encode = msgspec.json.Encoder().encode
+
+
+class OpenAiResponses(Struct, frozen=True, kw_only=True):
+    """See `base.ApiDialect` for the methods.
+
+    Attributes:
+        name: of the dialect.
+        name_pattern: regular expression that the endpoint's tool names must fit; others go out under stand-ins. Empty
+            where it takes any name, as local servers do.
+        strict: the endpoint holds the model to the tools' schemas, as far as it can be asked to (`loose`).
+    """
+
+    name: str = "openai_responses"
+    name_pattern: str = ""
+    strict: bool = False
+
+    def encode_request(self, request: Request) -> bytes:
+        """The body of the HTTP request. A field in `request.extras` takes the place of one of ours."""
+        names = names_of(request.tools, self.name_pattern)
+        body: dict[str, object] = {"model": request.model, **self._conversation(request, names)}
+        if request.tools:
+            encoded = _strict_tools if self.strict else _encoded_tools
+            body |= {"tools": encoded(request.tools, self.name_pattern), **_choice_fields(request, names)}
+        options = {"temperature": request.temperature, "max_output_tokens": request.max_tokens}
+        body |= {name: value for name, value in options.items() if value is not None}
+        body |= request.extras
+        if request.output_schema is not None:
+            text = request.extras.get("text")
+            form: JsonObject = {"type": "json_schema", "name": "answer", "schema": request.output_schema}
+            body["text"] = {"format": form, **(text if isinstance(text, dict) else {})}
+        if request.stream:
+            body["stream"] = True
+        return _encode(body)
+
+    def decode_request(self, wire: bytes) -> Request:
+        """What a client asks."""
+        return decode_request(wire)
+
+    def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:
+        """An answer that is all there; a recorded event stream will do as well."""
+        return read_whole(self.decoder(tools=tools), wire)
+
+    def decoder(self, *, tools: Sequence[Tool] = ()) -> ApiDecoder:
+        """A reader of an answer in pieces; a body that is no event stream will do as well."""
+        decoder = AnswerReader(ResponsesAnswer(names_of(tools, self.name_pattern)))
+        return StrictDecoder(decoder, tools) if self.strict else decoder
+
+    def loose(self, tools: Sequence[Tool]) -> tuple[Loose, ...]:
+        """The tools that go out without `strict`, because the API can not be told what they take."""
+        return loosened(tools, OPENAI_STRICT) if self.strict else ()
+
+    def decode_error(self, status: int, retry_after: float | None, wire: bytes) -> ModelError:
+        """The error that an answer with a failing HTTP status means."""
+        return error_of_status(status, retry_after, wire)
+
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, {"error": openai_error(error)})
+
+    def encode_reply(self, reply: Reply, *, created: int = 0) -> bytes:
+        """The body of a whole answer; `created` in seconds since 1970."""
+        return encode_reply(reply, created=created)
+
+    def encoder(self, *, id_: str = DEFAULT_ID, model: str = "", created: int = 0) -> ResponsesEncoder:
+        """A writer of a streamed answer; see `ResponsesEncoder` for what it has to be told."""
+        return ResponsesEncoder(id_=id_, model=model, created=created)
+
+    def _conversation(self, request: Request, names: ToolNames) -> dict[str, object]:
+        """The first instructions have a field of their own; they are not part of what the endpoint remembers."""
+        messages = request.messages
+        is_stored = request.extras.get("store") is not False
+        pieces = self._pieces(messages, ItemWriter(names, is_stored=is_stored), f"{is_stored}{names.key}")
+        first = messages[0] if messages else None
+        fields: dict[str, object] = {}
+        if isinstance(first, SystemMessage):
+            fields["instructions"] = first.text
+            pieces = pieces[1:]
+        return fields | {"input": msgspec.Raw(b"[%s]" % b",".join(filter(None, pieces)))}
+
+    def _pieces(self, messages: Sequence[Message], write: ItemWriter, way: str) -> list[bytes]:
+        if isinstance(messages, Transcript):
+            return messages.render(f"{self.name} {self.name_pattern} {way}", write)
+        return [write(message) for message in messages]
+
+
+def _function(tool: Tool, names: ToolNames, *, strict: bool) -> JsonObject:
+    name, words = names.told(tool)
+    described: JsonObject = {"description": words} if words else {}
+    held = strictly(tool, OPENAI_STRICT) if strict else None
+    parameters, is_strict = (tool.parameters, tool.strict) if held is None else (held, True)
+    return {"type": "function", "name": name, **described, "parameters": parameters, "strict": is_strict}
+
+
+def _encode_tools(tools: tuple[Tool, ...], pattern: str, *, strict: bool) -> msgspec.Raw:
+    names = names_of(tools, pattern)
+    return msgspec.Raw(_encode([_function(tool, names, strict=strict) for tool in tools]))
+
+
+_encoded_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=False))
+_strict_tools = OncePerTools[str, msgspec.Raw](lambda tools, pattern: _encode_tools(tools, pattern, strict=True))
+
+
+def _choice_fields(request: Request, names: ToolNames) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    match request.tool_choice:
+        case "auto":
+            pass
+        case "none" | "required" as word:
+            fields["tool_choice"] = word
+        case NamedTool(name):
+            fields["tool_choice"] = _named(names.wire(name))
+        case AllowedTools(allowed, mode):
+            chosen: list[Json] = [_named(names.wire(name)) for name in allowed]
+            fields["tool_choice"] = {"type": "allowed_tools", "mode": mode, "tools": chosen}
+    if request.parallel_calls is not None:
+        fields["parallel_tool_calls"] = request.parallel_calls
+    return fields
+
+
+def _named(name: str) -> JsonObject:
+    return {"type": "function", "name": name}
+
+
+OPENAI_RESPONSES = OpenAiResponses()

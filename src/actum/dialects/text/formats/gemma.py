@@ -1,0 +1,68 @@
+"""Rows of `formats.table` for Google's Gemma: calls with bare keys, see `keyed_call`.
+
+Gemma 3 has no marks of its own and is told to write as `llama_pythonic`.
+"""
+
+from __future__ import annotations
+
+from ... import chat_marks
+from ...chat_marks import ChatMarks
+from ..tagged.dialect import Format
+from ..tagged.keyed_call import KeyedCall, write_keyed
+
+
+def _gemma(
+    name: str,
+    quote: str,
+    *,
+    marks: tuple[str, ...],
+    drops: tuple[str, ...],
+    think: tuple[str, str] = ("<think>", "</think>"),
+    ends_answer: bool = False,
+    chat: ChatMarks,
+    source: str,
+) -> Format:
+    """`call:f{key:value}`; `marks` stand around a tool, a call and a result, in this order."""
+    body = KeyedCall(quote)
+    example = write_keyed({"parameter": "value", "other": 1}, quote)
+    return Format(
+        name=name,
+        bodies=(body,),
+        opens=(marks[2],),
+        closes=(marks[3],),
+        drops=drops,
+        think=think,
+        ends_answer=ends_answer,
+        call=(marks[2], marks[3]),
+        between="",
+        prompt="You may call the functions below. For each call, write:\n"
+        f"{marks[2]}call:function_name{example}{marks[3]}\n\n{{tools}}",
+        declare=lambda tool: marks[0] + body.declare(tool) + marks[1],
+        result=f"{marks[4]}response:{{name}}{{value:{quote}{{text}}{quote}}}{marks[5]}",
+        chat=chat,
+        source=source,
+    )
+
+
+FUNCTIONGEMMA = _gemma(
+    "functiongemma",
+    "<escape>",
+    marks=(
+        *("<start_function_declaration>", "<end_function_declaration>"),
+        *("<start_function_call>", "<end_function_call>"),
+        *("<start_function_response>", "<end_function_response>"),
+    ),
+    drops=("<end_of_turn>", "<start_function_response>"),
+    chat=chat_marks.GEMMA,
+    source="FunctionGemma's formatting guide (Google); its template and reader in vLLM",
+)
+GEMMA4 = _gemma(
+    "gemma4",
+    '<|"|>',
+    marks=("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
+    drops=("<turn|>", "<|tool_response>"),
+    think=("<|channel>thought", "<channel|>"),
+    ends_answer=True,
+    chat=chat_marks.GEMMA4,
+    source="chat template of Gemma 4 (Google)",
+)

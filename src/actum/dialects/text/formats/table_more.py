@@ -1,0 +1,433 @@
+"""More rows of `formats.table`: the families that are met less often."""
+
+from __future__ import annotations
+
+import re
+
+from ... import chat_marks
+from ...chat_marks import ChatMarks
+from ..marks import Head, unlike
+from ..tagged.bodies import JsonCall, NamedCall, ToUser
+from ..tagged.dialect import (
+    BRACKETS,
+    IN_TOOLS,
+    Format,
+    bare_tool,
+    openai_tool,
+)
+from ..tagged.pythonic_call import PythonicCall
+from ..tagged.xml_call import XmlCall
+from .cohere import COMMAND_R, COMMAND_R_PLUS
+from .gemma import FUNCTIONGEMMA, GEMMA4
+
+_EXAMPLE = '{"name": "function name", "arguments": {"parameter": "value"}}'
+_RESPONSE = "<tool_response>\n{text}\n</tool_response>"
+
+
+def _json_list(
+    name: str,
+    section: tuple[str, str],
+    opens: tuple[str, ...],
+    closes: tuple[str, ...],
+    *,
+    drops: tuple[str, ...] = (),
+    result: str = _RESPONSE,
+    chat: ChatMarks = chat_marks.CHATML,
+    source: str,
+) -> Format:
+    """Calls as a JSON list between marks."""
+    return Format(
+        name=name,
+        bodies=(JsonCall(),),
+        opens=opens,
+        closes=closes,
+        drops=drops,
+        loose=BRACKETS,
+        section=section,
+        between=", ",
+        prompt=IN_TOOLS + f"To call functions, write a list of them:\n{section[0]}{_EXAMPLE}{section[1]}",
+        declare=openai_tool,
+        result=result,
+        chat=chat,
+        source=source,
+    )
+
+
+def _invoke(prefix: str, *, typed: bool = False, lead: str = "") -> XmlCall:
+    """`<invoke name="f"><parameter name="a">1</parameter></invoke>`.
+
+    Args:
+        prefix: before each tag's name.
+        typed: each parameter says whether it is a string.
+        lead: a pattern of what may stand before the call.
+    """
+    start, parameter = f'<{prefix}invoke name="', f'<{prefix}parameter name="'
+    kind = r'(?: string="(?P<string>true|false)")?' if typed else ""
+    mark = ' string="{string}"' if typed else ""
+    leads = ["function<"] if lead else []
+    return XmlCall(
+        head=Head(
+            re.compile(rf'(?:{lead})?{start}(?P<name>[^">\n]{{1,160}})">'),
+            refuse=re.compile(rf'{unlike(start, *leads)}|{start}(?:"|[^">\n]*+(?:\n|>|"[^>]))'),
+        ),
+        parameter=Head(
+            re.compile(rf'{parameter}(?P<key>[^"\n]{{1,160}})"{kind}>'),
+            refuse=re.compile(rf'{unlike(parameter)}|{parameter}(?:"|[^"\n]*+(?:\n|"[^ >]|" [^s]))'),
+        ),
+        parameter_start=parameter,
+        value_end=f"</{prefix}parameter>",
+        end=f"</{prefix}invoke>",
+        form=(start + '{name}">\n', f"</{prefix}invoke>"),
+        parameter_form=f'{parameter}{{key}}"{mark}>{{value}}</{prefix}parameter>\n',
+    )
+
+
+def _xml_prompt(opening: str, example: str, closing: str) -> str:
+    return IN_TOOLS + f"To call functions, write:\n{opening}\n{example}\n{closing}"
+
+
+GRANITE = _json_list(
+    "granite",
+    ("<|tool_call|>[", "]"),
+    ("<|tool_call|>", "<tool_call>", "<function_call>"),
+    ("</tool_call>",),
+    drops=("<|end_of_text|>", "<|start_of_role|>", "<|end_of_role|>", "<response>", "</response>"),
+    chat=chat_marks.GRANITE,
+    source="chat templates of Granite 3.0 to 3.3 (IBM); Granite 4 writes as `hermes`",
+)
+PHI4_MINI = _json_list(
+    "phi4_mini",
+    ("functools[", "]"),
+    ("functools", "<|tool_call|>"),
+    ("<|/tool_call|>",),
+    drops=("<|end|>", "<|endoftext|>"),
+    chat=chat_marks.PHI4,
+    source="model card and chat template of Phi-4-mini-instruct",
+)
+HUNYUAN = _json_list(
+    "hunyuan",
+    ("<tool_calls>[", "]</tool_calls>"),
+    ("<tool_calls>",),
+    ("</tool_calls>",),
+    drops=("<answer>", "</answer>", "<|eos|>", "<|extra_0|>"),
+    result="<tool_response>{text}</tool_response>",
+    chat=chat_marks.HUNYUAN,
+    source="chat template of Hunyuan-A13B-Instruct",
+)
+JAMBA = _json_list(
+    "jamba",
+    ("<tool_calls>[", "]</tool_calls>"),
+    ("<tool_calls>",),
+    ("</tool_calls>",),
+    drops=("<|eom|>", "<|end|>", "<end_of_sentence>"),
+    chat=chat_marks.PLAIN,
+    source="chat template of Jamba 1.5 and 1.6; Apriel 1.5 and MiniMax-M1 write the same",
+)
+NEMOTRON = _json_list(
+    "nemotron",
+    ("<TOOLCALL>[", "]</TOOLCALL>"),
+    ("<TOOLCALL>",),
+    ("</TOOLCALL>",),
+    result="<TOOL_RESPONSE>[{text}]</TOOL_RESPONSE>",
+    drops=("<SPECIAL_12>", "<|eot_id|>"),
+    chat=chat_marks.NEMOTRON,
+    source="chat templates of Nemotron Nano v2 and Llama-3.3-Nemotron-Super v1.5",
+)
+XLAM = _json_list(
+    "xlam",
+    ("[", "]"),
+    ("[TOOL_CALLS]", "<tool_call>"),
+    ("</tool_call>",),
+    drops=("<|eot_id|>", "<|im_end|>", "<|endoftext|>"),
+    chat=chat_marks.PLAIN,
+    source="model cards of xLAM (Salesforce): a bare list of calls",
+)
+
+INTERNLM = Format(
+    name="internlm",
+    bodies=(JsonCall(arguments_key="parameters"),),
+    opens=("<|action_start|>", "<|plugin|>", "<|interpreter|>"),
+    closes=("<|action_end|>",),
+    drops=("<|im_end|>",),
+    loose=BRACKETS,
+    call=("<|action_start|><|plugin|>\n", "<|action_end|>"),
+    prompt="""\
+These are the functions that you may call, as JSON:
+{tools}
+
+To call one, write:
+<|action_start|><|plugin|>
+{"name": "function name", "parameters": {"parameter": "value"}}<|action_end|>""",
+    declare=bare_tool,
+    joined="list",
+    result="<|environment|>\n{text}",
+    source="chat format of InternLM2 and InternLM2.5: tools",
+)
+
+_FUNCTION = Head(
+    re.compile(r"<function=(?P<name>[^>\n]{1,160})>\s*(?=[{\"<])"),
+    refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*+(?:\n|>\s*+[^{{\"<\s]))"),
+)
+FUNCTIONARY = Format(
+    name="functionary",
+    bodies=(NamedCall(head=_FUNCTION, unmarked=_FUNCTION, form="<function={name}>{arguments}</function>"),),
+    opens=("<|python_tag|>",),
+    closes=("</function>",),
+    drops=("<|eom_id|>", "<|eot_id|>"),
+    loose=BRACKETS,
+    between="",
+    prompt="""\
+These are the functions that you may call, as JSON, one a line:
+
+{tools}
+
+To call functions, write for each call:
+<function=function_name>{"parameter": "value"}</function>""",
+    declare=openai_tool,
+    result="<tool_response name={name}>\n{text}\n</tool_response>",
+    chat=chat_marks.LLAMA3,
+    source="Functionary v3.1 (MeetKai); the user-defined custom tool calling of Llama 3.1",
+)
+
+
+def _functionary(name: str, opening: str, separator: str, *, chat: ChatMarks, source: str) -> Format:
+    """A recipient and what is said to it; to `all`, the user, it is text. The prompt ends in the first opening mark."""
+    behind = re.escape(separator)
+    recipient = rf"(?!all{behind})(?P<name>[^\s<>{{}}]{{1,128}}){behind}\s*(?=\{{)"
+    return Format(
+        name=name,
+        bodies=(
+            NamedCall(
+                head=Head(
+                    re.compile(recipient),
+                    refuse=re.compile(
+                        rf"[\s<>{{}}]|[^\s<>{{}}]{{129}}|[^\s<>{{}}]++{unlike(separator)}|all{behind}"
+                        rf"|[^\s<>{{}}]++{behind}\s*+[^{{\s]"
+                    ),
+                ),
+                form=f"{opening}{{name}}{separator}{{arguments}}",
+            ),
+            ToUser(head=Head(re.compile(f"all{behind}"), refuse=re.compile(unlike(f"all{separator}")))),
+        ),
+        opens=(opening,),
+        drops=("<|stop|>", "<|eom_id|>", "<|eot_id|>"),
+        opened=True,
+        said=f"{opening}all{separator}",
+        loose=r"\s}",
+        between="",
+        prompt=f"""\
+These are the functions that you may call, as JSON, one a line:
+
+{{tools}}
+
+Write to whom you speak, a function or all, and then the arguments as JSON or the text:
+{opening}function_name{separator}{{"parameter": "value"}}""",
+        declare=openai_tool,
+        result="<tool_response name={name}>\n{text}\n</tool_response>",
+        chat=chat,
+        source=source,
+    )
+
+
+FUNCTIONARY_V2 = _functionary(
+    "functionary_v2",
+    "<|from|>assistant\n<|recipient|>",
+    "\n<|content|>",
+    chat=chat_marks.FUNCTIONARY_V2,
+    source="Functionary v2.2 and v2.4 (MeetKai), as llama-cpp-python's chat handler drives it",
+)
+FUNCTIONARY_V3_2 = _functionary(
+    "functionary_v3_2", ">>>", "\n", chat=chat_marks.FUNCTIONARY, source="chat template of Functionary v3.2 (MeetKai)"
+)
+
+MINIMAX_M2 = Format(
+    name="minimax_m2",
+    bodies=(_invoke(""), JsonCall(unmarked=False)),
+    opens=("<minimax:tool_call>",),
+    closes=("</minimax:tool_call>",),
+    drops=("[e~[", "]~b]", "]~!b["),
+    call_ends_thought=True,
+    section=("<minimax:tool_call>\n", "\n</minimax:tool_call>"),
+    prompt=_xml_prompt(
+        "<minimax:tool_call>",
+        '<invoke name="function_name">\n<parameter name="parameter_name">its value</parameter>\n</invoke>',
+        "</minimax:tool_call>",
+    ),
+    declare=openai_tool,
+    result="<response>{text}</response>",
+    chat=chat_marks.MINIMAX,
+    source="chat template of MiniMax-M2",
+)
+
+_DSML = "｜DSML｜"
+DEEPSEEK_V3_2 = Format(
+    name="deepseek_v3_2",
+    bodies=(_invoke(_DSML, typed=True),),
+    opens=(f"<{_DSML}function_calls>", f"<{_DSML}tool_calls>"),
+    closes=(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>"),
+    drops=("<｜end▁of▁sentence｜>",),
+    call_ends_thought=True,
+    section=(f"<{_DSML}function_calls>\n", f"\n</{_DSML}function_calls>"),
+    prompt=_xml_prompt(
+        f"<{_DSML}function_calls>",
+        f'<{_DSML}invoke name="function_name">\n<{_DSML}parameter name="parameter_name" string="true|false">its value'
+        f"</{_DSML}parameter>\n</{_DSML}invoke>",
+        f'</{_DSML}function_calls>\nstring="true" for plain text, string="false" for JSON.',
+    ),
+    declare=openai_tool,
+    result="<function_results>\n<result>{text}</result>\n</function_results>",
+    chat=chat_marks.DEEPSEEK_V3_1,
+    source="encoding of DeepSeek-V3.2; DeepSeek-V4 names the outer mark tool_calls",
+)
+
+STEP3 = Format(
+    name="step3",
+    bodies=(_invoke("steptml:", lead=r"function<｜tool_sep｜>[^\s<]{1,128}\s*"),),
+    opens=("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"),
+    closes=("<｜tool_call_end｜>", "<｜tool_calls_end｜>", "<｜tool_sep｜>"),
+    drops=("<|EOT|>",),
+    section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
+    call=("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
+    between="<｜tool_sep｜>",
+    prompt=_xml_prompt(
+        "<｜tool_calls_begin｜><｜tool_call_begin｜>",
+        '<steptml:invoke name="function_name">\n<steptml:parameter name="parameter_name">its value'
+        "</steptml:parameter>\n</steptml:invoke>",
+        "<｜tool_call_end｜><｜tool_calls_end｜>",
+    ),
+    declare=openai_tool,
+    result="<｜tool_output_begin｜>{text}<｜tool_output_end｜>",
+    chat=chat_marks.PLAIN,
+    source="chat template of Step-3",
+)
+
+SEED_OSS = Format(
+    name="seed_oss",
+    bodies=(
+        XmlCall(
+            head=Head(
+                re.compile(r"<function=(?P<name>[^>\n]{1,160})>"),
+                refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*\n)"),
+            ),
+            parameter=Head(
+                re.compile(r"<parameter=(?P<key>[^>\n]{1,160})>"),
+                refuse=re.compile(rf"{unlike('<parameter=')}|<parameter=(?:>|[^>\n]*\n)"),
+            ),
+            parameter_start="<parameter=",
+            value_end="</parameter>",
+            end="</function>",
+            form=("<function={name}>\n", "</function>"),
+            parameter_form="<parameter={key}>{value}</parameter>\n",
+        ),
+    ),
+    opens=("<seed:tool_call>",),
+    closes=("</seed:tool_call>",),
+    drops=("<seed:eos>", "<seed:bos>"),
+    think=("<seed:think>", "</seed:think>"),
+    call_ends_thought=True,
+    call=("<seed:tool_call>\n", "\n</seed:tool_call>"),
+    prompt=_xml_prompt(
+        "<seed:tool_call>",
+        "<function=function_name>\n<parameter=parameter_name>its value</parameter>\n</function>",
+        "</seed:tool_call>",
+    ),
+    declare=openai_tool,
+    result="<tool_response>\n{text}\n</tool_response>",
+    chat=chat_marks.SEED,
+    source="chat template of Seed-OSS-36B-Instruct",
+)
+
+OLMO3 = Format(
+    name="olmo3",
+    bodies=(PythonicCall(listed=False),),
+    opens=("<function_calls>",),
+    closes=("</function_calls>",),
+    drops=("<|im_end|>", "<|endoftext|>"),
+    several_inside=True,
+    section=("<function_calls>", "</function_calls>"),
+    prompt="""\
+You may call the functions below, in Python's notation, one call a line:
+<function_calls>function_a(parameter="value", other=1)
+function_b()</function_calls>
+
+<functions>{tools}</functions>""",
+    declare=bare_tool,
+    joined="list",
+    result="<tool_response>\n{text}\n</tool_response>",
+    source="chat template of OLMo 3",
+)
+
+LFM2 = Format(
+    name="lfm2",
+    bodies=(PythonicCall(), JsonCall(unmarked=False)),
+    opens=("<|tool_call_start|>",),
+    closes=("<|tool_call_end|>",),
+    drops=("<|im_end|>",),
+    loose=r"\s,;\])",
+    section=("<|tool_call_start|>[", "]<|tool_call_end|>"),
+    between=", ",
+    prompt="""\
+List of tools: <|tool_list_start|>{tools}<|tool_list_end|>
+
+To call some, write a list of calls in Python's notation:
+<|tool_call_start|>[function_a(parameter="value", other=1), function_b()]<|tool_call_end|>""",
+    declare=bare_tool,
+    joined="list",
+    result="<|tool_response_start|>{text}<|tool_response_end|>",
+    source="model card and chat template of LFM2",
+)
+
+ERNIE4_5 = Format(
+    name="ernie4_5",
+    bodies=(JsonCall(),),
+    opens=("<tool_call>",),
+    closes=("</tool_call>",),
+    drops=("<response>", "</response>", "<|end_of_sentence|>", "</s>"),
+    call_ends_thought=True,
+    loose=BRACKETS,
+    call=("<tool_call>\n", "\n</tool_call>"),
+    prompt=IN_TOOLS + f"To call functions, write for each call:\n<tool_call>\n{_EXAMPLE}\n</tool_call>",
+    declare=openai_tool,
+    result="<tool_output>\n{text}\n</tool_output>",
+    chat=chat_marks.PLAIN,
+    source="vLLM's reader of ERNIE-4.5-21B-A3B-Thinking and its tests",
+)
+
+APERTUS = Format(
+    name="apertus",
+    bodies=(
+        NamedCall(
+            head=Head(
+                re.compile(r'(?:\[\s*)?\{\s*"(?P<name>[^"\\\s]{1,128})"\s*:\s*(?=\{)'),
+                refuse=re.compile(
+                    r'[^\[{]|\[\s*[^{\s]|(?:\[\s*)?\{\s*(?:[^"\s]|"(?:["\\\s]|[^"\\\s]{129}|[^"\\\s]++(?:[\\\s]'
+                    r'|"\s*+(?:[^:\s]|:\s*+[^{\s]))))'
+                ),
+            ),
+            form='{"{name}": {arguments}}',
+        ),
+    ),
+    opens=("<|tools_prefix|>",),
+    closes=("<|tools_suffix|>",),
+    drops=("<|assistant_end|>", "<|assistant_start|>"),
+    think=("<|inner_prefix|>", "<|inner_suffix|>"),
+    several_inside=True,
+    loose=BRACKETS,
+    section=("<|tools_prefix|>[", "]<|tools_suffix|>"),
+    between=", ",
+    prompt=IN_TOOLS
+    + """\
+To call functions, write a list, each call under the name of its function:
+<|tools_prefix|>[{"function_name": {"parameter": "value"}}]<|tools_suffix|>""",
+    declare=openai_tool,
+    result="[{json}]",
+    results=('["',),
+    chat=chat_marks.APERTUS,
+    source="chat template of Apertus-8B-Instruct (Swiss AI Initiative)",
+)
+
+MORE = (
+    *(APERTUS, COMMAND_R_PLUS, ERNIE4_5, FUNCTIONARY_V2, FUNCTIONARY_V3_2, FUNCTIONGEMMA, GEMMA4, HUNYUAN),
+    *(GRANITE, PHI4_MINI, JAMBA, NEMOTRON, XLAM, INTERNLM, COMMAND_R, FUNCTIONARY),
+    *(MINIMAX_M2, DEEPSEEK_V3_2, STEP3, SEED_OSS, OLMO3, LFM2),
+)

@@ -1,0 +1,1 @@
+"""Calls that stand in text as JSON."""

@@ -1,0 +1,1 @@
+"""Calls between marks: the engine that reads and writes the rows of `text.formats`."""

@@ -1,0 +1,1 @@
+"""The state of a run, folded from its records, and the views of a journal: audit, timeline, export, conversations."""

@@ -1,0 +1,312 @@
+"""The audit: who called what, when, with what, why it was allowed, and what came back. A fold of the journal.
+
+One line for each thing that was decided or done:
+
+    asked                a person has to agree, to answer, or to say whether something happened
+    approved, denied     a person said yes or no; `denied` also for a call that was turned away for it, or by a policy
+    answered, resolved   a person answered a question; said what became of a call in doubt
+    checked              a policy wanted something looked up first; `outcome` says what speaks against the call
+    allowed              an attempt begins: the intent, on record before its tool runs
+    done, failed         how an attempt ended
+    refused              a call that never reached a tool: unknown, invalid, beyond a limit
+    forked               what a branch has taken over; what it is made of is told where it happened, not twice
+    forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
+    damaged              what is on record here is not what was written: `text` says how that is known
+
+Each line carries the head of the chain at its entry: what was exported once can be checked later (`evidence.py`).
+A line is what the record says, secrets already left out. Knows nothing of how it is printed.
+
+Everything is read from the entries. The list of runs is an index that no chain covers: a run that is missing there is
+told all the same, and `actum journal verify` says that it is missing. What can not be read answers every question:
+nobody knows whose it is, what it did, or when.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Literal, get_args
+
+from msgspec import Struct, structs
+
+from ..core.call import Effect, ToolCall, ToolResult
+from ..core.interfaces import Journal
+from ..core.json import JsonObject
+from ..core.record import (
+    Answered,
+    Asked,
+    Chain,
+    Checked,
+    Entry,
+    Forgotten,
+    Intended,
+    Record,
+    Refused,
+    Replied,
+    Settled,
+    Started,
+    records_of,
+)
+from .export import deleted_before, run_ids
+from .recording import Place
+
+AuditDecision = Literal[
+    "asked",
+    "approved",
+    "denied",
+    "answered",
+    "resolved",
+    "checked",
+    "allowed",
+    "done",
+    "failed",
+    "refused",
+    "forked",
+    "forgotten",
+    "deleted",
+    "damaged",
+]
+DECISIONS: tuple[AuditDecision, ...] = get_args(AuditDecision)
+"""What a line can say, in the order of the table above."""
+
+_BY_VERDICT: dict[str, AuditDecision] = {"approve": "approved", "deny": "denied", "answer": "answered"}
+_TURNED_AWAY: dict[str, AuditDecision] = dict.fromkeys(
+    ("permission_denied", "policy_blocked", "approval_denied"), "denied"
+)
+
+
+class AuditLine(Struct, frozen=True, kw_only=True):
+    """One line of the audit.
+
+    Attributes:
+        at: seconds since 1970.
+        run, number: the entry that says so.
+        head: the chain's head at it, hexadecimal.
+        principal: on whose behalf the run acts; empty once it was forgotten.
+        agent: whose run it is.
+        decision: what was decided or done.
+        tool, arguments: the call; empty where there is none. With an intent, the arguments that the tool really gets.
+        rule: the rule that allowed it, asked for a person, or turned it away.
+        by: the person who answered, approved or forgot.
+        waited_s: with an answer, seconds since it was asked.
+        attempt: which attempt at the call; 0 where there is none.
+        outcome: `ok` or the code of a failure; for a doubt, what the person said; for a check, what speaks against it.
+        effect: what may have changed in the world.
+        key: the idempotency key, by which the tool's own service may have it on record, too.
+        text: what came back, was asked, or was answered.
+    """
+
+    at: float
+    run: str
+    number: int
+    head: str
+    decision: AuditDecision
+    principal: str = ""
+    agent: str = ""
+    tool: str = ""
+    arguments: JsonObject | None = None
+    rule: str = ""
+    by: str = ""
+    waited_s: float | None = None
+    attempt: int = 0
+    outcome: str = ""
+    effect: str = ""
+    key: str = ""
+    text: str = ""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """Which lines are looked for; what is empty or None fits all.
+
+    Attributes:
+        since, until: from the one on and before the other, in seconds since 1970.
+        principal: on whose behalf.
+        tool: the tool's name, or a pattern of names with `*`.
+        decision: what was decided or done.
+        run: the run's id.
+    """
+
+    since: float | None = None
+    until: float | None = None
+    principal: str = ""
+    tool: str = ""
+    decision: str = ""
+    run: str = ""
+
+    def fits(self, line: AuditLine) -> bool:
+        """Whether this line is one of them; a damaged one may be any."""
+        return line.decision == "damaged" or (
+            (self.since is None or line.at >= self.since)
+            and (self.until is None or line.at < self.until)
+            and self.principal in ("", line.principal)
+            and self.decision in ("", line.decision)
+            and (not self.tool or fnmatchcase(line.tool, self.tool))
+        )
+
+
+async def audit(journal: Journal, wanted: Wanted | None = None) -> AsyncIterator[AuditLine]:
+    """The lines that are wanted, run by run in the order in which the runs began; those that are missing in the list of
+    runs come last.
+
+    Every run is read, one at a time: one that began long ago may have gone on since.
+    """
+    wanted = wanted or Wanted()
+    for run_id in [wanted.run] if wanted.run else await run_ids(journal):
+        entries = await journal.read(run_id)
+        for line in audit_lines(run_id, entries):
+            if wanted.fits(line):
+                yield line
+        if not entries and run_id in await run_ids(journal):  # a journal in memory may have dropped it meanwhile
+            yield _no_entries(run_id)
+
+
+def _no_entries(run_id: str) -> AuditLine:
+    problem = "no entries are found under its id"
+    return AuditLine(at=0.0, run=run_id, number=0, head="", decision="damaged", text=problem)
+
+
+def audit_lines(run_id: str, entries: Iterable[Entry]) -> Iterator[AuditLine]:
+    """What one run adds to the audit, with a line for whatever is wrong with its entries.
+
+    Args:
+        run_id: its id.
+        entries: from its first.
+    """
+    entries = list(entries)
+    records = records_of(entries)
+    fold = _Fold(run_id, deleted_before(entries, records))
+    for entry, record in zip(entries, records, strict=True):
+        yield from fold.take(entry, record)
+
+
+class _Fold:
+    """What has to be remembered of a run to tell of its next entry."""
+
+    def __init__(self, run_id: str, deleted_before: int) -> None:
+        self._run_id = run_id
+        self._deleted_before = deleted_before
+        self._chain = Chain()
+        self._started: Started | None = None
+        self._calls: dict[Place, ToolCall] = {}
+        self._intents: dict[Place, Intended] = {}
+        self._asked: dict[str, tuple[Asked, float]] = {}
+        self._approved_by: dict[Place, str] = {}
+        self._deleting = False
+
+    def take(self, entry: Entry, record: Record | None) -> Iterator[AuditLine]:
+        """The lines of this entry: what is wrong with it, and what it says."""
+        problems = self._chain.take(entry)
+        if not entry.payload and entry.number < self._deleted_before:
+            if not self._deleting:
+                yield self._line(entry, "deleted", text="from here on, what was on record")
+            self._deleting = True
+            line = None
+        else:
+            self._deleting = False
+            line = self._tell(entry, record) if record is not None else None
+            if record is None and not problems:
+                problems = [f"entry {entry.number}: its payload was deleted or is not a record"]
+        if problems:
+            yield self._line(entry, "damaged", text="; ".join(problems))
+        taken_over = self._started is not None and self._started.forked and 0 < entry.number <= self._started.fork_at
+        if line is not None and not taken_over:
+            yield line
+
+    def _tell(self, entry: Entry, record: Record) -> AuditLine | None:
+        match record:
+            case Started():
+                self._started = record
+                whole = f"{record.forked} up to entry {record.fork_at}"
+                return self._line(entry, "forked", text=whole) if record.forked else None
+            case Replied():
+                calls = enumerate(record.reply.calls)
+                self._calls |= {Place(entry.number, index): call for index, call in calls}
+                return None
+            case Checked():
+                line = self._line(entry, "checked", ToolCall("", record.tool, record.arguments), rule=record.rule)
+                return structs.replace(line, outcome=record.fault or "ok", effect="none", text=record.result.text)
+            case Asked():
+                self._asked[record.id] = (record, entry.at)
+                return self._line(entry, "asked", record.call, rule=record.rule, text=record.message)
+            case Answered():
+                return self._answered(entry, record)
+            case Intended():
+                return self._intended(entry, record)
+            case Settled() | Refused():
+                return self._ended(entry, record)
+            case Forgotten():
+                return self._line(entry, "forgotten", by=record.by, text=record.reason)
+            case _:
+                return None
+
+    def _answered(self, entry: Entry, record: Answered) -> AuditLine:
+        asked, at = self._asked.get(record.id, (None, entry.at))
+        if asked is not None and record.verdict == "approve":
+            place = Place(asked.reply, asked.index)
+            self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
+        decision = _BY_VERDICT.get(record.verdict, "resolved")
+        call = asked.call if asked is not None else None
+        if call is not None and record.arguments is not None and record.verdict == "approve":  # to be made with others
+            call = structs.replace(call, arguments=record.arguments)
+        line = self._line(entry, decision, call, by=record.by, text=record.text)
+        return structs.replace(
+            line,
+            waited_s=max(0.0, entry.at - at),
+            rule=asked.rule if asked is not None else "",
+            outcome=record.verdict if decision == "resolved" else "",
+        )
+
+    def _intended(self, entry: Entry, record: Intended) -> AuditLine:
+        place = Place(record.reply, record.index)
+        self._intents[place] = record
+        made = ToolCall("", record.tool, record.arguments)
+        line = self._line(entry, "allowed", made, rule=record.rule, by=self._approved_by.get(place, ""))
+        return structs.replace(line, attempt=record.attempt, key=record.key)
+
+    def _ended(self, entry: Entry, record: Settled | Refused) -> AuditLine:
+        place, error = Place(record.reply, record.index), record.result.error
+        intent = self._intents.get(place)
+        call = ToolCall("", intent.tool, intent.arguments) if intent is not None else self._calls.get(place)
+        if isinstance(record, Refused):
+            code = error.code if error is not None else ""
+            line = self._line(entry, _TURNED_AWAY.get(code, "refused"), call, rule=record.rule)
+        else:
+            line = self._line(entry, "done" if error is None else "failed", call)
+        return structs.replace(
+            line,
+            attempt=intent.attempt if intent is not None else 0,
+            key=intent.key if intent is not None else "",
+            outcome="ok" if error is None else error.code,
+            effect=_effect(record.result),
+            text=record.result.text,
+        )
+
+    def _line(
+        self,
+        entry: Entry,
+        decision: AuditDecision,
+        call: ToolCall | None = None,
+        *,
+        rule: str = "",
+        by: str = "",
+        text: str = "",
+    ) -> AuditLine:
+        started = self._started
+        return AuditLine(
+            at=entry.at,
+            run=self._run_id,
+            number=entry.number,
+            head=entry.head.hex(),
+            decision=decision,
+            principal=started.principal if started is not None else "",
+            agent=started.agent if started is not None else "",
+            tool=call.name if call is not None else "",
+            arguments=call.arguments if call is not None else None,
+            rule=rule,
+            by=by,
+            text=text,
+        )
+
+
+def _effect(result: ToolResult) -> Effect:
+    return "done" if result.error is None else result.error.effect

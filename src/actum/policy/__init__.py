@@ -1,0 +1,1 @@
+"""Who may call what: rules, their file, conditions, and where the values of a call came from. Pure."""

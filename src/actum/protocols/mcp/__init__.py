@@ -1,0 +1,1 @@
+"""The language of MCP, as far as it is data."""

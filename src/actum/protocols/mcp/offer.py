@@ -1,0 +1,104 @@
+"""What an MCP server offers besides tools: resources, templates of their addresses, prompts. Pure.
+
+All of it is a stranger's word, cleaned of what no person sees; addresses and names stay as they are, as the server has
+to know them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ...core.json import Json, JsonObject
+from ..plain_text import plain
+
+
+class Resource(Struct, frozen=True, omit_defaults=True):
+    """Something that can be read, or a pattern of such.
+
+    Attributes:
+        uri: its address; of a pattern, a template of RFC 6570.
+        name, title, description: for people and models.
+        media_type: MIME type, where it is told.
+        size: bytes, where it is told.
+        is_template: it is a pattern.
+    """
+
+    uri: str
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    media_type: str = ""
+    size: int | None = None
+    is_template: bool = False
+
+
+class PromptArgument(Struct, frozen=True, omit_defaults=True):
+    """What a prompt can be given."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+class Prompt(Struct, frozen=True, omit_defaults=True):
+    """A conversation that a server begins for whoever picks it.
+
+    Attributes:
+        name: by which it is asked for.
+        title, description: for people.
+        arguments: what it can be given.
+    """
+
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+def resources_of(items: Sequence[JsonObject]) -> list[Resource]:
+    """The elements of `resources/list` or `resources/templates/list`; one without an address is left out.
+
+    >>> resources_of([{"uri": "memo://today", "name": "today"}])[0].name
+    'today'
+    """
+    found: list[Resource] = []
+    for item in items:
+        template, uri, size = item.get("uriTemplate"), item.get("uri"), item.get("size")
+        address = template if isinstance(template, str) else uri
+        if isinstance(address, str):
+            found.append(
+                Resource(
+                    address,
+                    _said(item, "name"),
+                    _said(item, "title"),
+                    _said(item, "description"),
+                    _said(item, "mimeType"),
+                    size if isinstance(size, int) and not isinstance(size, bool) else None,
+                    is_template=address is template,
+                )
+            )
+    return found
+
+
+def prompts_of(items: Sequence[JsonObject]) -> list[Prompt]:
+    """The elements of `prompts/list`; one without a name is left out."""
+    return [
+        Prompt(str(item["name"]), _said(item, "title"), _said(item, "description"), _arguments(item.get("arguments")))
+        for item in items
+        if isinstance(item.get("name"), str)
+    ]
+
+
+def _arguments(said: Json) -> tuple[PromptArgument, ...]:
+    return tuple(
+        PromptArgument(str(item["name"]), _said(item, "description"), item.get("required") is True)
+        for item in (said if isinstance(said, list) else [])
+        if isinstance(item, dict) and isinstance(item.get("name"), str)
+    )
+
+
+def _said(item: JsonObject, field: str) -> str:
+    value = item.get(field)
+    return plain(value) if isinstance(value, str) else ""

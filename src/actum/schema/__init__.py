@@ -1,0 +1,1 @@
+"""JSON Schema: made out of signatures, checked, coerced, and the kinds of text."""

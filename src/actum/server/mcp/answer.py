@@ -1,0 +1,141 @@
+"""What one HTTP request is answered: JSON where a result is all there is to say, else a stream of events.
+
+The stream begins with the first word that is told ahead of the result, or when the client has waited a while: so a
+refusal has its status, and silence is not taken for the end. It knows nothing of what it carries. Limits: a stream that
+broke off can not be taken up again.
+
+Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports), HTML (server-sent events).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import msgspec
+from starlette.types import Receive, Send
+
+from ...core.json import JsonObject
+
+MOMENT_S = 0.1
+"""After this it is looked whether the client is still there: most answers are given sooner."""
+PING_S = 15.0
+"""So long a stream may be silent."""
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+_JSON = ((b"content-type", b"application/json"),)
+_STREAM = (
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+)
+
+
+class Answer:
+    """The answer to one request, which is written by whoever has something to say.
+
+    Args:
+        receive, send: of the ASGI server.
+        headers: of the response, beside its type.
+        opens_after_s: a client that has waited so long is given a stream.
+
+    Attributes:
+        is_over: all was said, or the client has gone: what is told now is dropped.
+    """
+
+    def __init__(self, receive: Receive, send: Send, *, headers: Headers = (), opens_after_s: float = PING_S) -> None:
+        self._receive = receive
+        self._send = send
+        self._headers = headers
+        self._opens_after_s = opens_after_s
+        self._writing = asyncio.Lock()
+        self._is_begun = False
+        self._attendant: asyncio.TimerHandle | asyncio.Task[None] | None = None
+        self.is_over = False
+
+    async def tell(self, message: JsonObject) -> None:
+        """Send a message ahead of the result."""
+        await self._stream(_event(message))
+
+    async def end(self, message: JsonObject, status: int = 200) -> None:
+        """Send the result; its status counts where nothing was told before."""
+        async with self._writing:
+            if self._is_begun:
+                await self._put(_event(message))
+            else:
+                await self._put_whole(status, _encode(message), _JSON)
+
+    async def refuse(self, status: int) -> None:
+        """Answer with no more than this."""
+        async with self._writing:
+            await self._put_whole(status)
+
+    async def _stream(self, event: bytes, *, more: bool = True) -> None:
+        async with self._writing:
+            await self._put(event, more=more)
+
+    async def _put_whole(self, status: int, body: bytes = b"", about: Headers = ()) -> None:
+        await self._put(body, status, (*about, (b"content-length", b"%d" % len(body))))
+
+    async def _put(self, body: bytes, status: int = 200, about: Headers = _STREAM, *, more: bool = False) -> None:
+        """Send what comes next, and what stands before all of it; who calls this has the line."""
+        if self.is_over:
+            return
+        self.is_over = not more
+        try:
+            if not self._is_begun:
+                headers = [*about, *self._headers]
+                await self._send({"type": "http.response.start", "status": status, "headers": headers})
+                self._is_begun = True  # not before: who waits for a slow reader may be cancelled
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        except OSError:  # some servers say so that the client has gone
+            self.is_over = True
+
+    # While it takes its time ------------------------------------------------------------------------------------------
+
+    def attend(self, gone: Callable[[], object]) -> None:
+        """From a moment on, keep the client at the line; `gone` is called when it hangs up."""
+        self._attendant = asyncio.get_running_loop().call_later(MOMENT_S, self._stand_by, gone)
+
+    def leave(self) -> None:
+        """Attend it no more."""
+        if self._attendant is not None:
+            self._attendant.cancel()
+
+    async def stay(self) -> None:
+        """Keep a stream for what there will be to tell, until the client hangs up or it is left."""
+        await self._stream(_PING)
+        attendant = self._attendant = asyncio.create_task(self._attend(lambda: None))
+        try:
+            await asyncio.wait([attendant])
+            await self._stream(b"", more=False)
+        finally:
+            attendant.cancel()
+
+    def _stand_by(self, gone: Callable[[], object]) -> None:
+        self._attendant = asyncio.create_task(self._attend(gone))
+
+    async def _attend(self, gone: Callable[[], object]) -> None:
+        leaving = asyncio.create_task(self._until_gone())
+        try:
+            wait_s = self._opens_after_s
+            while not (await asyncio.wait([leaving], timeout=wait_s))[0]:
+                await self._stream(_PING)
+                wait_s = PING_S
+        finally:
+            leaving.cancel()
+        self.is_over = True
+        gone()
+
+    async def _until_gone(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+def _event(message: JsonObject) -> bytes:
+    return b"event: message\r\ndata: %b\r\n\r\n" % _encode(message)
+
+
+_encode = msgspec.json.Encoder().encode
+_PING = b": ping\r\n\r\n"

@@ -1,0 +1,223 @@
+"""Calls that an MCP client makes, as runs: each on the one call path, on record, and gone on with when it had to wait.
+
+The model of such a run only says what the client said, so that nothing here is a second path to a tool.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+from mcp.shared.exceptions import MCPError
+from msgspec import Struct
+
+from ...agents.agent import Agent
+from ...call.asking.inbox import pending_of
+from ...core.call import ToolCall, ToolResult
+from ...core.errors import CallError, UsageError
+from ...core.event import (
+    Delta,
+    Event,
+    Pending,
+    RunResult,
+)
+from ...core.interfaces import Answer, Request
+from ...core.json import Json, JsonObject
+from ...core.message import Reply, UserMessage
+from ...core.record import new_id
+from ...journal.recording import Recording
+from .client import McpClient
+from .wire import WANTED, question_of, told_by_client
+
+log = logging.getLogger("actum.mcp")
+
+Emit = Callable[[Event], None]
+
+INVALID_PARAMS = -32602
+MISSING_CAPABILITY = -32021
+CALL = "call"
+PARKED_MAX = 1_000
+
+
+class Who(Struct, frozen=True, kw_only=True):
+    """On whose behalf a client speaks.
+
+    Attributes:
+        principal: the user.
+        roles: that the user has.
+        key_id: the id of the key or token that was shown, never its text.
+    """
+
+    principal: str = ""
+    roles: tuple[str, ...] = ()
+    key_id: str = ""
+
+
+class Said(Struct, frozen=True):
+    """A call in the words of its run's question."""
+
+    tool: str
+    arguments: JsonObject
+
+
+class Spoken:
+    """A `Model` that says the call which its question holds, and is done when that has its result."""
+
+    name = "mcp"
+    dictates: Literal[True] = True
+
+    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
+        last = request.messages[-1]
+        assert isinstance(last, UserMessage)
+        said = _said.decode(last.text)
+        return Reply((ToolCall(id=CALL, name=said.tool, arguments=said.arguments),))
+
+
+class NotYet(Struct, frozen=True):
+    """What a call waits for, and its client can be asked.
+
+    Attributes:
+        run_id: the run that waits.
+        questions: the requests that the client is to answer, by id.
+    """
+
+    run_id: str
+    questions: JsonObject
+
+    def told(self) -> JsonObject:
+        """As the result of a request, which the client sends again with the answers."""
+        return {"resultType": "input_required", "inputRequests": self.questions, "requestState": self.run_id}
+
+
+async def begin(
+    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit | None
+) -> RunResult:
+    """Make a call."""
+    said = UserMessage.of(_encoder.encode(Said(tool, arguments)).decode())
+    question = msgspec.structs.replace(said, source="agent")  # a model of the client may have chosen the arguments
+    return await agent.run(
+        question,
+        run_id=run_id,
+        principal=who.principal,
+        roles=who.roles,
+        key_id=who.key_id,
+        approver=client,
+        peer=client,
+        holder=client.holder,
+        trace=client.trace,
+        emit=emit,
+    )
+
+
+async def go_on(
+    agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who, emit: Emit | None = None
+) -> RunResult:
+    """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
+
+    Raises:
+        MCPError: there is no such call of theirs, or it can not be gone on with.
+    """
+    entries = await agent.journal.read(run_id)
+    recording = Recording(entries)
+    if not entries or recording.beginning().principal != who.principal:
+        raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
+    answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
+    try:
+        return await agent.resume(run_id, answers, approver=client, peer=client, holder=client.holder, emit=emit)
+    except UsageError as error:  # other tools than then, or somebody else goes on with it right now
+        log.info("run %s can not be gone on with: %s", run_id, error)
+        raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
+
+
+def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) -> dict[str, Answer]:
+    """What a client answered, as far as it was asked for that and it fits."""
+    waiting = {asked.name or asked.id: pending_of(asked) for asked in recording.waiting()}
+    found: dict[str, Answer] = {}
+    for key, response in responses.items():
+        pending = waiting.get(key)
+        if pending is not None and pending.kind in WANTED and isinstance(response, dict):
+            with contextlib.suppress(UsageError):  # it is asked again
+                found[pending.id] = told_by_client(pending, response, who.principal)
+    return found
+
+
+def outcome_of(result: RunResult, client: McpClient) -> ToolResult | NotYet:
+    """What a call came to, or what it waits for.
+
+    Raises:
+        MCPError: it needs what this client did not declare.
+    """
+    if result.status != "paused":
+        if not result.calls:
+            return failed(result.text or "The call was stopped.")
+        outcome = result.calls[-1][1]
+        if outcome.error is not None and client.missing and client.is_modern:
+            raise lacking(client)
+        return outcome
+    askable = [pending for pending in result.pending if client.is_modern and client.can_be_asked(pending)]
+    if askable:
+        return NotYet(result.run_id, asked_of(askable))
+    waits = result.pending[0]
+    return failed(
+        f"This call was not made: it waits for a person ({waits.kind} {waits.id}). Make the same call again to learn "
+        "what has become of it."
+    )
+
+
+def failed(words: str) -> ToolResult:
+    """A call that has no result, for a reason that is told."""
+    return ToolResult(CALL, error=CallError(words).failure())
+
+
+def lacking(client: McpClient) -> MCPError:
+    """The error that tells a client which capability it would have needed to declare."""
+    data: JsonObject = {"requiredCapabilities": client.missing}
+    return MCPError(MISSING_CAPABILITY, "Missing required client capability", data)
+
+
+def asked_of(askable: Sequence[Pending]) -> JsonObject:
+    """The requests that put these questions to a client, by what each is called."""
+    requests: JsonObject = {}
+    for pending in askable:
+        method, params = question_of(pending)
+        requests[pending.name or pending.id] = {"method": method, "params": params}
+    return requests
+
+
+def new_call() -> str:
+    """The id of the run of a new call."""
+    return new_id("mcp")
+
+
+class Parked:
+    """Calls that wait for a person who is not at the client: whoever makes the same call again goes on with it.
+
+    They are known for as long as the process lives, the latest thousand; after that, it is asked for anew.
+    """
+
+    def __init__(self) -> None:
+        self._runs: dict[bytes, str] = {}
+
+    def take(self, tool: str, arguments: JsonObject, who: Who) -> str | None:
+        """The run of such a call, which is now somebody's to go on with."""
+        return self._runs.pop(_key(tool, arguments, who), None) if self._runs else None
+
+    def note(self, tool: str, arguments: JsonObject, who: Who, result: RunResult, client: McpClient) -> None:
+        """What came of it, if it waits for more than its client."""
+        if result.status == "paused" and not any(map(client.can_be_asked, result.pending)):
+            while len(self._runs) >= PARKED_MAX:
+                del self._runs[next(iter(self._runs))]
+            self._runs[_key(tool, arguments, who)] = result.run_id
+
+
+def _key(tool: str, arguments: JsonObject, who: Who) -> bytes:
+    return _sorted.encode([tool, arguments, who])
+
+
+_encoder = msgspec.json.Encoder()
+_sorted = msgspec.json.Encoder(order="sorted")
+_said = msgspec.json.Decoder(Said)
+_NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."

@@ -1,0 +1,322 @@
+"""Streamable HTTP, both eras of the protocol at one address: an ASGI application in front of the SDK's server.
+
+A request that names a version without a handshake is whole by itself, and taken back by hanging up. Any other belongs
+to a session. What is wrong with a request is told before anything of it is done.
+
+Limits: streams can not be taken up again (no `Last-Event-ID`), and there are no batches. Other web servers than uvicorn
+wait for those who listen when they are to end, for as long as they are told to.
+Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import msgspec
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, authorization_context
+from mcp.server.connection import Connection
+from mcp.server.lowlevel.server import Server
+from mcp.server.runner import ServerRunner
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundLadderRejection,
+    InboundModernRoute,
+    classify_inbound_request,
+    find_duplicated_routing_header,
+    unsupported_protocol_version_rejection,
+    validate_mcp_param_headers,
+)
+from mcp_types import CONNECTION_CLOSED, HEADER_MISMATCH, INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR, ErrorData
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from msgspec import UNSET
+from starlette import datastructures
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from .answer import PING_S, Answer, Headers
+from .exchange import (
+    Exchange,
+    Id,
+    Message,
+    decode,
+    refusal,
+)
+from .sessions import Session, Sessions
+
+BODY_BYTES_MAX = 4 * 1024 * 1024
+BODY_S = 60.0
+"""A request that has not arrived in this time is waited for no longer."""
+VERSION, SESSION = "mcp-protocol-version", "mcp-session-id"
+LOOK_S = 0.5
+"""Seconds between two looks whether the web server is to end."""
+OPENS_AFTER_S = 1.0
+"""A client with a handshake is given a stream this soon: there no status depends on how its request ends."""
+
+
+class Refused(Exception):
+    """The request is not served.
+
+    Args:
+        status: of the response.
+        error: that is told.
+        request_id: whom it answers.
+        headers: of the response.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        error: ErrorData | str,
+        request_id: Id | None = None,
+        headers: Headers = (),
+    ) -> None:
+        super().__init__(status)
+        self.status = status
+        self.error = ErrorData(code=INVALID_REQUEST, message=error) if isinstance(error, str) else error
+        self.request_id = request_id
+        self.headers = headers
+
+
+class Incoming:
+    """An HTTP request: its headers, and its body when that was read.
+
+    Args:
+        scope, receive, send: of the ASGI server.
+        body_s: so long its body may take to arrive.
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send, body_s: float = BODY_S) -> None:
+        self.scope, self.receive, self.send = scope, receive, send
+        self._body_s = body_s
+        self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        accepted = {part.split(";")[0].strip().lower() for part in self.headers.get("accept", "").split(",")}
+        self.takes_json = not accepted.isdisjoint(_JSON)
+        self.takes_stream = not accepted.isdisjoint(_STREAM)
+
+    async def message(self) -> Message:
+        """What it says.
+
+        Raises:
+            Refused: it is too large, no JSON, no message, or was not sent to its end.
+        """
+        try:
+            async with asyncio.timeout(self._body_s):
+                body = await self._body()
+        except TimeoutError:
+            raise Refused(408, "The request did not arrive in time") from None
+        try:
+            message = decode(body)
+        except msgspec.ValidationError:
+            raise Refused(400, _NO_MESSAGE) from None
+        except (ValueError, RecursionError):
+            raise Refused(400, ErrorData(code=PARSE_ERROR, message="Parse error")) from None
+        if message.method is not UNSET and message.id is None:
+            raise Refused(400, _NO_MESSAGE)
+        return message
+
+    async def _body(self) -> bytearray:
+        body = bytearray()
+        while True:
+            part = await self.receive()
+            if part["type"] == "http.disconnect":  # nobody said that what came is all there is
+                raise Refused(400, "The request was cut off")
+            body += part.get("body", b"")
+            _check_size(len(body))
+            if not part.get("more_body"):
+                return body
+
+    def answer(self, headers: Headers = (), opens_after_s: float = PING_S) -> Answer:
+        """Where it is answered; see `Answer`."""
+        return Answer(self.receive, self.send, headers=headers, opens_after_s=opens_after_s)
+
+
+class Endpoint:
+    """Serves at one address.
+
+    Args:
+        server: what is served.
+        security: which `Host` and `Origin` are let through.
+        hang_up: ends the streams of those who listen without a handshake.
+    """
+
+    def __init__(self, server: Server[Any], security: TransportSecuritySettings, hang_up: Callable[[], None]) -> None:
+        self.server = server
+        self.security = security
+        self._door = TransportSecurityMiddleware(security)
+        self._hang_up = hang_up
+        self._sessions = Sessions(server)
+        self._state: Any = None
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """While it is up."""
+        async with self.server.lifespan(self.server) as self._state:
+            watching = asyncio.create_task(self._watch())
+            try:
+                yield
+            finally:
+                watching.cancel()
+                await self._sessions.close()
+
+    async def _watch(self) -> None:
+        """Hang up when the web server is to end: it would wait for those who listen, and for what nobody waits for."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            if _is_ending():
+                self._sessions.hang_up()
+                self._hang_up()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        incoming = Incoming(scope, receive, send)
+        try:
+            declared = incoming.headers.get("content-length", "")[:20]
+            _check_size(int(declared) if declared.isdecimal() else 0)
+            refused = await self._door.validate_request(cast(Request, incoming), is_post=scope["method"] == "POST")
+            if refused is not None:
+                await refused(scope, receive, send)
+            elif incoming.headers.get(VERSION) in _OF_HANDSHAKES:
+                await self._in_session(incoming)
+            else:
+                await self._by_itself(incoming)
+        except Refused as refused:
+            answer = incoming.answer(headers=refused.headers)
+            await answer.end(refusal(refused.request_id, refused.error), refused.status)
+
+    async def _posted(self, incoming: Incoming) -> Message:
+        """What a client says that can read the answer."""
+        if not (incoming.takes_json and incoming.takes_stream):
+            raise Refused(406, "Not Acceptable: accept both application/json and text/event-stream")
+        return await incoming.message()
+
+    # Without a handshake ----------------------------------------------------------------------------------------------
+
+    async def _by_itself(self, incoming: Incoming) -> None:
+        if incoming.scope["method"] != "POST":
+            raise Refused(405, "Method Not Allowed", headers=((b"allow", b"POST"),))
+        message = await self._posted(incoming)
+        if message.method is UNSET:
+            raise Refused(400, _NO_MESSAGE)
+        if message.id is UNSET:
+            # There are none in this era; who sends one nonetheless is not answered with an error that nobody reads.
+            _check(unsupported_protocol_version_rejection(incoming.headers[VERSION]), None)
+            await incoming.answer().refuse(202)
+            return
+        route = self._route(incoming, message)
+        connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        exchange = Exchange(message, incoming.headers, incoming.answer())
+        runner = ServerRunner(self.server, connection, self._state)
+        async with connection.exit_stack:
+            work = runner.on_request(exchange, str(message.method), message.params)
+            await exchange.serve(work, ERROR_CODE_HTTP_STATUS, lambda: exchange.stop(_GONE))
+
+    def _route(self, incoming: Incoming, message: Message) -> InboundModernRoute:
+        """What its headers and its envelope say, which have to agree.
+
+        Raises:
+            Refused: they do not.
+        """
+        number = message.id if isinstance(message.id, int | str) else None
+        lines = datastructures.Headers(scope=incoming.scope)
+        twice = find_duplicated_routing_header(lines.items()) if len(incoming.headers) < len(lines.raw) else None
+        if twice is not None:
+            mismatch = ErrorData(code=HEADER_MISMATCH, message=f"{twice} header appears more than once")
+            raise Refused(400, mismatch, number)
+        method, params = message.method, message.params
+        route = classify_inbound_request({"method": method, "params": params}, headers=incoming.headers)
+        if isinstance(route, InboundLadderRejection):
+            raise _refused(route, number)
+        if method == "tools/call" and params is not None and self.server.get_tool_input_schema is not None:
+            name, arguments = params.get("name"), params.get("arguments") or {}
+            schema = self.server.get_tool_input_schema(name) if isinstance(name, str) else None
+            if schema is not None and isinstance(arguments, dict) and _WANTS_HEADER in msgspec.json.encode(schema):
+                _check(validate_mcp_param_headers(schema, arguments, lines), number)
+        return route
+
+    # With one ---------------------------------------------------------------------------------------------------------
+
+    async def _in_session(self, incoming: Incoming) -> None:
+        user = incoming.scope.get("user")
+        owner = tuple(authorization_context(user).items()) if isinstance(user, AuthenticatedUser) else None
+        method = incoming.scope["method"]
+        if method not in ("GET", "POST", "DELETE"):
+            raise Refused(405, "Method Not Allowed", headers=((b"allow", b"GET, POST, DELETE"),))
+        message = await self._posted(incoming) if method == "POST" else None
+        named, session = incoming.headers.get(SESSION), None
+        if named is not None:  # looked for when all has arrived: it may have ended meanwhile
+            session = self._sessions.find(named, owner)
+            if session is None:
+                raise Refused(404, "Session not found")
+        if message is not None:
+            await self._post(incoming, message, session, owner)
+        elif session is None:
+            raise Refused(400, _NO_SESSION)
+        elif method == "GET":
+            await self._listen(incoming, session)
+        else:
+            await self._sessions.end(session)
+            await incoming.answer().refuse(200)
+
+    async def _post(self, incoming: Incoming, message: Message, session: Session | None, owner: Hashable) -> None:
+        is_request = message.id is not UNSET and message.method is not UNSET
+        if session is None:
+            if not is_request or message.method != "initialize":
+                raise Refused(400, _NO_SESSION)
+            await self._open(incoming, message, owner)
+        elif is_request:
+            await session.request(message, incoming.headers, incoming.answer(opens_after_s=OPENS_AFTER_S))
+        else:
+            await incoming.answer().refuse(202)
+            await session.hear(message, incoming.headers)
+
+    async def _open(self, incoming: Incoming, message: Message, owner: Hashable) -> None:
+        session = self._sessions.open(self._state, owner)
+        if session is None:
+            raise Refused(503, ErrorData(code=INTERNAL_ERROR, message="Too many open sessions"))
+        try:
+            headers = ((SESSION.encode(), session.id.encode()),)
+            await session.request(message, incoming.headers, incoming.answer(headers=headers))
+        finally:
+            if session.connection.client_params is None:  # it was not opened
+                await self._sessions.end(session)
+
+    async def _listen(self, incoming: Incoming, session: Session) -> None:
+        if not incoming.takes_stream:
+            raise Refused(406, "Not Acceptable: text/event-stream is all there is")
+        if session.listens:
+            raise Refused(409, "Conflict: a session has one stream")
+        await session.listen(incoming.answer())
+
+
+def _is_ending() -> bool:
+    """Whether the web server was told to end, where that can be seen: uvicorn takes signals by a method of its own."""
+    handlers = [signal.getsignal(each) for each in (signal.SIGTERM, signal.SIGINT)]
+    return any(getattr(getattr(each, "__self__", None), "should_exit", None) is True for each in handlers)
+
+
+def _check_size(size: int) -> None:
+    if size > BODY_BYTES_MAX:
+        raise Refused(413, "Request body too large")
+
+
+def _check(rejection: InboundLadderRejection | None, number: Id | None) -> None:
+    if rejection is not None:
+        raise _refused(rejection, number)
+
+
+def _refused(rejection: InboundLadderRejection, number: Id | None) -> Refused:
+    error = ErrorData(code=rejection.code, message=rejection.message, data=rejection.data)
+    return Refused(ERROR_CODE_HTTP_STATUS.get(rejection.code, 200), error, number)
+
+
+_JSON = frozenset({"*/*", "application/*", "application/json"})
+_STREAM = frozenset({"*/*", "text/*", "text/event-stream"})
+_OF_HANDSHAKES = frozenset({None, *HANDSHAKE_PROTOCOL_VERSIONS})
+_WANTS_HEADER = b'"x-mcp-header"'
+_NO_MESSAGE = "Body must be a single JSON-RPC request or notification object"
+_NO_SESSION = "Bad Request: Missing session ID"
+_GONE = ErrorData(code=CONNECTION_CLOSED, message="The client hung up")

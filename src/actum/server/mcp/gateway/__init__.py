@@ -1,0 +1,1 @@
+"""Other MCP servers, served behind one address."""

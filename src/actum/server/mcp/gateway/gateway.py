@@ -1,0 +1,585 @@
+"""A gateway: one MCP endpoint in front of other servers, which loses nothing of what they say.
+
+    from actum.server.mcp.gateway.gateway import McpGateway
+
+    gateway = McpGateway([McpServer(name="files", command="npx", args=("server-files",)), McpServer(name="x", url=...)])
+    await gateway.run_stdio()            # or: gateway.app()
+
+Every call is a run on the call path, as with `McpService`: judged, limited, on record. What the path allowed goes to
+the server as its client said it, and the answer goes to the client as the server said it, schemas and unknown fields
+included; one request in front is one request behind. A client is asked only what it declared that it can be asked.
+
+The two eras of the protocol meet here. A server of either may stand behind a client of either:
+
+    server asks while it serves    client with a handshake    asked on the stream of its request
+    server asks while it serves    client without one         the call is kept here, on the line; the client is answered
+                                                              with the question, and its next request goes on with it
+    server asks by its result      client with a handshake    asked on the stream, and the server is asked again
+    server asks by its result      client without one         the run is paused, on record, and goes on with the answers
+
+What a server answers with a task is a task here, too, for a client that knows tasks; see `gateway.tasks_behind`.
+
+Of several servers, the addresses of resources name their server; see `mcp.address`.
+
+Limits: a call that is kept on the line is lost with this process.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from ....agents.agent import Agent, Toolish
+from ....call.asking.inbox import pending_of
+from ....call.limits.limits import Limits
+from ....core.call import ToolResult
+from ....core.errors import CallError, UsageError
+from ....core.event import RunResult
+from ....core.interfaces import (
+    Answer,
+    Clock,
+    Facts,
+    Journal,
+    Policy,
+)
+from ....core.json import Json, JsonObject
+from ....core.redaction import DEFAULT_REDACTION
+from ....journal.recording import Recording
+from ....protocols.mcp.address import ServerAddresses
+from ....protocols.mcp.config import McpServer
+from ....protocols.mcp.era import (
+    definition_for,
+    error_code_for,
+    offered,
+    passed_on,
+    result_for,
+)
+from ....storage.pins import PinStore
+from ....toolsets.mcp.error import McpError
+from ....toolsets.mcp.room import Room
+from ....toolsets.mcp.toolset import WAIT_S
+from ..calls import (
+    INVALID_PARAMS,
+    NotYet,
+    Who,
+    answers_of,
+    begin,
+    new_call,
+    outcome_of,
+)
+from ..client import LEVELS, LOG_LEVEL, connection_of
+from ..service import (
+    INTERNAL_ERROR,
+    Context,
+    Handler,
+    McpService,
+    Visible,
+)
+from ..wire import call_result
+from .front import (
+    Front,
+    capabilities_of,
+    is_behind,
+    rests,
+    task_of,
+)
+from .line import Line, Lines
+from .passage import Passage, ServerState
+from .seat import (
+    PROMPT,
+    READ,
+    Heard,
+    Seat,
+    Seats,
+    Sources,
+)
+from .tasks_behind import (
+    ASKED_OF_TASKS,
+    TasksBehind,
+    as_ours,
+    followed,
+    with_notes,
+)
+
+if TYPE_CHECKING:
+    import httpx2
+
+log = logging.getLogger("actum.mcp")
+
+INTRODUCE_S = 1.0
+"""Seconds for which a client that introduces itself waits for servers that were never reached for its user."""
+USERS_MAX = 256
+"""So many users have connections of their own at a time."""
+
+_NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."
+_KINDS = {
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resources",
+}
+
+
+class McpGateway(McpService):
+    """Stands in front of other MCP servers.
+
+    Args:
+        servers: as they are configured. The tools of one keep their names, those of several get its name before.
+        pins: what was approved; without it, what a server offers first is taken, and what changes after that held back.
+        secrets: what the configuration of servers names, for a user.
+        auth: logs a user in at a server. What a client shows here is never shown to a server.
+        wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
+        name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
+
+    Raises:
+        UsageError: no server, or two of one name.
+    """
+
+    def __init__(
+        self,
+        servers: Sequence[McpServer],
+        *,
+        pins: PinStore | None = None,
+        secrets: Callable[[str], Mapping[str, str]] = lambda principal: {},
+        auth: Callable[[McpServer, str], httpx2.Auth | None] = lambda server, principal: None,
+        wait_s: float = WAIT_S,
+        name: str = "actum",
+        version: str = "",
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        journal: Journal | None = None,
+        visible: Visible | None = None,
+        who: Who | None = None,
+        keys: Sequence[bytes] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        servers = [server for server in servers if not server.disabled]
+        if not servers or len({server.name for server in servers}) != len(servers):
+            raise UsageError("a gateway needs at least one server, and a name of its own for each")
+        self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
+        self._wait_s = wait_s
+        self._rooms = {server.name: Room(server) for server in servers}
+        self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.agent.with_tools([toolset]))
+        super().__init__(
+            name=name,
+            version=version,
+            policy=policy,
+            limits=limits,
+            journal=journal,
+            visible=visible,
+            who=who,
+            keys=keys,
+            clock=clock,
+        )
+        self._lines = Lines(self.clock)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).agent)
+        self.server.add_notification_handler(
+            "notifications/roots/list_changed", NotificationParams, self._roots_changed
+        )
+
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
+        return self.seats.parameters_of(self.who().principal, name)
+
+    @contextlib.asynccontextmanager
+    async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        async with super()._alive(server) as state:
+            yield state
+        if not self._served:
+            await self.close()
+
+    def _hang_up(self) -> None:
+        self.seats.hang_up()
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The names of the servers."""
+        return tuple(server.name for server in self._servers)
+
+    @property
+    def states(self) -> dict[str, ServerState]:
+        """How each server does, by its name."""
+        return {name: self.seats.state(name) for name in self.behind}
+
+    def _seat_for(self, principal: str, capabilities: JsonObject) -> Seat:
+        is_single = len(self._servers) == 1
+
+        def passage(server: McpServer, heard: Heard, met: Callable[[Passage], None]) -> Passage:
+            return Passage(
+                server,
+                addresses=ServerAddresses("" if is_single else server.name),
+                capabilities=capabilities,
+                met=met,
+                pins=self._pins,
+                changed=lambda method, params: heard(server.name, method, params),
+                auth=self._auth_of(server, principal),
+                secrets=self._secrets_of(principal),
+                clock=self.clock,
+                wait_s=server.max_timeout if is_single else self._wait_s,
+                room=self._rooms[server.name],
+            )
+
+        def passages(heard: Heard, met: Callable[[Passage], None]) -> dict[str, Passage]:
+            return {server.name: passage(server, heard, met) for server in self._servers}
+
+        return Seat(passages, self.clock)
+
+    def _source_tools(self) -> Sequence[Toolish]:
+        return [Sources(self.seats)]
+
+    def _table(self) -> dict[str, Handler]:
+        return {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "logging/setLevel": self._set_level,
+            "prompts/list": self._page_of,
+            "prompts/get": self._get_prompt,
+            "resources/list": self._page_of,
+            "resources/templates/list": self._page_of,
+            "resources/read": self._read_resource,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
+            "completion/complete": self._complete,
+            "subscriptions/listen": self._listen,
+            **dict.fromkeys(ASKED_OF_TASKS, self._of_a_task),
+        }
+
+    async def close(self) -> None:
+        """End what is kept on the line, and leave all servers."""
+        await self._lines.close()
+        await self.seats.close()
+
+    # Requests ---------------------------------------------------------------------------------------------------------
+
+    async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        try:
+            if ctx.method in ("initialize", "server/discover") and ctx.request_id is not None:
+                return await self._introduce(ctx, call_next)
+            result = await super()._serve(ctx, call_next)
+        except McpError as error:
+            modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+            raise self._refused(error, ctx.method, modern=modern) from None
+        except CallError as error:
+            raise MCPError(INTERNAL_ERROR, error.message) from None
+        return result
+
+    async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Say what is offered: what the servers behind do, and how they want to be used.
+
+        A server that was not reached in time is taken to offer what it offered when it was last reached, or anything.
+        """
+        result = cast(JsonObject, await call_next(ctx))
+        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
+        await seat.begin(self.seats.troubled, most_s=INTRODUCE_S)
+        modern = ctx.method == "server/discover"
+        each_offers = [(passage.capabilities, passage.is_modern) for passage in seat.passages.values()]
+        capabilities = offered(each_offers, modern=modern)
+        told: JsonObject = {**result, "capabilities": capabilities}
+        words = [(each.server.name, each.known.instructions) for each in seat.reached if each.known is not None]
+        text = "\n\n".join(said if seat.is_single else f"# {name}\n\n{said}" for name, said in words if said)
+        if text:
+            told["instructions"] = text
+        return cast(HandlerResult, told)
+
+    async def _seat(self, ctx: Context) -> Seat:
+        """What is kept for whoever makes this request."""
+        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            await seat.changes.join(ctx)
+        return seat
+
+    async def _join(self, ctx: Context, params: NotificationParams) -> None:
+        await self._seat(ctx)
+
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, who, modern = await self._seat(ctx), self.who(), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        await seat.list_tools(self.seats.troubled)
+        self.seats.refresh(seat)
+        facts = self._facts(who)
+        return {
+            "tools": [
+                definition_for(shown.passage.addresses.definition(shown.usable.definition), name, modern=modern)
+                for name, shown in seat.shown.items()
+                if self._may_see(shown.tool, who, facts)
+            ]
+        }
+
+    def _facts(self, who: Who) -> Facts:
+        return Facts(
+            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
+        )
+
+    async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who()
+        seat = await self._seat(ctx)
+        if isinstance(name, str) and name not in seat.shown:
+            await seat.wait_for(name, self.seats.troubled)
+            self.seats.refresh(seat)
+        shown = seat.shown.get(name) if isinstance(name, str) else None
+        if shown is None or (self._visible is not None and not self._visible(shown.tool, who)):
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
+        if arguments is not None and not isinstance(arguments, dict):
+            raise MCPError(INVALID_PARAMS, "arguments: expected an object")
+        front = Front(ctx, who.principal, params, self._holder(ctx))
+        given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
+        return await self._through(seat.agent, shown.tool.name, given, front, who, seat, shown.passage)
+
+    async def _through(
+        self,
+        agent: Agent,
+        tool: str,
+        arguments: JsonObject,
+        front: Front,
+        who: Who,
+        seat: Seat,
+        passage: Passage,
+    ) -> JsonObject:
+        """Have a call made, and answer with what the server said."""
+        state = front.params.get("requestState")
+        if isinstance(state, str) and Lines.is_of(state):
+            return await self._lines.go_on(state, front, who.principal)
+        work = self._run(agent, tool, arguments, front, who, seat)
+        if front.is_modern and front.capabilities and not passage.is_modern:
+            return await self._lines.begin(Line(front, work), who)
+        return await work
+
+    async def _run(
+        self, agent: Agent, tool: str, arguments: JsonObject, front: Front, who: Who, seat: Seat
+    ) -> JsonObject:
+        state = front.params.get("requestState")
+        known = state if isinstance(state, str) else self._parked.take(tool, arguments, who)
+        seat.used += 1
+        try:
+            if known:
+                result = await self._resume(agent, known, front, who)
+            else:
+                result = await begin(agent, tool, arguments, front, who, new_call(), front.emit)
+            if not any(map(is_behind, result.pending)):
+                self._parked.note(tool, arguments, who, result, front)
+            return self._answer(result, front)
+        finally:
+            seat.used -= 1
+            await front.flush()
+            front.detach()
+
+    async def _resume(self, agent: Agent, run_id: str, front: Front, who: Who) -> RunResult:
+        """Go on with a run that waited for what its client answers by this request.
+
+        Raises:
+            MCPError: there is no such call of theirs.
+        """
+        entries = await agent.journal.read(run_id)
+        recording = Recording(entries)
+        if not entries or recording.beginning().principal != who.principal:
+            raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
+        given = front.params.get("inputResponses")
+        responses = given if isinstance(given, dict) else {}
+        if any(map(task_of, recording.waiting())):
+            responses = {}  # it is answered by `tasks/update`
+        answers = answers_of(recording, responses, who)
+        for asked in map(pending_of, recording.waiting()):
+            if rests(asked) and responses:
+                answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
+        try:
+            return await agent.resume(
+                run_id, answers, accept=True, approver=front, peer=front, holder=front.holder, emit=front.emit
+            )
+        except UsageError as error:  # somebody else goes on with it right now
+            log.info("run %s can not be gone on with: %s", run_id, error)
+            raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
+
+    def _answer(self, run: RunResult, front: Front) -> JsonObject:
+        """What a run came to, in the server's own words where they are its outcome.
+
+        Raises:
+            MCPError: the server refused, or the call was stopped here and is no tool's.
+        """
+        for pending in run.pending:
+            if task_of(pending):
+                return as_ours("tools/call", task_of(pending), run.run_id)
+        for pending in run.pending:
+            if rests(pending):
+                return NotYet(run.run_id, rests(pending)).told()
+        outcome = outcome_of(run, front)
+        if isinstance(outcome, NotYet):
+            return outcome.told()
+        if outcome.error is not None and front.error is not None:
+            raise self._refused(front.error, front.method, modern=front.is_modern)
+        if front.method != "tools/call" and (outcome.error is not None or front.raw is None):
+            bad = outcome.error is not None and outcome.error.code == "invalid_arguments"
+            raise MCPError(INVALID_PARAMS if bad else INTERNAL_ERROR, outcome.text)
+        return _told(outcome, front)
+
+    async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
+        """What a client wants of a task is wanted of the server that has it."""
+        who = self.who()
+        front, reach = Front(ctx, who.principal, params, self._holder(ctx)), partial(self._seat, ctx)
+        return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
+
+    def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
+        """A server's error, as the client hears it."""
+        return MCPError(error_code_for(error.rpc_code, method, modern=modern), error.words, error.data)
+
+    # Prompts, resources, completion -----------------------------------------------------------------------------------
+
+    async def _page_of(self, ctx: Context, params: JsonObject) -> JsonObject:
+        """A page of what the servers list, one server after the other: one request in front is one behind."""
+        seat, kind = await self._seat(ctx), _KINDS[ctx.method]
+        await seat.begin(self.seats.troubled, kind)
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        name, cursor = _read_cursor(params.get("cursor"))
+        left = seat.offering(kind, name)
+        if left and left[0].server.name != name:
+            cursor = None  # it is another server's
+        sent = {name: value for name, value in passed_on(params).items() if name != "cursor"}
+        field = "resourceTemplates" if "templates" in ctx.method else kind
+        while left:
+            passage = left[0]
+            page = await seat.ask(
+                passage, ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent, front
+            )
+            told = result_for(ctx.method, page or {}, modern=front.is_modern)
+            following, items = told.pop("nextCursor", None), told.get(field)
+            left, cursor = (left, following) if isinstance(following, str) else (left[1:], None)
+            told[field] = [_renamed(item, kind, passage, seat) for item in items] if isinstance(items, list) else []
+            if cursor is not None or (told[field] and left):
+                told["nextCursor"] = _write_cursor(left[0].server.name, cursor)
+            if told[field] or "nextCursor" in told:
+                return told
+        return {field: []}
+
+    async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
+        name, arguments, who = params.get("name"), params.get("arguments"), self.who()
+        seat = await self._seat(ctx)
+        front = Front(ctx, who.principal, params, self._holder(ctx))
+        await seat.begin(self.seats.troubled, "prompts")
+        passage, _ = await seat.prompt(str(name), front)
+        given: JsonObject = {"name": str(name)}
+        if isinstance(arguments, dict):
+            given["arguments"] = passage.addresses.arguments(arguments)
+        return await self._through(self._sources, PROMPT, given, front, who, seat, passage)
+
+    async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
+        uri, who = params.get("uri"), self.who()
+        if not isinstance(uri, str):
+            raise MCPError(INVALID_PARAMS, "uri: expected a string")
+        seat = await self._seat(ctx)
+        passage, there = seat.resource(uri)
+        given: JsonObject = {"uri": there} if seat.is_single else {"uri": there, "server": passage.server.name}
+        front = Front(ctx, who.principal, params, self._holder(ctx))
+        return await self._through(self._sources, READ, given, front, who, seat, passage)
+
+    async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, reference = await self._seat(ctx), params.get("ref")
+        if not isinstance(reference, dict):
+            raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        if reference.get("type") == "ref/prompt":
+            await seat.begin(self.seats.troubled, "prompts")
+            passage, name = await seat.prompt(str(reference.get("name")), front)
+            reference = {**reference, "name": name}
+        else:
+            passage, there = seat.resource(str(reference.get("uri")))
+            reference = {**reference, "uri": there}
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference}, front)
+        return result_for(ctx.method, result, modern=modern)
+
+    # Listening --------------------------------------------------------------------------------------------------------
+
+    async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, uri = await self._seat(ctx), str(params.get("uri"))
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        if not await seat.subscribe(ctx, uri, front):
+            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
+        self._client(ctx).listening.add(uri)
+        return {}
+
+    async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat, uri = await self._seat(ctx), str(params.get("uri"))
+        self._client(ctx).listening.discard(uri)
+        await seat.unsubscribe(ctx, uri, Front(ctx, self.who().principal, params, self._holder(ctx)))
+        return {}
+
+    async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
+        seat = await self._seat(ctx)
+        who, wanted = self.who(), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
+
+        async def serve(ctx: Context) -> SubscriptionsListenResult:
+            return await seat.changes.listen(ctx, wanted)
+
+        seat.used += 1
+        try:
+            front = Front(ctx, who.principal, params, self._holder(ctx))
+            async with seat.watching(wanted.notifications.resource_subscriptions or (), front):
+                if followed(params):
+                    ended = await self._tasks_behind.listen(ctx, front, who, seat, serve)
+                else:
+                    ended = await serve(ctx)
+        finally:
+            seat.used -= 1
+        return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
+
+    async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
+        seat, who = await self._seat(ctx), self.who()
+        front = Front(ctx, who.principal, {}, self._holder(ctx))
+        await seat.each(seat.reached, lambda passage: passage.roots_changed(front))
+
+    async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
+        level = params.get("level")
+        if level not in LEVELS:
+            raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
+        connection_of(ctx).state[LOG_LEVEL] = level
+        seat = await self._seat(ctx)
+        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        old = [passage for passage in seat.offering("logging") if not passage.is_modern]
+        await seat.each(old, lambda passage: passage.ask(ctx.method, {"level": level}, front))
+        return {}
+
+
+def _told(outcome: ToolResult, front: Front) -> JsonObject:
+    """The server's own words, where they are what is on record; what was changed on the way is changed in them, too."""
+    raw, known = front.raw, front.result
+    if raw is None or (outcome.error is not None and raw.get("isError") is not True):
+        return call_result(outcome, any_value=front.is_modern)  # the call path's own, or out of the record
+    told = result_for(front.method, raw, modern=front.is_modern)
+    if known is not None and (outcome.content, outcome.structured) == (known.content, known.structured):
+        return told
+    told = cast(JsonObject, DEFAULT_REDACTION.value(told))
+    return with_notes(told, outcome, known) if known is not None else told
+
+
+def _renamed(item: Json, kind: str, passage: Passage, seat: Seat) -> Json:
+    if kind != "prompts" or not isinstance(item, dict) or seat.is_single:
+        return item
+    return {**item, "name": seat.name_of(passage, str(item.get("name")))}
+
+
+def _write_cursor(server: str, cursor: str | None) -> str:
+    return base64.urlsafe_b64encode(msgspec.json.encode([server, cursor])).decode()
+
+
+def _read_cursor(cursor: Json) -> tuple[str, str | None]:
+    """Which server's turn it is, empty for the first, and the server's own cursor.
+
+    Raises:
+        MCPError: it is none of ours.
+    """
+    if cursor is None:
+        return "", None
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(str(cursor).encode()), type=tuple[str, str | None])
+    except (ValueError, msgspec.MsgspecError):
+        raise MCPError(INVALID_PARAMS, "This cursor is of no list: begin anew") from None

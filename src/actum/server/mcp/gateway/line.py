@@ -1,0 +1,142 @@
+"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client,
+which has none, answers by its next request.
+
+The call goes on in a task of its own while its client is away. It is found again by a handle that is random and, on its
+way through the client, sealed for its user; who it belongs to is checked again here. A client that does not come back
+loses it after a while, or to others that come. Limits: it is lost with the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Coroutine
+
+from mcp.shared.exceptions import MCPError
+
+from ....core.interfaces import Clock
+from ....core.json import JsonObject
+from ..calls import INVALID_PARAMS, NotYet, Who
+from .front import Front, Question
+
+KEPT_S = 600.0
+"""So long a client may take to answer; no longer than what it holds is sealed for."""
+KEPT_MAX = 1_000
+KEPT_EACH_MAX = 6
+"""So many calls are kept at a time, in all and for one user: a server waits for the answer to each."""
+
+_MARK = "line:"
+LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
+
+
+class Line:
+    """A call that is under way.
+
+    Args:
+        front: whoever made it.
+        work: makes it, and returns the raw result.
+    """
+
+    def __init__(self, front: Front, work: Coroutine[None, None, JsonObject]) -> None:
+        self.front = front
+        self.task = asyncio.create_task(work)
+        self.question: Question | None = None
+        self.principal = ""
+
+    async def next(self) -> Question | None:
+        """What the server asks next; None when the call is over."""
+        asked = asyncio.create_task(self.front.questions.get())
+        try:
+            await asyncio.wait({self.task, asked}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await self.end()
+            raise
+        finally:
+            asked.cancel()
+        self.question = asked.result() if asked.done() and not asked.cancelled() else None
+        return self.question
+
+    async def end(self) -> None:
+        """Break it off."""
+        self.task.cancel()
+        await asyncio.wait([self.task])
+        if not self.task.cancelled():
+            self.task.exception()  # whoever would have heard of it is gone
+
+
+class Lines:
+    """The calls whose clients are away.
+
+    Args:
+        clock: for how long they may be.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._kept: dict[str, tuple[Line, asyncio.Task[None]]] = {}
+
+    @staticmethod
+    def is_of(state: str) -> bool:
+        """Whether this is the handle of a call that is kept, or was."""
+        return state.startswith(_MARK)
+
+    async def begin(self, line: Line, who: Who) -> JsonObject:
+        """Wait for a call's result, or for the first question to its client."""
+        line.principal = who.principal
+        return await self._until_asked(line)
+
+    async def go_on(self, handle: str, front: Front, principal: str) -> JsonObject:
+        """Hand in what a client answered, and wait on.
+
+        Raises:
+            MCPError: no such call is waiting for this user.
+        """
+        kept = self._kept.get(handle)
+        if kept is None or kept[0].principal != principal:
+            raise MCPError(INVALID_PARAMS, LOST)
+        line, timer = kept
+        assert line.question is not None
+        responses = front.params.get("inputResponses")
+        response = responses.get(line.question.id) if isinstance(responses, dict) else None
+        if not isinstance(response, dict):
+            return self._asking(handle, line.question)
+        timer.cancel()
+        del self._kept[handle]
+        line.front.come_back(front)
+        line.question.answer.set_result({name: value for name, value in response.items() if name != "resultType"})
+        return await self._until_asked(line)
+
+    async def _until_asked(self, line: Line) -> JsonObject:
+        question = await line.next()
+        if question is None:
+            return await line.task
+        await self._make_room(line.principal)
+        await line.front.flush()
+        handle = _MARK + secrets.token_urlsafe(24)
+        self._kept[handle] = (line, asyncio.create_task(self._give_up(handle)))
+        return self._asking(handle, question)
+
+    async def _make_room(self, principal: str) -> None:
+        """Give up the calls that wait longest, for one more."""
+        of_user = [handle for handle, (line, _) in self._kept.items() if line.principal == principal]
+        spare = of_user[: len(of_user) + 1 - KEPT_EACH_MAX] if len(of_user) >= KEPT_EACH_MAX else []
+        for handle in spare or list(self._kept)[: max(0, len(self._kept) + 1 - KEPT_MAX)]:
+            line, timer = self._kept.pop(handle)
+            timer.cancel()
+            await line.end()
+
+    def _asking(self, handle: str, question: Question) -> JsonObject:
+        asked: JsonObject = {"method": question.method, "params": question.params}
+        return NotYet(handle, {question.id: asked}).told()
+
+    async def _give_up(self, handle: str) -> None:
+        await self._clock.sleep(KEPT_S)
+        line, _ = self._kept.pop(handle)
+        await line.end()
+
+    async def close(self) -> None:
+        """Break off all."""
+        kept, self._kept = list(self._kept.values()), {}
+        for _, timer in kept:
+            timer.cancel()
+        await asyncio.gather(*(line.end() for line, _ in kept))

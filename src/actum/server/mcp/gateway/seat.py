@@ -1,0 +1,621 @@
+"""What a gateway keeps for each of its users: a way to every server, what these offer, and who listens.
+
+Nothing of it is shared between users: no connection, no credentials, no state of a server. A server may describe one
+tool differently to different users, so each user has a catalog: calls are held against the definitions that their user
+was shown. Users who were shown the same share the catalog.
+
+The tools of one server keep their names. Of several, each has its server's name before its own, as at a host.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+import msgspec
+from mcp.server.context import ServerRequestContext
+from mcp.shared.subscriptions import ServerEvent, event_from_wire
+from msgspec import Struct
+
+from ....agents.agent import Agent
+from ....core.call import ToolCall, ToolResult
+from ....core.errors import CallError, UnknownTool
+from ....core.holder import HolderKey
+from ....core.interfaces import Clock, Context, Toolset
+from ....core.json import Json, JsonObject
+from ....core.tool import Tool
+from ....protocols.mcp.name import public_name
+from ....toolsets.mcp.error import INVALID_PARAMS, McpError
+from ....toolsets.mcp.listing import Usable
+from ..changes import Changes
+from .front import Front
+from .passage import Passage, ServerState, front_of
+
+log = logging.getLogger("actum.mcp")
+
+RETRY_S = 30.0
+"""Seconds until a server that could not be reached is tried again, where there are others."""
+ANSWER_S = 5.0
+"""Seconds in which a server has to answer what is asked of several at once: a page of a list, a level."""
+PAGES_MAX = 100
+NEWS_MAX = 1_000
+"""So many changes may wait to be told; a server that tells of more loses the oldest."""
+
+
+Heard: TypeAlias = Callable[[str, str, JsonObject], None]
+"""Hears a notification: the server's name, method, parameters."""
+Passages: TypeAlias = Callable[[Heard, Callable[[Passage], None]], Mapping[str, Passage]]
+
+
+class Shown(Struct, frozen=True):
+    """A tool as a user's clients see it.
+
+    Attributes:
+        passage: the way to its server.
+        usable: the tool there.
+        tool: under the name that clients know.
+    """
+
+    passage: Passage
+    usable: Usable
+    tool: Tool
+
+
+class Watched(Struct, frozen=True):
+    """A resource of which a server tells a client when it changes.
+
+    Attributes:
+        passage: the way to the server.
+        uri: the server's own address of the resource.
+        front: whoever asked for it.
+    """
+
+    passage: Passage
+    uri: str
+    front: Front
+
+
+class Seat:
+    """What is kept for one user.
+
+    Args:
+        passages: a way to each server, made with what hears its notifications, and what hears when it was reached for
+            the first time.
+        clock: time.
+
+    Attributes:
+        passages: by the server's name.
+        shown: the tools by the names that clients know.
+        agent: makes the calls of these tools.
+        changes: tells clients of either era what has changed.
+        used: how many requests are under way.
+    """
+
+    def __init__(self, passages: Passages, clock: Clock) -> None:
+        self._clock = clock
+        self._news: deque[ServerEvent] = deque(maxlen=NEWS_MAX)
+        self._teller: asyncio.Task[None] | None = None
+        self._seen: tuple[tuple[int, int], ...] = ()
+        self._told_without: set[tuple[str, str]] = set()
+        self._slow_until: dict[str, float] = {}
+        self._prompts: dict[str, tuple[Passage, str]] = {}
+        self.passages = passages(self._heard, self._met)
+        self.shown: dict[str, Shown] = {}
+        self._agent: Agent | None = None
+        self.changes = Changes(clock, _told_by_servers, self._somebody_left)
+        self._watched: dict[tuple[HolderKey, str], Watched] = {}
+        self._wanted: list[tuple[HolderKey, Sequence[str]]] = []
+        self._subscribed: dict[HolderKey, set[str]] = {}
+        self._tidying: asyncio.Task[None] | None = None
+        self.used = 0
+
+    @property
+    def is_single(self) -> bool:
+        """There is one server only, whose names are kept."""
+        return len(self.passages) == 1
+
+    @property
+    def agent(self) -> Agent:
+        """Makes the calls of the tools that this user is shown."""
+        assert self._agent is not None
+        return self._agent
+
+    def use(self, agent: Agent) -> None:
+        """From now on this agent makes the calls."""
+        self._agent = agent
+
+    def look(self) -> bool:
+        """Take in what is known of the servers now. None is waited for.
+
+        Returns:
+            Whether the tools are others than before.
+        """
+        shown = [self._shown(passage, usable) for passage in self.passages.values() for usable in passage.own_tools]
+        seen = tuple(passage.edition for passage in self.passages.values())
+        if seen == self._seen:
+            return False
+        self._seen = seen
+        self.shown = {each.tool.name: each for each in shown}
+        return True
+
+    # Waiting ----------------------------------------------------------------------------------------------------------
+
+    async def begin(self, troubled: Callable[[], Collection[str]], kind: str = "", most_s: float | None = None) -> None:
+        """Reach for the servers, and wait for those that were never reached; see `Passage.meet`.
+
+        Args:
+            troubled: tells the names of servers that are not waited for: other users can not reach them either.
+            kind: the capability for which they are waited for; empty for any.
+            most_s: seconds for which they are waited for at most, where there are several.
+
+        Raises:
+            CallError: there is one server only, and it can not be reached.
+        """
+        for passage in self.passages.values():
+            passage.begin()
+        if self.is_single:
+            (passage,) = self.passages.values()
+            await passage.meet()
+            passage.check()
+            return
+        awaited = [each for each in self._awaited(troubled) if _may_offer(each, kind)]
+        await asyncio.gather(*(passage.meet(most_s) for passage in awaited))
+        if kind:
+            self._told_without |= {(kind, name) for name, each in self.passages.items() if each.known is None}
+
+    def _awaited(self, troubled: Callable[[], Collection[str]]) -> list[Passage]:
+        """The ways to servers that are being reached for the first time, as far as they are waited for."""
+        awaited = [passage for passage in self.passages.values() if passage.is_awaited]
+        left_out = troubled() if awaited else ()
+        return [passage for passage in awaited if passage.server.name not in left_out]
+
+    async def list_tools(self, troubled: Callable[[], Collection[str]]) -> None:
+        """See to it that the tools are known as they are now; see `begin`.
+
+        Raises:
+            CallError: there is one server only, and it can not be reached.
+        """
+
+        async def listed(passage: Passage) -> None:
+            with contextlib.suppress(CallError):  # it said so in the log
+                await passage.list_own()
+
+        if self.is_single:
+            (passage,) = self.passages.values()
+            await passage.list_own()
+            return
+        for passage in self.passages.values():
+            passage.begin()
+        awaited = self._awaited(troubled)
+        await asyncio.gather(
+            *(listed(each) for each in self.passages.values() if not each.is_awaited or each in awaited)
+        )
+        self._told_without |= {("tools", name) for name, each in self.passages.items() if each.known is None}
+
+    async def wait_for(self, tool: str, troubled: Callable[[], Collection[str]]) -> None:
+        """Wait until a tool is known, or all servers of which nothing was known were reached or failed; see `begin`.
+
+        Raises:
+            CallError: there is one server only, and it can not be reached.
+        """
+        if self.is_single:
+            await self.list_tools(troubled)
+            return
+        for passage in self.passages.values():
+            passage.begin()
+        awaited = self._awaited(troubled)
+        meeting = {asyncio.create_task(passage.meet()) for passage in awaited}
+        try:
+            while meeting and not any(usable.tool.name == tool for each in awaited for usable in each.own_tools):
+                _, meeting = await asyncio.wait(meeting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in meeting:
+                task.cancel()
+
+    def _met(self, passage: Passage) -> None:
+        """A server was reached for the first time: clients that were told of the others already are told of it."""
+        name = passage.server.name
+        for kind in ("tools", "prompts", "resources"):
+            if (kind, name) in self._told_without:
+                self._told_without.discard((kind, name))
+                self._heard(name, f"notifications/{kind}/list_changed", {})
+
+    def _shown(self, passage: Passage, usable: Usable) -> Shown:
+        tool = msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool
+        return Shown(passage, usable, tool)
+
+    @property
+    def reached(self) -> list[Passage]:
+        """The ways to servers that are known."""
+        return [passage for passage in self.passages.values() if passage.known is not None]
+
+    def offering(self, kind: str, first: str = "") -> list[Passage]:
+        """The ways to servers that offer something, by the name of the capability.
+
+        Args:
+            kind: the capability.
+            first: leave out the servers before the one of this name.
+        """
+        names = list(self.passages)
+        late = names[names.index(first) :] if first in names else names
+        return [
+            each
+            for each in self.reached
+            if each.known is not None and kind in each.known.capabilities and each.server.name in late
+        ]
+
+    # Asking -----------------------------------------------------------------------------------------------------------
+
+    async def ask(self, passage: Passage, method: str, params: JsonObject, front: Front) -> JsonObject | None:
+        """What a server answers to a request that calls nothing; None where it does not, and there are other servers.
+
+        Raises:
+            CallError: it refuses, or can not be reached, and there is no other server.
+        """
+        found: list[JsonObject] = []
+
+        async def asked(passage: Passage) -> None:
+            found.append(await passage.ask(method, params, front))
+
+        await self.each([passage], asked)
+        return found[0] if found else None
+
+    async def each(self, passages: Sequence[Passage], do: Callable[[Passage], Awaitable[object]]) -> None:
+        """Do something at several servers at once. One that fails, or takes long, keeps nobody from the others.
+
+        Raises:
+            CallError: it failed, and there is one server only.
+        """
+
+        async def done(passage: Passage) -> None:
+            name = passage.server.name
+            if self._clock.now() < self._slow_until.get(name, 0.0):
+                return
+            try:
+                async with self._clock.timeout(ANSWER_S):
+                    await do(passage)
+            except TimeoutError:
+                self._slow_until[name] = self._clock.now() + RETRY_S
+                log.warning("mcp gateway: %s does not answer", name)
+            except CallError as error:
+                log.info("mcp gateway: %s: %s", name, error)
+
+        if self.is_single:
+            for passage in passages:
+                await do(passage)
+        else:
+            await asyncio.gather(*map(done, passages))
+
+    # Whose it is ------------------------------------------------------------------------------------------------------
+
+    def name_of(self, passage: Passage, name: str) -> str:
+        """What clients know a tool or a prompt of a server by."""
+        return name if self.is_single else public_name(passage.server.name, name)
+
+    async def prompt(self, name: str, front: Front) -> tuple[Passage, str]:
+        """The way to the server that has the prompt of this name, and its name there.
+
+        Raises:
+            McpError: there is none.
+        """
+        if self.is_single:
+            return next(iter(self.passages.values())), name
+        # The server that gave its name to the prompt first: the others need not be asked then.
+        for passage in sorted(self.offering("prompts"), key=lambda each: not name.startswith(each.server.name)):
+            if name in self._prompts:
+                break
+            listed = [str(item.get("name")) async for item in self._walk(passage, "prompts/list", "prompts", front)]
+            others = {known: at for known, at in self._prompts.items() if at[0] is not passage}
+            self._prompts = {**others, **{self.name_of(passage, own): (passage, own) for own in listed}}
+        if name not in self._prompts:
+            raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
+        return self._prompts[name]
+
+    def resource(self, uri: str) -> tuple[Passage, str]:
+        """The way to the server that an address names, and the address there. No other server is asked for it.
+
+        Raises:
+            McpError: it names no server.
+        """
+        for passage in self.passages.values():
+            there = passage.addresses.inward(uri)
+            if there is not None:
+                return passage, there
+        passage = next(iter(self.passages.values()))
+        data: JsonObject = {"uri": uri[:2_000]}
+        raise McpError(
+            INVALID_PARAMS,
+            "Resource not found: several servers stand here, and an address begins with its server, "
+            f"as in {passage.addresses.prefix}memo://today",
+            data,
+        )
+
+    def server(self, name: str) -> Passage:
+        """The way to the server of this name; to the only one, where it stands alone.
+
+        Raises:
+            UnknownTool: there is none.
+        """
+        passage = next(iter(self.passages.values())) if self.is_single else self.passages.get(name)
+        if passage is None:
+            raise UnknownTool(f"There is no server {name[:64]!r} here any more.")
+        return passage
+
+    async def _walk(self, passage: Passage, method: str, field: str, front: Front) -> AsyncIterator[JsonObject]:
+        """All that a server lists, as far as it answers."""
+        cursor: Json = None
+        for _ in range(PAGES_MAX):
+            page = await self.ask(passage, method, {"cursor": cursor} if cursor is not None else {}, front)
+            if page is None:
+                break
+            items = page.get(field)
+            for item in items if isinstance(items, list) else ():
+                if isinstance(item, dict):
+                    yield item
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str):
+                break
+
+    # What changes -----------------------------------------------------------------------------------------------------
+
+    def _heard(self, server: str, method: str, params: JsonObject) -> None:
+        """A server tells that something has changed."""
+        if method == "notifications/prompts/list_changed":
+            self._prompts = {}
+        event = event_from_wire(method, params)
+        if event is None or event in self._news:
+            return
+        self._news.append(event)
+        if self._teller is None or self._teller.done():
+            self._teller = asyncio.create_task(self._tell())
+
+    async def _tell(self) -> None:
+        """Pass on what changed to all that listen, in order."""
+        while self._news:
+            await self.changes.publish(self._news.popleft())
+
+    # What is listened to ----------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def watching(self, uris: Sequence[str], front: Front) -> AsyncIterator[None]:
+        """A block in which the servers tell a client when these resources change; they go on while it listens.
+
+        Raises:
+            McpError: there is no such resource, or its server will not.
+        """
+        client = front.holder.key
+        self._wanted.append((client, uris))
+        try:
+            for uri in uris:
+                if (client, uri) not in self._watched:
+                    passage, there = self.resource(uri)
+                    await passage.watch(there, front)
+                    self._watched[client, uri] = Watched(passage, there, front)
+            yield
+        finally:
+            self._wanted.remove((client, uris))
+            self._somebody_left()
+
+    async def subscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: Front) -> bool:
+        """A client with a handshake listens to a resource; False when it listens to as many as it may."""
+        async with self.watching([uri], front):
+            if not await self.changes.subscribe(ctx, uri):
+                return False
+            self._subscribed.setdefault(front.holder.key, set()).add(uri)
+        return True
+
+    async def unsubscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: Front) -> None:
+        """It does no more."""
+        self.changes.unsubscribe(ctx, uri)
+        self._subscribed.get(front.holder.key, set()).discard(uri)
+        await self.tidy()
+
+    async def tidy(self) -> None:
+        """Tell the servers of what their clients do not listen to any more."""
+        while (idle := next((key for key in self._watched if not self._is_wanted(*key)), None)) is not None:
+            first = self._watched[idle]
+            theirs = [
+                key
+                for key, each in self._watched.items()
+                if each.passage is first.passage and key[0] == idle[0] and not self._is_wanted(*key)
+            ]
+            uris = [self._watched.pop(key).uri for key in theirs]
+            with contextlib.suppress(CallError):  # it is gone, and forgets by itself
+                await first.passage.unwatch(uris, first.front.holder)
+
+    def _is_wanted(self, client: HolderKey, uri: str) -> bool:
+        if any(client == other and uri in several for other, several in self._wanted):
+            return True
+        if self._watched[client, uri].front.holder.state == "over":
+            self._subscribed.pop(client, None)
+        return uri in self._subscribed.get(client, ())
+
+    def _somebody_left(self) -> None:
+        """Whoever leaves does not wait for it: they may be gone already."""
+        if self._watched and (self._tidying is None or self._tidying.done()):
+            self._tidying = asyncio.create_task(self.tidy())
+
+    async def close(self) -> None:
+        """Leave all servers."""
+        self._watched = {}
+        for task in (self._teller, self._tidying):
+            if task is not None:
+                task.cancel()
+        await self.changes.stop()
+        await asyncio.gather(*(passage.close() for passage in self.passages.values()))
+
+
+def _may_offer(passage: Passage, kind: str) -> bool:
+    """Whether a server may have a capability, as far as is known."""
+    return not kind or passage.offers is None or kind in passage.offers
+
+
+async def _told_by_servers(_: ServerEvent) -> None:
+    """Nothing is looked after here: the servers tell what changes."""
+
+
+class Seats:
+    """The seats of all users.
+
+    Args:
+        make: a seat for a user, whose first client has these capabilities.
+        most: so many are kept; of more, the one that was longest not used is given up.
+        agent: makes calls of given tools.
+    """
+
+    def __init__(self, make: Callable[[str, JsonObject], Seat], most: int, agent: Callable[[Toolset], Agent]) -> None:
+        self._make = make
+        self._most = most
+        self._agent = agent
+        self._agents: WeakValueDictionary[bytes, Agent] = WeakValueDictionary()
+        self._seats: dict[str, Seat] = {}
+
+    async def take(self, principal: str, capabilities: Callable[[], JsonObject]) -> Seat:
+        """The seat of a user, with what is known of their servers.
+
+        Args:
+            principal: the user.
+            capabilities: of the client that asks.
+        """
+        seat = self._seats.pop(principal, None) or self._make(principal, capabilities())
+        self._seats[principal] = seat  # at the end: it was used last
+        await self._make_room()
+        self.refresh(seat)
+        return seat
+
+    def refresh(self, seat: Seat) -> None:
+        """Take in what is known of the servers of a user now."""
+        if seat.look():
+            seat.use(self._agent_for(seat))
+
+    def troubled(self) -> set[str]:
+        """The names of servers that nobody reaches now, although somebody tried to."""
+        passages = [item for seat in self._seats.values() for item in seat.passages.items()]
+        return {name for name, each in passages if each.is_troubled} - {name for name, each in passages if each.is_up}
+
+    def _agent_for(self, seat: Seat) -> Agent:
+        """What makes calls of the tools of a seat; one agent for all seats that have the same."""
+        tools = tuple(shown.tool for shown in seat.shown.values())
+        key = hashlib.sha256("".join(tool.digest for tool in tools).encode()).digest()
+        agent = self._agents.get(key)
+        if agent is None:
+            agent = self._agents[key] = self._agent(UserTools(self, tools))
+        return agent
+
+    async def _make_room(self) -> None:
+        if len(self._seats) <= self._most:
+            return
+        spare = [name for name, seat in self._seats.items() if not seat.used and not seat.changes.listeners]
+        for principal in spare[: len(self._seats) - self._most]:
+            await self._seats.pop(principal).close()
+
+    def state(self, server: str) -> ServerState:
+        """How a server does: for whoever can reach it, else for whoever tried last."""
+        states = [seat.passages[server].state for seat in self._seats.values()]
+        return max(reversed(states), key=lambda each: (each.state == "up", bool(each.problem)), default=ServerState())
+
+    def parameters_of(self, principal: str, name: str) -> JsonObject | None:
+        """The schema of a tool's arguments as a user was shown it; None where the user has no such tool here."""
+        seat = self._seats.get(principal)
+        return seat.shown[name].tool.parameters if seat is not None and name in seat.shown else None
+
+    def at(self, principal: str) -> Seat:
+        """The seat of a user that has one.
+
+        Raises:
+            UnknownTool: they have none.
+        """
+        if principal not in self._seats:
+            raise UnknownTool("This user has no connection here any more.")
+        return self._seats[principal]
+
+    def hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        for seat in self._seats.values():
+            seat.changes.hang_up()
+
+    async def close(self) -> None:
+        """Leave all servers of all users."""
+        seats, self._seats = self._seats, {}
+        await asyncio.gather(*(seat.close() for seat in seats.values()))
+
+
+class UserTools:
+    """Tools of servers as some users are shown them: the catalog of the call path for these users.
+
+    Args:
+        seats: of all users.
+        tools: under the names that clients know.
+    """
+
+    generation = 0
+
+    def __init__(self, seats: Seats, tools: Sequence[Tool]) -> None:
+        self._seats = seats
+        self._tools = {tool.name: tool for tool in tools}
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return tuple(self._tools.values())
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Pass a call on, by the way of its user.
+
+        Raises:
+            UnknownTool: the user has no such tool any more, or is shown another one under this name by now.
+            CallError: the server refuses, or can not be reached.
+        """
+        shown = self._seats.at(context.principal).shown.get(call.name)
+        if shown is None or shown.tool.digest != self._tools[call.name].digest:
+            raise UnknownTool(f"{call.name} is not what it was any more: list the tools again.")
+        return await shown.passage.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
+
+
+class Sources:
+    """Reading and prompts as tools of the call path; what is read is named by the arguments.
+
+    Args:
+        seats: of all users.
+    """
+
+    generation = 0
+
+    def __init__(self, seats: Seats) -> None:
+        self._seats = seats
+
+    async def list_tools(self) -> Sequence[Tool]:
+        return (_READ, _PROMPT)
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Pass it on.
+
+        Raises:
+            CallError: the server refuses, or can not be reached.
+        """
+        seat = self._seats.at(context.principal)
+        if call.name == READ:
+            passage = seat.server(str(call.arguments.get("server", "")))
+            return await passage.read_raw(str(call.arguments["uri"]), call.id, context)
+        passage, name = await seat.prompt(str(call.arguments["name"]), front_of(context))
+        given = call.arguments.get("arguments")
+        return await passage.prompt_raw(name, given if isinstance(given, dict) else {}, call.id, context)
+
+
+READ, PROMPT = "read_resource", "get_prompt"
+
+
+def _source(name: str, description: str, required: str, properties: JsonObject) -> Tool:
+    schema: JsonObject = {"type": "object", "properties": properties, "required": [required]}
+    return Tool(name=name, description=description, parameters=schema, effects=frozenset({"read"}), foreign=True)
+
+
+_READ = _source(
+    READ, "Read a resource by its address.", "uri", {"uri": {"type": "string"}, "server": {"type": "string"}}
+)
+_PROMPT = _source(PROMPT, "Fill in a prompt.", "name", {"name": {"type": "string"}, "arguments": {"type": "object"}})

@@ -1,0 +1,52 @@
+"""Lists in pages, each with a cursor to the next that means nothing to whoever carries it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+
+from mcp.shared.exceptions import MCPError
+
+from ...core.json import Json, JsonObject
+from .calls import INVALID_PARAMS
+
+ITEMS = 100
+
+LISTS: dict[str, str] = {
+    "tools/list": "tools",
+    "prompts/list": "prompts",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+}
+"""The field in which each method's result has its items."""
+
+
+def page(method: str, items: Sequence[JsonObject], params: JsonObject) -> JsonObject:
+    """One page of a list.
+
+    Raises:
+        MCPError: the cursor is of no list, or of one that has changed in length.
+    """
+    begin = 0
+    if params.get("cursor") is not None:
+        begin = _read(params["cursor"], _stamp(method, items))
+    told: JsonObject = {LISTS[method]: [*items[begin : begin + ITEMS]]}
+    if begin + ITEMS < len(items):
+        text = f"{_stamp(method, items)}:{begin + ITEMS}"
+        told["nextCursor"] = base64.urlsafe_b64encode(text.encode()).decode()
+    return told
+
+
+def _stamp(method: str, items: Sequence[JsonObject]) -> str:
+    return hashlib.sha256(f"{method} {len(items)}".encode()).hexdigest()[:8]
+
+
+def _read(cursor: Json, stamp: str) -> int:
+    try:
+        known, _, number = base64.urlsafe_b64decode(str(cursor).encode()).decode().partition(":")
+        if known == stamp and number.isdecimal():
+            return int(number)
+    except ValueError:
+        pass
+    raise MCPError(INVALID_PARAMS, "This cursor is of no list, or of one that has changed: begin anew")

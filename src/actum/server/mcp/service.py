@@ -1,0 +1,544 @@
+"""What is built here, served by the Model Context Protocol: tools, agents, prompts and resources, in both of its eras.
+
+    from actum.server import McpService
+
+    service = McpService([add, weather])
+    await service.run_stdio()            # or: service.app(), for any ASGI server
+
+The SDK's low-level server has the transports and the handshake; requests for what is served here are answered on raw
+messages, so that nothing of a schema is lost and nothing is validated twice. Every `tools/call`, `prompts/get` and
+`resources/read` is a run on the one call path (`mcp.calls`).
+
+Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, cast
+
+import mcp_types as types
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.applications import Starlette
+
+from ...agents.agent import Agent, Toolish
+from ...call.limits.limits import Limits
+from ...core.call import MediaPart, ToolResult
+from ...core.clock import SystemClock
+from ...core.errors import UsageError
+from ...core.event import RunResult
+from ...core.holder import Holder
+from ...core.interfaces import (
+    Clock,
+    Facts,
+    Journal,
+    Policy,
+)
+from ...core.json import Json, JsonObject
+from ...core.tool import Tool
+from ...journal.memory import MemoryJournal
+from ...policy.rules import DEFAULT, Barring
+from ...protocols.mcp.content import resource_of
+from ...protocols.mcp.tasks import EXTENSION, Task
+from .auth import identity_of
+from .calls import (
+    INVALID_PARAMS,
+    Emit,
+    NotYet,
+    Parked,
+    Spoken,
+    Who,
+    begin,
+    go_on,
+    new_call,
+    outcome_of,
+)
+from .changes import Changes
+from .client import (
+    LEVELS,
+    LOG_LEVEL,
+    McpClient,
+    connection_of,
+)
+from .holders import Client, Clients
+from .http import (
+    LOCAL,
+    Access,
+    endpoint_of,
+    http_app,
+)
+from .page import LISTS, page
+from .prompts import Prompt, Prompts, messages_of
+from .resources import (
+    READ,
+    Folder,
+    Resource,
+    Resources,
+)
+from .tasks import Answering, TaskMode, Tasks
+from .wire import call_result, definition_of, served_name
+
+INTERNAL_ERROR = -32603
+NOT_FOUND = -32002
+"""What a server with a handshake says of a resource that is not there."""
+SUGGESTIONS_MAX = 100
+RUNS_KEPT = 1_000
+
+Context = ServerRequestContext[Any, Any]
+Handler = Callable[[Context, JsonObject], Awaitable[JsonObject]]
+Visible = Callable[[Tool, Who], bool]
+
+_CACHED = frozenset({*LISTS, "resources/read"})
+
+
+class Shown:
+    """The tools as they are told, made once for each list of them.
+
+    Args:
+        tools: the list.
+    """
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.tools = tools
+        self.by_name = {served_name(tool.name): tool for tool in tools}
+        self._told = {
+            modern: [(tool, definition_of(tool, any_value=modern)) for tool in tools] for modern in (True, False)
+        }
+
+    def told(self, may_see: Callable[[Tool], bool], *, modern: bool) -> list[JsonObject]:
+        """The definitions of those that somebody may see."""
+        return [definition for tool, definition in self._told[modern] if may_see(tool)]
+
+
+class McpService:
+    """Serves tools, prompts and resources.
+
+    Args:
+        tools: as for `Agent`: functions, toolsets, agents.
+        prompts: made by `prompt`.
+        resources: `Resource` and `Folder`.
+        name, version, instructions: what clients and models are told of it.
+        policy, limits, secrets: as for `Agent`; they hold for every call. A policy also binds the agents that are
+            served: their calls are put to it, too.
+        journal: where calls are written down; the latest thousand in memory when it is left out.
+        tasks: when a call is answered with a task for its client to ask after, by patterns of tools' names; when it
+            takes longer than a moment, where nothing is said.
+        visible: who is shown which tool; a tool that is not shown can not be called either. What the policy denies
+            somebody whatever the arguments are is not shown to them anyway.
+        who: on whose behalf a client speaks that showed no token: the user of this process, say.
+        keys: secrets with which the state of a call that waits is sealed, the first for new ones; needed where several
+            processes serve, or a call is to outlive this one. A random one when it is left out.
+        clock: time.
+
+    Raises:
+        UsageError: two things of one name, or a key that is none.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Toolish] = (),
+        *,
+        prompts: Sequence[Prompt] = (),
+        resources: Sequence[Resource | Folder] = (),
+        name: str = "actum",
+        version: str = "",
+        instructions: str = "",
+        policy: Policy | None = None,
+        limits: Limits | None = None,
+        journal: Journal | None = None,
+        secrets: Mapping[str, str] | None = None,
+        tasks: Mapping[str, TaskMode] | None = None,
+        visible: Visible | None = None,
+        who: Who | None = None,
+        keys: Sequence[bytes] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock: Clock = clock or SystemClock()
+        self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
+        self._prompts = Prompts(prompts)
+        self._resources = Resources(resources)
+        agent = partial(
+            Agent,
+            Spoken(),
+            policy=policy,
+            limits=limits,
+            journal=self.journal,
+            secrets=secrets,
+            clock=self.clock,
+            name=name,
+        )
+        self.agent = agent(tools)
+        self._sources = agent(self._source_tools())
+        self.tasks = Tasks(self.agent, tasks or {}, lambda _, result: call_result(result, any_value=True))
+        self._parked = Parked()
+        self._policy = DEFAULT if policy is None else policy
+        self._visible = visible
+        self._who = who or Who()
+        self._clients = Clients()
+        self._shown = Shown(())
+        self.changes = Changes(self.clock, self._look)
+        self._served = 0
+        self._methods: dict[str, Handler] = self._table()
+        self.server = _Server(self, name, version=version, instructions=instructions or None)
+        self._stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
+        self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._join)
+        # Not the SDK's own, which would tell of each call a second time, beside the record that spans are made from.
+        self.server.middleware[:] = [RequestStateBoundary(_security(keys), default_audience=name), self._serve]
+
+    def _source_tools(self) -> Sequence[Toolish]:
+        """What is read and filled in, as tools of the call path."""
+        return [self._prompts, self._resources]
+
+    def _table(self) -> dict[str, Handler]:
+        table: dict[str, Handler] = {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "logging/setLevel": self._set_level,
+            "tasks/get": self._of_task(self.tasks.get),
+            "tasks/update": self._of_task(self.tasks.update),
+            "tasks/cancel": self._of_task(self.tasks.cancel),
+        }
+        if self._prompts.by_name:
+            table |= {"prompts/list": self._list_prompts, "prompts/get": self._get_prompt}
+        if self._resources.all:
+            table |= {
+                "resources/list": self._list_resources,
+                "resources/templates/list": self._list_templates,
+                "resources/read": self._read_resource,
+                "resources/subscribe": self._subscribe,
+                "resources/unsubscribe": self._unsubscribe,
+            }
+        if self._prompts.by_name or self._resources.all:
+            table["completion/complete"] = self._complete
+        return table
+
+    def capabilities(self, *, modern: bool) -> types.ServerCapabilities:
+        """What is offered, in either era."""
+        sources, prompts = bool(self._resources.all), bool(self._prompts.by_name)
+        return types.ServerCapabilities(
+            tools=types.ToolsCapability(list_changed=True),
+            prompts=types.PromptsCapability(list_changed=False) if prompts else None,
+            resources=types.ResourcesCapability(subscribe=True, list_changed=True) if sources else None,
+            completions=types.CompletionsCapability() if sources or prompts else None,
+            logging=None if modern else types.LoggingCapability(),
+            extensions={EXTENSION: {}} if modern else None,
+        )
+
+    # Requests ---------------------------------------------------------------------------------------------------------
+
+    async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Answer what is served here; the SDK answers the rest."""
+        handler = self._methods.get(ctx.method)
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if handler is None or ctx.request_id is None or ctx.method in (_HANDSHAKE_ONLY if modern else _MODERN_ONLY):
+            return await call_next(ctx)
+        if not modern and ctx.session.client_params is None:
+            raise MCPError(INVALID_PARAMS, "The connection was not initialized")
+        with self._client(ctx).at_work():
+            result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
+        if modern:
+            result.setdefault("resultType", "complete")
+            if ctx.method in _CACHED and result["resultType"] == "complete":
+                result = {"ttlMs": 0, "cacheScope": "private", **result}
+            meta = result.get("_meta")
+            result["_meta"] = {**self._stamp, **(meta if isinstance(meta, dict) else {})}
+        return cast(HandlerResult, result)
+
+    def who(self) -> Who:
+        """On whose behalf the current request is made: by its token, where it has one."""
+        access = get_access_token()
+        if access is None:
+            return self._who
+        identity = identity_of(access)
+        return Who(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
+
+    def _client(self, ctx: Context) -> Client:
+        """The client that makes this request."""
+        return self._clients.client(ctx, self.who())
+
+    def _holder(self, ctx: Context) -> Holder:
+        """For whom toolsets keep things open: the client that makes this request."""
+        return self._client(ctx).holder
+
+    async def _join(self, ctx: Context, params: types.NotificationParams) -> None:
+        await self.changes.join(ctx)
+
+    @asynccontextmanager
+    async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        """While any transport serves: what changes is looked after."""
+        self._served += 1
+        if self._served == 1:
+            self.changes.start()
+        try:
+            await self._tools()
+            yield {}
+        finally:
+            self._served -= 1
+            if not self._served:
+                self._clients.close()
+                await self.changes.stop()
+                await self.tasks.close()
+
+    async def _look(self, event: ServerEvent) -> object:
+        """What stands there now, for whoever wants to know of changes."""
+        match event:
+            case ToolsListChanged():
+                return [tool.digest for tool in await self.agent.list_tools()]
+            case ResourcesListChanged():
+                return await self._resources.names()
+            case ResourceUpdated(uri):
+                return self._resources.stamp(uri)
+            case _:
+                return None
+
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    async def _tools(self) -> Shown:
+        """The tools as they are now."""
+        tools = await self.agent.list_tools()
+        if tools is not self._shown.tools:
+            self._shown = Shown(tools)
+        return self._shown
+
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool's arguments, some of which may have to come in headers too."""
+        tool = self._shown.by_name.get(name)
+        return tool.parameters if tool is not None else None
+
+    def _may_see(self, tool: Tool, who: Who, facts: Facts) -> bool:
+        if self._visible is not None and not self._visible(tool, who):
+            return False
+        return not (isinstance(self._policy, Barring) and self._policy.bars(tool, facts))
+
+    async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
+        shown, who = await self._tools(), self.who()
+        facts = Facts(
+            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
+        )
+        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        return page("tools/list", shown.told(lambda tool: self._may_see(tool, who, facts), modern=modern), params)
+
+    async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
+        who, shown = self.who(), await self._tools()
+        name, arguments = params.get("name"), params.get("arguments") or {}
+        tool = shown.by_name.get(name) if isinstance(name, str) else None
+        if tool is None or (self._visible is not None and not self._visible(tool, who)):
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
+        if not isinstance(arguments, dict):
+            raise MCPError(INVALID_PARAMS, "arguments: expected an object")
+        client = McpClient(ctx, who.principal, self._holder(ctx))
+        state = params.get("requestState")
+        known = state if isinstance(state, str) else self._parked.take(tool.name, arguments, who)
+        run_id = known or new_call()
+
+        async def run(emit: Emit | None) -> RunResult:
+            if known:
+                result = await go_on(self.agent, run_id, params.get("inputResponses"), client, who, emit)
+            else:
+                result = await begin(self.agent, tool.name, arguments, client, who, run_id, emit)
+            self._parked.note(tool.name, arguments, who, result, client)
+            return result
+
+        try:
+            outcome = await self.tasks.perform(tool.name, client, run_id, run)
+        finally:
+            await client.flush()
+        if isinstance(outcome, Task):
+            return outcome.handle()
+        if isinstance(outcome, NotYet):
+            return outcome.told()
+        return call_result(outcome, any_value=client.is_modern)
+
+    def _of_task(self, answer: Answering) -> Handler:
+        async def handle(ctx: Context, params: JsonObject) -> JsonObject:
+            who = self.who()
+            return await answer(McpClient(ctx, who.principal, self._holder(ctx)), who, params)
+
+        return handle
+
+    async def _perform(
+        self, agent: Agent, tool: str, arguments: JsonObject, params: JsonObject, client: McpClient, who: Who
+    ) -> ToolResult | NotYet:
+        """Make a call, or go on with one that waited for its client."""
+        state = params.get("requestState")
+        try:
+            if isinstance(state, str):
+                result = await go_on(agent, state, params.get("inputResponses"), client, who, client.hears)
+            else:
+                result = await begin(agent, tool, arguments, client, who, new_call(), client.hears)
+            return outcome_of(result, client)
+        finally:
+            await client.flush()
+
+    # Prompts ----------------------------------------------------------------------------------------------------------
+
+    async def _list_prompts(self, ctx: Context, params: JsonObject) -> JsonObject:
+        return page("prompts/list", [one.told() for one in self._prompts.by_name.values()], params)
+
+    async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
+        found = self._prompts.by_name.get(str(params.get("name")))
+        if found is None:
+            raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(params.get('name'))[:128]}")
+        given = params.get("arguments") or {}
+        who = self.who()
+        client = McpClient(ctx, who.principal, self._holder(ctx))
+        arguments = given if isinstance(given, dict) else {}
+        outcome = await self._perform(self._sources, found.tool.name, arguments, params, client, who)
+        if isinstance(outcome, NotYet):
+            return outcome.told()
+        if outcome.error is not None:
+            code = INVALID_PARAMS if outcome.error.code == "invalid_arguments" else INTERNAL_ERROR
+            raise MCPError(code, outcome.error.message)
+        told: JsonObject = {"messages": messages_of(outcome)}
+        if found.tool.description:
+            told["description"] = found.tool.description
+        return told
+
+    # Resources --------------------------------------------------------------------------------------------------------
+
+    async def _list_resources(self, ctx: Context, params: JsonObject) -> JsonObject:
+        return page("resources/list", await self._resources.listed(), params)
+
+    async def _list_templates(self, ctx: Context, params: JsonObject) -> JsonObject:
+        return page("resources/templates/list", self._resources.templates(), params)
+
+    async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
+        uri = _address(params)
+        who = self.who()
+        client = McpClient(ctx, who.principal, self._holder(ctx))
+        outcome = await self._perform(self._sources, READ, {"uri": uri}, params, client, who)
+        if isinstance(outcome, NotYet):
+            return outcome.told()
+        if outcome.error is not None:
+            raise MCPError(INTERNAL_ERROR, outcome.error.message)
+        parts = [part for part in outcome.content if isinstance(part, MediaPart)]
+        if not parts:
+            code = INVALID_PARAMS if client.is_modern else NOT_FOUND
+            raise MCPError(code, "Resource not found", {"uri": uri[:2_000]})
+        return {"contents": [resource_of(part.url or uri, part.media_type, part.data) for part in parts]}
+
+    async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
+        if not await self.changes.subscribe(ctx, _address(params)):
+            raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
+        return {}
+
+    async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
+        self.changes.unsubscribe(ctx, _address(params))
+        return {}
+
+    async def resource_updated(self, uri: str) -> None:
+        """Tell whoever listens that a resource has changed: for one that a function makes, which nobody can look at."""
+        await self.changes.publish(ResourceUpdated(uri))
+
+    # The rest ---------------------------------------------------------------------------------------------------------
+
+    async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
+        reference, argument = params.get("ref"), params.get("argument")
+        if not isinstance(reference, dict) or not isinstance(argument, dict):
+            raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
+        name, begun = str(argument.get("name")), str(argument.get("value") or "")
+        found: Sequence[str] = ()
+        if reference.get("type") == "ref/prompt":
+            prompt = self._prompts.by_name.get(str(reference.get("name")))
+            if prompt is None:
+                raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(reference.get('name'))[:128]}")
+            found = prompt.suggestions(name, begun)
+        else:
+            found = self._resources.suggestions(str(reference.get("uri")), name, begun)
+        values: list[Json] = [*found[:SUGGESTIONS_MAX]]
+        completion: JsonObject = {"values": values, "total": len(found), "hasMore": len(found) > SUGGESTIONS_MAX}
+        return {"completion": completion}
+
+    async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
+        level = params.get("level")
+        if level not in LEVELS:
+            raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
+        connection_of(ctx).state[LOG_LEVEL] = level
+        return {}
+
+    # Ways to serve ----------------------------------------------------------------------------------------------------
+
+    def app(
+        self, path: str = "/mcp", *, host: str = "127.0.0.1", access: Access = LOCAL, sse: bool = False
+    ) -> Starlette:
+        """Streamable HTTP in both eras at one path, as an application for any ASGI server.
+
+        Args:
+            path: where.
+            host: the address of this machine at which it is going to listen.
+            access: who may come in; whoever is on this machine, when it is left out.
+            sse: also the old HTTP+SSE, at `/sse`.
+
+        Raises:
+            UsageError: others than this machine would reach it, and it wants nothing of them.
+        """
+        endpoint = endpoint_of(self.server, host=host, access=access, hang_up=self._hang_up)
+        return http_app(endpoint, path=path, host=host, access=access, sse=sse)
+
+    def _hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        self.changes.hang_up()
+
+    async def run_stdio(self) -> None:
+        """Serve the process that started this one, by its pipes, until it closes them."""
+        async with stdio_server() as (read, write):
+            await self.server.run(read, write, self.server.create_initialization_options())
+
+
+_MODERN_ONLY = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
+_HANDSHAKE_ONLY = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
+
+
+class _Server(Server[dict[str, Any]]):
+    """The SDK's server, which says of itself what the service does."""
+
+    def __init__(self, service: McpService, name: str, *, version: str, instructions: str | None) -> None:
+        super().__init__(
+            name,
+            version=version,
+            instructions=instructions,
+            on_subscriptions_listen=service.changes.listen,
+            get_tool_input_schema=service.schema_of,
+            lifespan=service._alive,
+        )
+        self._service = service
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> types.ServerCapabilities:
+        return self._service.capabilities(modern=protocol_version in MODERN_PROTOCOL_VERSIONS)
+
+
+def _security(keys: Sequence[bytes]) -> RequestStateSecurity:
+    """What seals the state of calls that wait.
+
+    Raises:
+        UsageError: a key is too short, or stands twice.
+    """
+    if not keys:
+        return RequestStateSecurity.ephemeral()
+    try:
+        return RequestStateSecurity(keys=list(keys))
+    except ValueError:
+        raise UsageError("keys: each has 32 bytes or more, and stands there once; os.urandom(32) makes one") from None
+
+
+def _address(params: JsonObject) -> str:
+    uri = params.get("uri")
+    if not isinstance(uri, str) or not uri:
+        raise MCPError(INVALID_PARAMS, "uri: expected a text")
+    return uri

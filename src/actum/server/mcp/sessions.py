@@ -1,0 +1,269 @@
+"""Sessions of clients with a handshake: what lasts from one of their HTTP requests to the next.
+
+A session is known by an id that only its client was told, and by the credential that opened it. It ends when its client
+says so, when nothing was heard of it for half an hour, where there are too many, and with the process. Each request is
+answered in its own task; to hang up does not take a request back, `notifications/cancelled` does.
+
+Source: Model Context Protocol 2025-11-25 (basic/transports, basic/utilities/cancellation).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from mcp.server.connection import Connection
+from mcp.server.lowlevel.server import Server
+from mcp.server.runner import ServerRunner, aclose_shielded
+from mcp.shared.dispatcher import CallOptions, as_request_id, coerce_request_id
+from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, ErrorData
+from msgspec import UNSET, UnsetType
+
+from ...core.json import JsonObject
+from .answer import Answer
+from .exchange import (
+    Exchange,
+    Id,
+    Message,
+    refusal,
+    said,
+)
+
+SESSIONS_MAX = 1_000
+SESSION_IDLE_S = 30 * 60.0
+SWEEPS = 30
+"""So often, in the time that one may be idle, it is looked for such."""
+TELL_S = 5.0
+"""A client that does not read is told no longer than this that it need not answer."""
+
+_CANCELLED = ErrorData(code=-32800, message="Request cancelled")
+_TWICE = ErrorData(code=INVALID_REQUEST, message="A request of this id is under way")
+_CLOSED = ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
+
+
+class Session:
+    """One client's, and the channel to it beside those of its requests: the SDK's `Outbound`.
+
+    Args:
+        server: what is served.
+        state: what that keeps while it serves.
+        owner: who opened it.
+
+    Attributes:
+        id: its name.
+        used_at: when it was last used, by the clock of the loop.
+    """
+
+    def __init__(self, server: Server[Any], state: Any, owner: Hashable) -> None:  # noqa: ANN401  # the SDK's own
+        self.id = uuid4().hex
+        self.owner = owner
+        self.used_at = asyncio.get_running_loop().time()
+        self.connection = Connection.for_loop(self, session_id=self.id)
+        self._runner = ServerRunner(server, self.connection, state)
+        self._stream: Answer | None = None
+        self._exchanges: dict[Id, Exchange] = {}
+        self._asked: dict[Id, asyncio.Future[JsonObject]] = {}
+        self._number = 0
+
+    def touch(self) -> None:
+        """It is used now."""
+        self.used_at = asyncio.get_running_loop().time()
+
+    @property
+    def is_used(self) -> bool:
+        """Its client is on the line."""
+        return self._stream is not None or not all(each.is_abandoned for each in self._exchanges.values())
+
+    # What comes -------------------------------------------------------------------------------------------------------
+
+    async def request(self, message: Message, headers: Mapping[str, str], answer: Answer) -> None:
+        """Answer a request."""
+        exchange = Exchange(message, headers, answer, self.ask)
+        number = coerce_request_id(exchange.request_id or 0)
+        if number in self._exchanges:  # it could be taken back no more, and its answer be taken for that of the other
+            await answer.end(refusal(exchange.request_id, _TWICE), 400)
+            return
+        self._exchanges[number] = exchange
+        try:
+            work = self._runner.on_request(exchange, str(message.method), message.params)
+            await exchange.serve(work, {}, lambda: None)
+        finally:
+            del self._exchanges[number]
+            self.touch()
+
+    async def hear(self, message: Message, headers: Mapping[str, str]) -> None:
+        """Take what it tells, or answers to a question."""
+        if message.method is UNSET:
+            self._answered(message)
+            return
+        if message.method == "notifications/cancelled":
+            number = as_request_id((message.params or {}).get("requestId"))
+            exchange = None if number is None else self._exchanges.get(coerce_request_id(number))
+            if exchange is not None:
+                exchange.stop(_CANCELLED)
+        await self._runner.on_notify(Exchange(message, headers, self._stream), str(message.method), message.params)
+
+    def _answered(self, message: Message) -> None:
+        waiting = None if not isinstance(message.id, int | str) else self._asked.get(coerce_request_id(message.id))
+        if waiting is None or waiting.done():
+            return
+        if isinstance(message.error, UnsetType):
+            waiting.set_result(message.result if not isinstance(message.result, UnsetType) else {})
+        else:
+            code, words = message.error.get("code"), message.error.get("message")
+            waiting.set_exception(MCPError(code if isinstance(code, int) else 0, str(words)[:2_000]))
+
+    async def listen(self, answer: Answer) -> None:
+        """Serve the one stream of what belongs to no request."""
+        self._stream = answer
+        try:
+            await answer.stay()
+        finally:
+            self._stream = None
+            self.touch()
+
+    def hang_up(self) -> None:
+        """End that stream, and what goes on although its client is gone."""
+        if self._stream is not None:
+            self._stream.leave()
+        for exchange in self._exchanges.values():
+            if exchange.is_abandoned:
+                exchange.stop(_CLOSED)
+
+    @property
+    def listens(self) -> bool:
+        """It has that stream."""
+        return self._stream is not None
+
+    # What goes --------------------------------------------------------------------------------------------------------
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None) -> None:
+        """Tell it something that belongs to no request; nobody hears it where it does not listen."""
+        if self._stream is not None:
+            await self._stream.tell(said(method, params))
+
+    async def send_raw_request(
+        self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None
+    ) -> dict[str, Any]:
+        """Ask it something that belongs to no request.
+
+        Raises:
+            NoBackChannelError: it does not listen.
+            MCPError: it refuses, or has gone.
+        """
+        return await self.ask(method, params, self._stream)
+
+    async def ask(self, method: str, params: Mapping[str, Any] | None, way: Answer | None) -> JsonObject:
+        """Ask it something on one of its streams, and wait for what it says.
+
+        Raises:
+            NoBackChannelError: there is no such stream.
+            MCPError: it refuses, or has gone.
+        """
+        if way is None:
+            raise NoBackChannelError(method)
+        self._number += 1
+        number = self._number
+        waiting: asyncio.Future[JsonObject] = asyncio.get_running_loop().create_future()
+        self._asked[number] = waiting
+        try:
+            await way.tell({**said(method, params), "id": number})
+            return await waiting
+        except asyncio.CancelledError:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TELL_S):
+                    await way.tell(said("notifications/cancelled", {"requestId": number}))
+            raise
+        finally:
+            del self._asked[number]
+
+    async def end(self) -> None:
+        """Break off what is under way, and let go of all that it holds."""
+        for exchange in list(self._exchanges.values()):
+            exchange.stop(_CLOSED)
+        for waiting in self._asked.values():
+            if not waiting.done():
+                waiting.set_exception(MCPError(_CLOSED.code, _CLOSED.message))
+        self.hang_up()
+        await aclose_shielded(self.connection)
+
+
+class Sessions:
+    """Those that are open.
+
+    Args:
+        server: what is served.
+        idle_s: so long one may be unused; it ends soon after that.
+    """
+
+    def __init__(self, server: Server[Any], idle_s: float = SESSION_IDLE_S) -> None:
+        self._server = server
+        self._idle_s = idle_s
+        self._open: dict[str, Session] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._sweeping: asyncio.TimerHandle | None = None
+
+    def open(self, state: Any, owner: Hashable) -> Session | None:  # noqa: ANN401  # the SDK's own
+        """A new one; None where there are as many as there may be, and all are used."""
+        if len(self._open) >= SESSIONS_MAX and not self._make_room():
+            return None
+        session = Session(self._server, state, owner)
+        self._open[session.id] = session
+        if self._sweeping is None:
+            self._sweep()
+        return session
+
+    def find(self, session_id: str, owner: Hashable) -> Session | None:
+        """The one of this id; None also where it is somebody else's."""
+        session = self._open.get(session_id)
+        if session is None or session.owner != owner:
+            return None
+        session.touch()
+        return session
+
+    async def end(self, session: Session) -> None:
+        """End one."""
+        if self._open.pop(session.id, None) is not None:
+            await session.end()
+
+    def hang_up(self) -> None:
+        """End the streams of those who listen, and what nobody waits for; the sessions stay."""
+        for session in self._open.values():
+            session.hang_up()
+
+    async def close(self) -> None:
+        """End all."""
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            self._sweeping = None
+        for session in list(self._open.values()):
+            self._let_go(session)
+        if self._ending:
+            await asyncio.wait(self._ending)
+
+    def _make_room(self) -> bool:
+        """End one that is not used: of whoever has most, so that nobody is kept out by another, the least used."""
+        held = Counter(session.owner for session in self._open.values())
+        idle = [session for session in self._open.values() if not session.is_used]
+        if idle:
+            self._let_go(max(idle, key=lambda session: (held[session.owner], -session.used_at)))
+        return bool(idle)
+
+    def _sweep(self) -> None:
+        """End those that were idle for too long."""
+        loop = asyncio.get_running_loop()
+        for session in list(self._open.values()):
+            if not session.is_used and session.used_at + self._idle_s <= loop.time():
+                self._let_go(session)
+        self._sweeping = loop.call_later(self._idle_s / SWEEPS, self._sweep) if self._open else None
+
+    def _let_go(self, session: Session) -> None:
+        del self._open[session.id]
+        ending = asyncio.create_task(session.end())
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)

@@ -1,0 +1,308 @@
+"""Calls that go on after their request was answered: MCP's tasks, each of them a run in the journal.
+
+The id of a task is that of its run, and its state is read off the record: so a task outlives the request, the client's
+connection, and with a journal on disk this process. One that was interrupted is gone on with when it is asked after.
+
+Source: the MCP extension `io.modelcontextprotocol/tasks` (SEP-2663), for protocol 2026-07-28.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Literal
+
+from mcp.shared.exceptions import MCPError
+from mcp.shared.inbound import decode_header_value
+
+from ...agents.agent import Agent
+from ...call.asking.inbox import pending_of, records_of
+from ...core.call import ToolResult
+from ...core.errors import ActumError
+from ...core.event import (
+    Event,
+    Pending,
+    RunResult,
+    RunStarted,
+)
+from ...core.interfaces import Journal
+from ...core.json import JsonObject
+from ...core.record import Ended, Entry
+from ...journal.recording import Place, Recording
+from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
+from .calls import (
+    INVALID_PARAMS,
+    MISSING_CAPABILITY,
+    Emit,
+    NotYet,
+    Who,
+    answers_of,
+    asked_of,
+    go_on,
+    outcome_of,
+)
+from .client import McpClient
+
+log = logging.getLogger("actum.mcp")
+
+HEADER_MISMATCH = -32020
+INTERNAL_ERROR = -32603
+
+TaskMode = Literal["never", "auto", "always", "required"]
+"""When a call is answered with a task: never; when it takes longer than a moment; always; always, and clients that know
+no tasks can not make it. What a `required` one asks before its work begins is asked before it is a task."""
+
+UNKNOWN_TASK = "Unknown task"
+MOMENT_S = 2.0
+"""How long a call may take before its client is given a task to ask after, in seconds."""
+POLL_MS = 500
+
+
+class Tasks:
+    """The tasks of a service.
+
+    Args:
+        agent: whose runs they are.
+        modes: when a call is answered with a task, by patterns of tools' names; the first that fits. `auto` for others.
+        tell: writes the result of a call as its client is to be told it: the name of the tool and what it came to.
+    """
+
+    def __init__(
+        self, agent: Agent, modes: Mapping[str, TaskMode], tell: Callable[[str, ToolResult], JsonObject]
+    ) -> None:
+        self._agent = agent
+        self._journal: Journal = agent.journal
+        self._modes = dict(modes)
+        self._tell = tell
+        self._running: dict[str, asyncio.Task[RunResult]] = {}
+
+    def mode(self, tool: str) -> TaskMode:
+        """When a call of this tool is answered with a task."""
+        return next((mode for pattern, mode in self._modes.items() if fnmatchcase(tool, pattern)), "auto")
+
+    async def perform(
+        self,
+        tool: str,
+        client: McpClient,
+        run_id: str,
+        run: Callable[[Emit | None], Coroutine[Any, Any, RunResult]],
+    ) -> ToolResult | NotYet | Task:
+        """Make a call, or go on with one, and wait for it as long as its mode says.
+
+        Args:
+            tool: its name.
+            client: who makes it.
+            run_id: of the call.
+            run: does it; it is given what is to hear of events.
+
+        Raises:
+            MCPError: the client would have needed to declare that it knows tasks.
+        """
+        mode = self.mode(tool)
+        if not client.is_modern or EXTENSION not in client.extensions:
+            if mode == "required":
+                raise lacking_tasks()
+            return outcome_of(await run(client.hears), client)
+        if mode == "never":
+            return outcome_of(await run(client.hears), client)
+        begun = asyncio.Event()
+
+        def emit(event: Event) -> None:
+            if isinstance(event, RunStarted):
+                begun.set()
+            client.emit(event)
+
+        task = self._start(run_id, run(emit))
+        if mode != "always":
+            await _wait(task, MOMENT_S)
+            if task.done() and (mode == "auto" or task.result().status == "paused"):
+                return outcome_of(task.result(), client)
+        waiting = asyncio.ensure_future(begun.wait())
+        await asyncio.wait([task, waiting], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        client.detach()
+        await self._journal.sync(run_id)
+        return await self._look(run_id, client)
+
+    def _start(self, run_id: str, run: Coroutine[Any, Any, RunResult]) -> asyncio.Task[RunResult]:
+        """Let a run go on by itself."""
+        task = self._running[run_id] = asyncio.create_task(run, name=f"mcp task {run_id}")
+        task.add_done_callback(lambda _: self._ended(run_id, task))
+        return task
+
+    def _ended(self, run_id: str, task: asyncio.Task[RunResult]) -> None:
+        if self._running.get(run_id) is task:
+            del self._running[run_id]
+        if not task.cancelled() and isinstance(task.exception(), ActumError):
+            log.warning("task %s: %s", run_id, task.exception())
+
+    # What a client asks of a task -------------------------------------------------------------------------------------
+
+    async def get(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
+        """`tasks/get`: how far it is."""
+        task_id = task_named(client, params)
+        entries = await entries_of(self._journal, task_id, who)
+        await self._revive(task_id, entries)
+        return (await self._look(task_id, client)).detailed()
+
+    async def update(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
+        """`tasks/update`: what it asked for. It goes on when it has all of it; one that is over does not."""
+        task_id = task_named(client, params)
+        await entries_of(self._journal, task_id, who)
+        await self._quiet(task_id)
+        given = params.get("inputResponses")
+        async with self._journal.claim(task_id):
+            recording = Recording(await self._journal.read(task_id))
+            if _is_over(recording):
+                return {}
+            answers = answers_of(recording, given if isinstance(given, dict) else {}, who)
+            for record in records_of(recording, answers):
+                self._journal.append(task_id, record)
+                recording.note_answer(record)
+            await self._journal.sync(task_id)
+        if answers and not any(client.can_be_asked(pending_of(asked)) for asked in recording.waiting()):
+            self._start(task_id, go_on(self._agent, task_id, None, client.detached(), who))
+        return {}
+
+    async def cancel(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
+        """`tasks/cancel`: it is to stop; what it is doing may have happened."""
+        task_id = task_named(client, params)
+        await entries_of(self._journal, task_id, who)
+        running = self._running.get(task_id)
+        if running is not None:
+            running.cancel()
+            await asyncio.wait([running])
+            return {}
+        async with self._journal.claim(task_id):
+            recording = Recording(await self._journal.read(task_id))
+            if not _is_over(recording):
+                self._journal.append(task_id, Ended("stopped", "", "cancelled"))
+                await self._journal.sync(task_id)
+        return {}
+
+    async def _quiet(self, task_id: str) -> None:
+        """Wait until what just paused has let go of its run."""
+        running = self._running.get(task_id)
+        if running is not None:
+            await _wait(running, MOMENT_S)
+
+    async def _revive(self, task_id: str, entries: list[Entry]) -> None:
+        """Go on with a task that was interrupted: by an end of this process, say."""
+        recording = Recording(entries)
+        if (
+            task_id in self._running
+            or _is_over(recording)
+            or recording.waiting()
+            or self._outcome(recording) is not None
+        ):
+            return
+        if not await self._journal.driven([task_id]):
+            self._start(task_id, self._agent.resume(task_id))
+
+    # What is told of it -----------------------------------------------------------------------------------------------
+
+    async def _look(self, task_id: str, client: McpClient) -> Task:
+        entries = await self._journal.read(task_id)
+        recording = Recording(entries)
+        status, message, told = self._state(recording, client, is_running=task_id in self._running)
+        return Task(
+            id=task_id,
+            status=status,
+            created=entries[0].at,
+            updated=entries[-1].at,
+            message=message,
+            poll_ms=POLL_MS,
+            result=told if status == "completed" else None,
+            error=told if status == "failed" else None,
+            inputs=told if status == "input_required" else None,
+        )
+
+    def _state(
+        self, recording: Recording, client: McpClient, *, is_running: bool
+    ) -> tuple[TaskStatus, str, JsonObject | None]:
+        outcome = self._outcome(recording)
+        ended = recording.ended
+        if ended is not None and ended.reason == "cancelled":
+            return "cancelled", "It was cancelled.", None
+        if outcome is not None:
+            tool, result = outcome
+            if result.error is not None and result.error.code == "tool_bug":
+                return "failed", "", {"code": INTERNAL_ERROR, "message": result.error.message}
+            return "completed", "", self._tell(tool, result)
+        waiting = [pending_of(asked) for asked in recording.waiting()]
+        askable: list[Pending] = [pending for pending in waiting if client.can_be_asked(pending)]
+        if askable and not is_running:
+            return "input_required", "", asked_of(askable)
+        if waiting and not is_running:
+            return "working", "It waits for a person's approval.", None
+        if ended is not None and ended.status in ("stopped", "failed"):
+            return "failed", "", {"code": INTERNAL_ERROR, "message": ended.text or "It was stopped."}
+        return "working", "", None
+
+    @staticmethod
+    def _outcome(recording: Recording) -> tuple[str, ToolResult] | None:
+        """What its call came to."""
+        for number, replied in recording.replies:
+            for index, call in enumerate(replied.reply.calls):
+                known = recording.outcome(Place(number, index))
+                return (call.name, known[0]) if known is not None else None
+        return None
+
+    async def close(self) -> None:
+        """Stop what still runs; it is on record, and gone on with when it is asked after."""
+        for task in list(self._running.values()):
+            task.cancel()
+        if self._running:
+            await asyncio.wait(list(self._running.values()))
+
+
+def task_named(client: McpClient, params: JsonObject) -> str:
+    """The id of the task that a request is about.
+
+    Raises:
+        MCPError: it is about none, its headers say otherwise, or its client knows no tasks.
+    """
+    if EXTENSION not in client.extensions:
+        raise lacking_tasks()
+    task_id = params.get("taskId")
+    if not isinstance(task_id, str):
+        raise MCPError(INVALID_PARAMS, "taskId: expected a string")
+    headers = client.headers
+    if headers is not None and decode_header_value(headers.get("mcp-name")) != task_id:
+        raise MCPError(HEADER_MISMATCH, "Mcp-Name does not name the task of the request")
+    return task_id
+
+
+async def entries_of(journal: Journal, task_id: str, who: Who) -> list[Entry]:
+    """The record of a task.
+
+    Raises:
+        MCPError: there is no such task of this principal.
+    """
+    entries = await journal.read(task_id)
+    if not entries or Recording(entries[:1]).beginning().principal != who.principal:
+        raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
+    return entries
+
+
+def _is_over(recording: Recording) -> bool:
+    """Its run has ended, also by being cancelled: it is not gone on with."""
+    return recording.ended is not None and recording.ended.status != "paused"
+
+
+async def _wait(task: asyncio.Task[RunResult], seconds: float) -> None:
+    """Wait a while for a task, and leave it be when its waiter is cancelled: it is a run of its own then."""
+    with contextlib.suppress(asyncio.TimeoutError):
+        await asyncio.wait([task], timeout=seconds)
+
+
+def lacking_tasks() -> MCPError:
+    """The error that tells a client that it would have needed to declare that it knows tasks."""
+    wanted: JsonObject = {"extensions": {EXTENSION: {}}}
+    return MCPError(MISSING_CAPABILITY, "Missing required client capability", {"requiredCapabilities": wanted})
+
+
+Answering = Callable[[McpClient, Who, JsonObject], Awaitable[JsonObject]]

@@ -1,0 +1,34 @@
+"""MCP servers as toolsets: `McpToolset` for one, `McpHost` for several.
+
+    agent = Agent("openai:gpt-5", tools=[McpToolset(McpServer(name="files", command="mcp-files"))])
+
+What stands here is loaded when it is asked for, since it loads the SDK of the protocol (the extra `[mcp]`).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...protocols.mcp.config import McpServer
+    from .auth import oauth_of
+    from .finder import McpFinder
+    from .host import McpHost
+    from .toolset import McpToolset
+
+__all__ = ["McpFinder", "McpHost", "McpServer", "McpToolset", "oauth_of"]
+
+_PLACES = {
+    "McpFinder": ".finder",
+    "McpHost": ".host",
+    "McpServer": "...protocols.mcp.config",
+    "McpToolset": ".toolset",
+    "oauth_of": ".auth",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _PLACES:
+        return getattr(import_module(_PLACES[name], __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

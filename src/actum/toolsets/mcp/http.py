@@ -1,0 +1,137 @@
+"""The HTTP client that the SDK's transports are given: what fails, fails for the one request that it belongs to.
+
+The SDK's Streamable HTTP lets an error of the network end the whole connection, with all other requests on it, and
+tells of an HTTP status nothing but that there was one. Here both become the JSON-RPC error of the request, in codes of
+ours that `mcp.error` reads again. A login sees the answers as they are: this stands around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import httpx2
+import msgspec
+
+from ...core.errors import ActumError, CallError
+from ...core.json import Json, JsonObject
+from ...transport.http import HttpFailure
+from .error import (
+    BROKEN,
+    HTTP_STATUS,
+    PARSE_ERROR,
+    REFUSED_HERE,
+    UNREACHED,
+    LoginFailed,
+    keep,
+)
+
+BODY_BYTES_MAX = 32 * 1024 * 1024
+_UNSENT: dict[type[httpx2.TransportError], str] = {
+    httpx2.ConnectError: "Nobody listens there",
+    httpx2.ConnectTimeout: "Nobody answers there",
+    httpx2.PoolTimeout: "Too many requests wait for it",
+    httpx2.ProxyError: "The proxy refuses",
+    httpx2.UnsupportedProtocol: "Its address is none of the web",
+}
+"""Errors of which it is known that the request did not leave."""
+
+
+class McpHttpClient(httpx2.AsyncClient):
+    """A client whose requests to a server always have an answer.
+
+    Args:
+        heard: is told the status of each answer to a message; 0 where there is none.
+        settings: as of any client.
+    """
+
+    def __init__(self, heard: Callable[[int], None], **settings: Any) -> None:  # noqa: ANN401 - handed on
+        super().__init__(**settings)
+        self._heard = heard
+
+    async def send(self, request: httpx2.Request, **how: Any) -> httpx2.Response:  # noqa: ANN401 - handed on
+        """As of any client; what fails for a POST is an answer of ours."""
+        request.headers["Accept-Encoding"] = "identity"
+        try:
+            response = await super().send(request, **{**how, "stream": True})
+        except HttpFailure as failure:
+            if request.method != "POST":
+                raise httpx2.ConnectError(str(failure)) from None
+            return _answer(request, BROKEN if failure.sent else UNREACHED, str(failure))
+        except ActumError as missing:  # by the login
+            if request.method != "POST":
+                raise
+            kept = keep(missing if isinstance(missing, CallError) else LoginFailed(str(missing)))
+            return _answer(request, REFUSED_HERE, str(missing), kept)
+        except httpx2.TransportError as error:
+            if request.method != "POST":
+                raise
+            self._heard(0)
+            unsent = _UNSENT.get(type(error))
+            return _answer(request, UNREACHED, unsent) if unsent else _answer(request, BROKEN, type(error).__name__)
+        checked = await self._checked(request, response)
+        if not how.get("stream"):
+            await checked.aread()
+        return checked
+
+    async def _checked(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        """An answer of which no more is read than may be: what is packed may be a thousand times as long as it looks.
+
+        Raises:
+            httpx2.ConnectError: it is packed, and no answer to a message.
+        """
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            if request.method != "POST":
+                raise httpx2.ConnectError("what it sends is packed")
+            return _answer(request, PARSE_ERROR, "malformed: it is packed, which was not asked for")
+        refused = request.method == "POST" and response.status_code >= 400
+        if refused or response.headers.get("content-type", "").startswith("application/json"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = Bounded(response.stream, BODY_BYTES_MAX)
+        if request.method == "POST":
+            self._heard(response.status_code)
+        if refused and not await _says_why(response):
+            data: JsonObject = {"status": response.status_code, "retryAfter": response.headers.get("retry-after")}
+            return _answer(request, HTTP_STATUS, f"HTTP {response.status_code}", data)
+        return response
+
+
+class Bounded(httpx2.AsyncByteStream):
+    """A body that ends with an error of the kind that the SDK expects, when it is too long or breaks off."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, most: int) -> None:
+        self._body = body
+        self._most = most
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        try:
+            async for piece in self._body:
+                size += len(piece)
+                if size > self._most:
+                    raise httpx2.StreamError("too long")
+                yield piece
+        except httpx2.TransportError:
+            raise httpx2.StreamError("broken off") from None
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+async def _says_why(response: httpx2.Response) -> bool:
+    """Whether a refusal is an error of the protocol, or one that the SDK knows itself."""
+    if response.status_code == 404:
+        return True
+    try:
+        body = msgspec.json.decode(await response.aread())
+    except (httpx2.StreamError, httpx2.TransportError, msgspec.DecodeError, RecursionError):
+        return False
+    finally:
+        await response.aclose()
+    return isinstance(body, dict) and isinstance(body.get("error"), dict)
+
+
+def _answer(request: httpx2.Request, code: int, message: str, data: Json = None) -> httpx2.Response:
+    error = {"code": code, "message": message, "data": data}
+    return httpx2.Response(503, request=request, json={"jsonrpc": "2.0", "id": None, "error": error})

@@ -1,0 +1,756 @@
+"""The tools of one MCP server: `tools=[McpToolset(McpServer(name="files", command="..."))]`.
+
+What is known of a server is served at once: what it listed last, or the definitions that a person approved. It is
+started when a call needs it, or where nothing is known of it; then a run waits for its first list for some seconds, and
+takes its tools in later if that was not enough. It ends with the event loop at the latest.
+
+Its definitions are a stranger's: each is pinned when it is approved, and one that is new or changed is kept back until
+a person has looked at it. They are listed anew on every session, when the server says that they changed, and when what
+it told is too old; a call is held back if its tool is not what it was.
+
+It serves one event loop at a time: in another one it starts the server anew.
+
+How the server is reached is the affair of `mcp.connection`, what may be used of `mcp.listing`, what it may ask of
+`mcp.caller`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Self
+
+import msgspec
+
+from ...core.call import TextPart, ToolCall, ToolResult
+from ...core.clock import SystemClock
+from ...core.errors import (
+    ActumError,
+    CallError,
+    PermissionDenied,
+    ToolError,
+    Unavailable,
+    UnknownName,
+    UnknownTool,
+    UsageError,
+)
+from ...core.holder import Holder
+from ...core.interfaces import Clock, Context, Waiting
+from ...core.json import JsonObject
+from ...core.message import Message
+from ...core.tool import Tool
+from ...protocols.mcp.config import McpServer
+from ...protocols.mcp.content import (
+    Part,
+    contents_of,
+    messages_of,
+    refusal_of,
+    result_of,
+)
+from ...protocols.mcp.name import public_name
+from ...protocols.mcp.offer import (
+    Prompt,
+    Resource,
+    prompts_of,
+    resources_of,
+)
+from ...protocols.mcp.pin import digest
+from ...protocols.mcp.tasks import only_as_task
+from ...protocols.plain_text import plain
+from ...storage.pins import Known, PinStore
+from ...transport.guard import Guard, is_here
+from .caller import (
+    OFFERS,
+    ContextCaller,
+    Offer,
+    capabilities_of,
+)
+from .error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
+
+try:
+    from .connection import Health, McpConnection
+    from .listing import (
+        Fault,
+        Listing,
+        Quarantined,
+        Usable,
+        sort_out,
+    )
+    from .pages import all_pages
+    from .resources import ResourceTools
+    from .room import Room
+    from .session import (
+        NOBODY,
+        Caller,
+        McpSession,
+        ServerFacts,
+    )
+except ModuleNotFoundError as missing:
+    raise UsageError("MCP servers need a package that is not installed: pip install 'actum[mcp]'") from missing
+
+if TYPE_CHECKING:
+    import httpx2
+
+log = logging.getLogger("actum.mcp")
+
+Approve = Literal["first", "all", "pinned"]
+LISTED_S = (1.0, 3600.0)
+"""For how many seconds a list is taken to hold at least and at most, whatever the server says."""
+LISTED_S_USUAL = 300.0
+"""And where it says nothing."""
+RETRY_S = 10.0
+"""Seconds until a list that could not be had is asked for again."""
+TRIES_MAX = 3
+WAIT_S = 5.0
+"""Seconds for which a run waits for a server of which nothing is known yet."""
+STARTED_ANEW = "The server {name} was started anew; its state is gone."
+ERROR_CHARS_MAX = 8_000
+
+
+class McpToolset:
+    """The tools of one server.
+
+    Args:
+        server: as it is configured.
+        pins: what was approved, on disk; where it is given, the server and each of its tools must have been approved
+            there.
+        approve: `first` takes the tools as they are when they are first seen and keeps back what changes after that,
+            `all` takes whatever comes, `pinned` what was approved. `pinned` with `pins`, else `first`.
+        offers: what the server may turn to a run for.
+        changed: hears of notifications that belong to no request: a list or a resource that changed.
+        auth: logs in at a remote server.
+        secrets: that its configuration names.
+        guard: decides whether it may be reached, where its address is not a person's own.
+        clock: time.
+        wait_s: seconds for which a run waits for a server of which nothing is known yet.
+        room: bounds how many sessions there are, where several toolsets of one server share the bound.
+
+    Attributes:
+        server: as it is configured.
+
+    Raises:
+        UsageError: `pinned`, and no pins.
+    """
+
+    def __init__(
+        self,
+        server: McpServer,
+        *,
+        pins: PinStore | None = None,
+        approve: Approve | None = None,
+        offers: Collection[Offer] = OFFERS,
+        changed: Callable[[str, JsonObject], None] | None = None,
+        auth: httpx2.Auth | None = None,
+        secrets: Mapping[str, str] | None = None,
+        guard: Guard | None = None,
+        clock: Clock | None = None,
+        wait_s: float = WAIT_S,
+        room: Room | None = None,
+    ) -> None:
+        self.server = server
+        self._approve: Approve = approve or ("pinned" if pins is not None else "first")
+        if self._approve == "pinned" and pins is None:
+            raise UsageError(f"MCP server {server.name!r}: approve='pinned' needs pins=PinStore(...)")
+        self._pins = pins
+        self._capabilities = capabilities_of([*offers, "roots"] if server.roots else offers)
+        self._changed = changed
+        self._auth = auth
+        self._secrets = secrets
+        self._guard = guard
+        self._clock: Clock = clock or SystemClock()
+        self._connection: McpConnection | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = asyncio.Lock()
+        self._room = room
+        self._wait_s = self._patience_s = wait_s
+        self._looking: asyncio.Task[None] | None = None
+        self._failure: ActumError | None = None
+        self._seen: dict[str, tuple[JsonObject, ...]] | None = None
+        self._definitions: Sequence[JsonObject] = ()
+        self._listing: Listing | None = None
+        self._tools: tuple[Tool, ...] = ()
+        self._resources: ResourceTools | None = None
+        self._generation = 0
+        self._offered: JsonObject = {}
+        self._is_met = False
+        self._is_listed = False
+        self._is_stale = False
+        self._is_noticed = False
+        self._holds_until = 0.0
+        self._retry_at = 0.0
+        self._stamp: tuple[int, ...] = ()
+
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def generation(self) -> int:
+        """Changes when the tools do, and when they have to be listed anew."""
+        if not self._is_noticed and self._clock.now() >= self._retry_at and self._wants_a_look():
+            self._is_noticed = True
+            self._generation += 1
+        return self._generation
+
+    def _wants_a_look(self) -> bool:
+        """A list of the tools now may tell something else than the last."""
+        if self._looking is not None and not self._looking.done():
+            return False
+        if self._listing is None:
+            return self._failure is not None
+        return self._has_new_approvals() or (self.is_up and self._is_due())
+
+    @property
+    def is_up(self) -> bool:
+        """There is a session with the server."""
+        return self._connection is not None and self._connection.is_up
+
+    @property
+    def problem(self) -> str:
+        """What is the matter, in a sentence for people; empty where nothing is known to be."""
+        if self._failure is not None:
+            return str(self._failure)
+        if self._listing is None and self._looking is not None:
+            return "It has not told its tools yet; its tools are taken in when it has."
+        return self.health.problem if self.health.state == "resting" else ""
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The tools that may be used now, as far as is known. Only where nothing is known is the server waited for, and
+        no longer than `wait_s`.
+
+        Raises:
+            CallError: nothing is known, and the server can not be reached or is not approved.
+        """
+        if self.server.disabled:
+            return ()
+        self._check_approved()
+        if self._knows() and not (self.is_up and self._is_due()):
+            self._is_noticed = False
+            return self._tools
+        self.introduce()
+        await self._wait_for_the_look()
+        if self._listing is None and self._failure is not None:
+            raise self._failure
+        return self._tools
+
+    @property
+    def known_tools(self) -> tuple[Usable, ...]:
+        """The tools that may be used as far as is known now, in the server's order; nothing is asked for that."""
+        if not self.server.disabled and (self._approve != "pinned" or self._known().approved):
+            self._knows()
+        return tuple(self._listing.usable.values()) if self._listing is not None else ()
+
+    @property
+    def offers(self) -> Sequence[str] | None:
+        """The names of the capabilities that the server was last known to have; None where it was never reached."""
+        return tuple(self._offered) if self._is_listed else self._known().offers
+
+    def introduce(self) -> None:
+        """Begin to look at the server in the background, unless that is under way, or failed a moment ago."""
+        self._connected()  # forgets what an earlier event loop began
+        if self._looking is not None and (not self._looking.done() or self._clock.now() < self._retry_at):
+            return
+        self._looking = asyncio.create_task(self._look_once(), name=f"mcp {self.server.name} introduces itself")
+
+    async def _look_once(self) -> None:
+        try:
+            await self._look()
+        except ActumError as error:
+            self._failure = error
+            pause = self._connection.rests_s if self._connection is not None else 0.0
+            self._retry_at = self._clock.now() + max(RETRY_S, pause)
+            if self._listing is None and self._connection is not None:  # it was not closed meanwhile
+                log.warning("MCP server %s: %s", self.server.name, error)
+        finally:
+            self._is_noticed = False
+
+    async def _wait_for_the_look(self) -> None:
+        """Wait until the server was looked at, for as long as there is patience: a server that used it all up is not
+        waited for again before it has told its tools.
+        """
+        looking = self._looking
+        if looking is None or looking.done() or self._patience_s <= 0:
+            return
+        limit = self._clock.timeout(self._patience_s)
+        try:
+            async with limit:
+                await asyncio.wait([looking])
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self._patience_s = 0.0
+            log.warning("MCP server %s: %s", self.server.name, self.problem or "It is waited for no longer.")
+
+    async def usable(self) -> Mapping[str, Usable]:
+        """The server's own tools that may be used now, by their names here."""
+        await self._look()
+        return self._listing.usable if self._listing is not None else {}
+
+    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+        """Make a call of a tool that is what it was when it was approved.
+
+        Raises:
+            PermissionDenied: it is not.
+            CallError: the server can not be reached, refuses, or says that it failed.
+            Waiting: it asks what nobody can answer now.
+        """
+        context.conceal(*self._hidden())
+        try:
+            return await self._execute(call, context)
+        finally:
+            context.conceal(*self._hidden())  # a login may have been renewed meanwhile
+
+    def _hidden(self) -> Sequence[str]:
+        """What a server may echo, and nobody else is to read: tokens, and what its configuration fills in."""
+        granted: Sequence[str] = getattr(self._auth, "secrets", ())
+        return [*granted, *(self._secrets or {}).values()]
+
+    async def _execute(self, call: ToolCall, context: Context) -> ToolResult:
+        caller = self._caller(context)
+        words = STARTED_ANEW.format(name=self.server.name)
+        try:
+            result = await self._made(call, caller)
+        except CallError as error:
+            if caller.anew:
+                error.message = f"{words} {error.message}"
+            raise
+        if not caller.anew:
+            return result
+        return msgspec.structs.replace(result, content=(TextPart(words), *(result.content or (TextPart(result.text),))))
+
+    async def _made(self, call: ToolCall, caller: ContextCaller) -> ToolResult:
+        """Make a call by a session of its holder."""
+        await self._look(caller=caller)
+        paused = await caller.resume()
+        if self._resources is not None and self._resources.has(call.name):
+
+            async def read(uri: str) -> JsonObject:
+                return await self._asked("resources/read", {"uri": uri}, caller, paused)
+
+            async def listed() -> list[Resource]:
+                return await self._resources_of(caller)
+
+            return await self._resources.execute(call, listed, read)
+        for tried in range(TRIES_MAX):
+            if tried:
+                await self._look(caller=caller)
+            usable = self._usable(call.name)
+            try:
+                raw = await self._called(usable, call, caller, paused)
+            except _Outdated:
+                continue
+            except McpError as error:
+                if error.rpc_code != HEADER_MISMATCH or tried:
+                    raise
+                self._is_stale = True
+                continue
+            return told_by_server(call.id, raw, reads_only=usable.tool.reads_only)
+        raise Unavailable(f"The tools of {self.server.name} change all the time; the call was not made.")
+
+    def _caller(self, context: Context) -> ContextCaller:
+        """Whoever answers what the server asks during this call."""
+        return ContextCaller(
+            context,
+            server=self.server.name,
+            capabilities=self._capabilities,
+            roots=self.server.roots,
+            local=not self.server.url or is_here(self.server.url),
+            ours=self._listing.usable if self._listing is not None else (),
+        )
+
+    async def _called(
+        self, usable: Usable, call: ToolCall, caller: ContextCaller, paused: JsonObject | None
+    ) -> JsonObject:
+        pinned = digest(usable.definition)
+
+        def ready() -> None:
+            if self._is_stale or digest(self._usable(call.name).definition) != pinned:
+                raise _Outdated
+
+        params: JsonObject = {"name": usable.name, "arguments": call.arguments}
+        if only_as_task(usable.definition, self._offered):
+            params["task"] = {}
+        return await self._asked("tools/call", params, caller, paused, usable.tool.parameters, ready)
+
+    async def _asked(
+        self,
+        method: str,
+        params: JsonObject,
+        caller: ContextCaller,
+        paused: JsonObject | None,
+        schema: JsonObject | None = None,
+        ready: Callable[[], None] | None = None,
+    ) -> JsonObject:
+        """Send a request of a call, or go on with one that waited for an answer."""
+        params = {**params, "_meta": {"traceparent": caller.traceparent}}
+        try:
+            return await self._connected().request(
+                method,
+                params,
+                caller=caller,
+                holder=caller.holder,
+                header_schema=schema,
+                paused=paused,
+                ready=ready,
+            )
+        except Waiting as waiting:
+            raise Waiting(waiting.pending, waiting.run_id, caller.state(waiting.state)) from None
+
+    def _usable(self, name: str) -> Usable:
+        """The tool of this name.
+
+        Raises:
+            PermissionDenied: it waits for a person.
+            UnknownTool: there is none.
+        """
+        usable = self._listing.usable.get(name) if self._listing is not None else None
+        if usable is not None:
+            return usable
+        held = next((each for each in self.quarantined if public_name(self.server.name, each.name) == name), None)
+        if held is None:
+            raise UnknownTool(f"{name} is not there any more.")
+        raise PermissionDenied(f"The call was not made: {name} waits for a person to look at it. {_WHY[held.fault]}")
+
+    # What is approved -------------------------------------------------------------------------------------------------
+
+    @property
+    def quarantined(self) -> Sequence[Quarantined]:
+        """The tools that may not be used, each with the reason."""
+        return self._listing.quarantined if self._listing is not None else ()
+
+    @property
+    def health(self) -> Health:
+        """How the connection does."""
+        return self._connection.health if self._connection is not None else Health()
+
+    async def survey(self) -> Listing:
+        """Ask the server for its tools, whether it was approved or not: for a person who is about to decide.
+
+        A local server is started by that: show its command line first.
+        """
+        await self._look(anyway=True)
+        assert self._listing is not None
+        return self._listing
+
+    async def approve(self, names: Collection[str] | None = None, *, by: str = "") -> Sequence[str]:
+        """A person agrees to what the server listed last.
+
+        Args:
+            names: of these tools, by the server's names; of all by default.
+            by: who.
+
+        Returns:
+            The names that are approved by this and were not before.
+
+        Raises:
+            UnknownName: there is no sound tool of such a name.
+        """
+        listed = {str(definition["name"]): definition for definition in self._listing.sound} if self._listing else {}
+        unknown = sorted({*(names or ())} - listed.keys())
+        if unknown:
+            raise UnknownName(f"{self.server.name} has no tool {unknown[0]!r} that could be approved")
+        waiting = {each.name for each in self.quarantined if each.fault in ("new", "changed")}
+        chosen = [name for name in listed if name in waiting and (names is None or name in names)]
+        if self._pins is not None:
+            approved = [listed[name] for name in chosen]
+            await asyncio.to_thread(self._pins.approve, self.server.identity, approved, by=by)
+        seen = self._seen or {}
+        self._seen = {**seen, **{name: (*seen.get(name, ()), listed[name]) for name in chosen}}
+        self._sort_out()
+        return chosen
+
+    # Resources, prompts, completion -----------------------------------------------------------------------------------
+
+    async def facts(self) -> ServerFacts:
+        """What the server says of itself."""
+        await self._look()
+        return await self._connected().facts()
+
+    async def resources(self) -> list[Resource]:
+        """What can be read, and templates of addresses."""
+        return await self._resources_of(NOBODY)
+
+    async def _resources_of(self, caller: Caller) -> list[Resource]:
+        listed = await self._all("resources/list", caller)
+        return resources_of([*listed, *await self._all("resources/templates/list", caller)])
+
+    async def read(self, uri: str) -> tuple[Part, ...]:
+        """A resource as parts, for a `UserMessage`.
+
+        Raises:
+            CallError: it can not be read.
+        """
+        await self._look()
+        return contents_of(await self._connected().request("resources/read", {"uri": uri}))
+
+    async def subscribe(self, *uris: str) -> None:
+        """Have `changed` hear when one of these resources is not what it was."""
+        await self._look()
+        self._connected().listen(uris)
+
+    async def prompts(self) -> list[Prompt]:
+        """The prompts there are."""
+        return prompts_of(await self._all("prompts/list"))
+
+    async def prompt(self, name: str, arguments: Mapping[str, str] | None = None) -> tuple[Message, ...]:
+        """The messages of a prompt, filled in.
+
+        Raises:
+            CallError: there is none of this name, or an argument is missing.
+        """
+        await self._look()
+        given: JsonObject = {**(arguments or {})}
+        return messages_of(await self._connected().request("prompts/get", {"name": name, "arguments": given}))
+
+    async def complete(
+        self, subject: Prompt | Resource, argument: str, typed: str, others: Mapping[str, str] | None = None
+    ) -> list[str]:
+        """What an argument of a prompt, or a place in a template, could be.
+
+        Args:
+            subject: the prompt, or the template.
+            argument: its name.
+            typed: what was typed so far.
+            others: what is settled already.
+        """
+        await self._look()
+        ref: JsonObject = (
+            {"type": "ref/resource", "uri": subject.uri}
+            if isinstance(subject, Resource)
+            else {
+                "type": "ref/prompt",
+                "name": subject.name,
+            }
+        )
+        params: JsonObject = {"ref": ref, "argument": {"name": argument, "value": typed}}
+        if others:
+            params["context"] = {"arguments": {**others}}
+        with _if_it_does_that() as found:
+            found.append(await self._connected().request("completion/complete", params))
+        completion = found[0].get("completion") if found else None
+        values = completion.get("values") if isinstance(completion, dict) else None
+        return [plain(value) for value in values if isinstance(value, str)] if isinstance(values, list) else []
+
+    async def _all(self, method: str, caller: Caller = NOBODY) -> list[JsonObject]:
+        await self._look(caller=caller)
+        with _if_it_does_that() as found:
+            found.extend(await self._connected().list_all(method, caller=caller, holder=_holder_of(caller)))
+        return found
+
+    # Life -------------------------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        """End the server, or leave it. What is asked after that starts it again."""
+        connection, self._connection = self._connection, None
+        looking, self._looking = self._looking, None
+        if connection is not None:
+            await connection.close()
+        if looking is not None and looking.get_loop() is asyncio.get_running_loop():
+            looking.cancel()
+            await asyncio.wait([looking])
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    # Listing ----------------------------------------------------------------------------------------------------------
+
+    def _connected(self) -> McpConnection:
+        """The connection of the running event loop; that of an earlier one has ended with it."""
+        loop = asyncio.get_running_loop()
+        if self._connection is None or self._loop is not loop:
+            self._loop, self._lock, self._is_met, self._looking = loop, asyncio.Lock(), False, None
+            self._connection = McpConnection(
+                self.server,
+                clock=self._clock,
+                auth=self._auth,
+                changed=self._heard,
+                secrets=self._secrets,
+                era=self._known().era,
+                guard=self._guard,
+                vet=self._vet,
+                capabilities=self._capabilities,
+                room=self._room,
+            )
+        return self._connection
+
+    def _is_due(self) -> bool:
+        """What the server told of its tools is too old, or it never told."""
+        return self._is_stale or not self._is_listed or self._clock.now() >= self._holds_until
+
+    def _has_new_approvals(self) -> bool:
+        """The approvals were written since the tools were sorted out."""
+        return self._approve == "pinned" and self._pins is not None and self._pins.stamp != self._stamp
+
+    def _knows(self) -> bool:
+        """Something is known of the tools: they were listed, or were approved at some time."""
+        if self._listing is not None:
+            if self._has_new_approvals():
+                self._sort_out()
+            return True
+        known = self._known()
+        if self._approve != "pinned" or not (known.tools or known.offers is not None):
+            return False
+        self._definitions = [approved[-1].definition for approved in known.tools.values()]
+        self._offered = dict.fromkeys(known.offers or ("tools",), None)
+        self._sort_out()
+        return True
+
+    def _check_approved(self) -> None:
+        """Nothing is done with a server to which nobody agreed.
+
+        Raises:
+            PermissionDenied: nobody did.
+        """
+        if self._approve == "pinned" and not self._known().approved:
+            name = self.server.name
+            raise PermissionDenied(
+                f"MCP server {name!r} was not approved: `actum mcp approve {name}` shows what it is."
+            )
+
+    async def _look(self, *, anyway: bool = False, caller: Caller = NOBODY) -> None:
+        """See to it that the tools are known as they are now.
+
+        Args:
+            anyway: also where the server was not approved.
+            caller: over whose session, where it has a holder.
+
+        Raises:
+            PermissionDenied: it was not.
+            CallError: it can not be reached.
+        """
+        if not anyway:
+            self._check_approved()
+        connection, holder = self._connected(), _holder_of(caller)
+        facts = await connection.facts(caller=caller, holder=holder)  # `_vet` lists the tools of a new session
+        if not self._is_met:
+            self._is_met = True
+            await self._remember(facts)
+            if facts.era == "modern":
+                connection.listen()
+        if self._is_due():
+            async with self._lock:
+                if self._is_due():
+
+                    async def page(params: JsonObject) -> JsonObject:
+                        return await connection.request("tools/list", params, caller=caller, holder=holder)
+
+                    await self._list(page)
+        elif self._has_new_approvals():
+            self._sort_out()
+        self._failure, self._patience_s, self._is_noticed = None, self._wait_s, False
+
+    def _known(self) -> Known:
+        return self._pins.known(self.server.identity) if self._pins is not None else Known()
+
+    async def _vet(self, session: McpSession) -> None:
+        """Look at what a new connection offers, before it is used."""
+
+        async def page(params: JsonObject) -> JsonObject:
+            return await session.once("tools/list", params, NOBODY)
+
+        self._offered = session.facts.capabilities
+        try:
+            async with self._clock.timeout(self.server.timeout):
+                await self._list(page)
+        except TimeoutError:
+            raise Unavailable(f"The MCP server {self.server.name!r} does not tell its tools.") from None
+
+    async def _list(self, page: Callable[[JsonObject], Awaitable[JsonObject]]) -> None:
+        self._is_stale = False  # before it is asked: it may change again while it is told
+        try:
+            self._take(*await all_pages("tools/list", page) if "tools" in self._offered else ([], None))
+        except BaseException:
+            self._is_stale = True
+            raise
+
+    def _take(self, definitions: Sequence[JsonObject], holds_s: float | None) -> None:
+        """These are the tools now."""
+        least, most = LISTED_S
+        holds_s = LISTED_S_USUAL if holds_s is None else min(max(holds_s, least), most)
+        self._holds_until, self._is_noticed = self._clock.now() + holds_s, False
+        self._definitions, self._is_listed = definitions, True
+        if self._seen is None:
+            self._seen = {str(each["name"]): (each,) for each in sort_out(self.server, definitions, None).sound}
+        self._sort_out()
+
+    def _sort_out(self) -> None:
+        pins: Mapping[str, Sequence[JsonObject]] | None = self._seen if self._approve == "first" else None
+        if self._approve == "pinned" and self._pins is not None:
+            self._stamp = self._pins.stamp
+            pins = self._pins.approved(self.server.identity)
+        self._listing = sort_out(self.server, self._definitions, pins)
+        # By name, so that a run which is resumed finds the same list, whether it was told by the server or is known
+        # from the approvals.
+        tools = tuple(sorted((each.tool for each in self._listing.usable.values()), key=lambda tool: tool.name))
+        self._resources = None
+        if "resources" in self._offered:
+            self._resources = ResourceTools(self.server.name, self._listing.usable, self.server.max_timeout)
+            tools += self._resources.tools
+        if tools != self._tools:
+            self._tools = tools
+            self._generation += 1
+
+    async def _remember(self, facts: ServerFacts) -> None:
+        """Keep which era the server speaks and what it offers, so that it need not be reached to know that."""
+        if self._pins is not None:
+            fresh = self._pins.stamp == self._stamp
+            era = facts.era if self.server.era == "auto" else "auto"
+            try:
+                await asyncio.to_thread(self._pins.remember, self.server.identity, era, sorted(facts.capabilities))
+            except ActumError as error:  # it is found out anew the next time
+                log.info("%s: what it offers can not be kept: %s", self.server.name, error)
+            self._stamp = self._pins.stamp if fresh else self._stamp
+
+    def _heard(self, method: str, params: JsonObject) -> None:
+        if method == "notifications/tools/list_changed":
+            self._is_stale = True
+        if self._changed is not None:
+            self._changed(method, params)
+
+
+def told_by_server(call_id: str, raw: JsonObject, *, reads_only: bool) -> ToolResult:
+    """What a server answered to a call, as its result.
+
+    Raises:
+        ToolError: the server says that it failed.
+    """
+    refusal = refusal_of(raw)
+    if refusal:
+        raise ToolError(refusal[:ERROR_CHARS_MAX], effect="none" if reads_only else "unknown")
+    return result_of(call_id, raw)
+
+
+def with_notice(raw: JsonObject, words: str) -> JsonObject:
+    """A server's answer to a call, with words of ours before its own."""
+    content = raw.get("content")
+    block: JsonObject = {"type": "text", "text": words}
+    return {**raw, "content": [block, *(content if isinstance(content, list) else [])]}
+
+
+def _holder_of(caller: Caller) -> Holder | None:
+    return caller.holder if isinstance(caller, ContextCaller) else None
+
+
+class _Outdated(Exception):
+    """What is known of the tools changed just before a call was sent."""
+
+
+_WHY: dict[Fault, str] = {
+    "new": "It was never approved.",
+    "changed": "It is not what it was when it was approved.",
+    "malformed": "Its definition is malformed.",
+    "duplicate": "Its server has several of this name.",
+}
+
+
+@contextlib.contextmanager
+def _if_it_does_that() -> Iterator[list[JsonObject]]:
+    """A list to fill, which stays empty where a server does not know a method."""
+    try:
+        yield []
+    except McpError as error:
+        if error.rpc_code != METHOD_NOT_FOUND:
+            raise

@@ -1,0 +1,173 @@
+"""What spans the runs of an agent: never more at a time, a minute or a day than allowed, whoever is cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actum.call.limits.limits import Limits, ToolLimits, UserLimits
+from actum.call.limits.meters import (
+    DAY_S,
+    USERS_MAX,
+    WAIT_S_MAX,
+    WINDOW_S,
+    Account,
+    Gate,
+    Meters,
+    through,
+)
+from actum.core.errors import RateLimited
+from actum.testing import FakeClock
+
+pytestmark = pytest.mark.row("C5")
+
+
+@given(most=st.integers(1, 6), gaps=st.lists(st.floats(0, 40), min_size=1, max_size=60))
+def test_never_more_calls_begin_in_any_minute_than_may_whenever_they_arrive(most: int, gaps: list[float]) -> None:
+    clock, gate, begun = FakeClock(auto=True), Gate(None, most, "rate"), list[float]()
+
+    async def arrive() -> None:
+        for gap in gaps:
+            clock.advance(gap)
+            arrived = clock.now()
+            try:
+                async with through([gate], clock):
+                    begun.append(clock.now())
+                    assert clock.now() - arrived <= WAIT_S_MAX
+            except RateLimited:
+                lately = [at for at in begun if at > arrived + WAIT_S_MAX - WINDOW_S]
+                assert len(lately) == most  # it is not turned away without need
+
+    asyncio.run(arrive())
+    assert all(later - first >= WINDOW_S - 1e-6 for first, later in zip(begun, begun[most:], strict=False))
+
+
+async def test_who_is_turned_away_hears_when_to_come_back() -> None:
+    clock, gate = FakeClock(), Gate(None, 1, "rate")
+    async with through([gate], clock):
+        clock.advance(20)
+    with pytest.raises(RateLimited, match=r"Only 1 such calls a minute.*in 40 s") as turned_away:
+        async with through([gate], clock):
+            pass
+    assert (turned_away.value.retry_after, turned_away.value.limit) == (40.0, "rate")
+
+
+async def test_a_clock_that_is_set_back_does_not_shut_the_gate() -> None:
+    clock, gate = FakeClock(), Gate(None, 1, "rate")
+    async with through([gate], clock):
+        clock.advance(-7200)
+    async with through([gate], clock):
+        pass
+
+
+@given(
+    most=st.integers(1, 3),
+    plan=st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=25),
+)
+def test_never_more_are_inside_than_may_be_and_every_place_comes_back(most: int, plan: list[tuple[int, bool]]) -> None:
+    inside, peak = 0, 0
+    gate, clock = Gate(most, None, "rate"), FakeClock()
+
+    async def work(turns: int) -> None:
+        nonlocal inside, peak
+        async with through([gate], clock):
+            inside += 1
+            peak = max(peak, inside)
+            try:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+            finally:
+                inside -= 1
+
+    async def crowd() -> None:
+        tasks = []
+        for turns, cancelled in plan:
+            tasks.append(asyncio.create_task(work(turns)))
+            await asyncio.sleep(0)
+            if cancelled:
+                tasks[len(tasks) // 2].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    asyncio.run(crowd())
+    assert peak <= most
+    assert inside == 0
+    assert gate.idle
+
+
+async def test_a_place_that_was_handed_to_somebody_cancelled_goes_to_the_next() -> None:
+    gate = Gate(1, None, "rate")
+    await gate.enter()
+    first, second = asyncio.create_task(gate.enter()), asyncio.create_task(gate.enter())
+    await asyncio.sleep(0)
+    gate.leave()  # to the first, who is cancelled before it hears of it
+    first.cancel()
+    await asyncio.wait_for(second, 30)
+    gate.leave()
+    assert first.cancelled()
+    assert gate.idle
+
+
+def test_a_gate_serves_one_event_loop_after_another() -> None:
+    gate = Gate(1, None, "rate")
+
+    async def wait_in_vain() -> None:
+        await gate.enter()
+        waiting = asyncio.create_task(gate.enter())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+
+    asyncio.run(wait_in_vain())
+    gate.leave()
+    asyncio.run(gate.enter())
+
+
+async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() -> None:
+    meters = Meters(Limits(tools={"a*": ToolLimits(parallel=1), "*": ToolLimits(parallel=1)}))
+    clock, done = FakeClock(), list[str]()
+
+    async def call(tool: str) -> None:
+        async with through(meters.gates(tool, "", 0.0), clock):
+            await asyncio.sleep(0)
+            done.append(tool)
+
+    await asyncio.wait_for(asyncio.gather(*[call(tool) for tool in ("a1", "b1", "a2", "b2")]), 30)
+    assert sorted(done) == ["a1", "a2", "b1", "b2"]
+
+
+def test_tokens_and_money_of_a_day_come_back_after_24_hours() -> None:
+    account = Account(UserLimits(tokens_per_day=100, cost_per_day=Decimal(1)))
+    for hour in range(4):
+        assert account.exhausted(hour * 3600.0) == ""
+        account.add(25, Decimal("0.1"), hour * 3600.0)
+    assert account.exhausted(4 * 3600.0) == "user_tokens"
+    assert account.exhausted(DAY_S + 120) == ""  # the first hour's are forgotten
+    account.add(0, Decimal("0.8"), DAY_S + 120)
+    assert account.exhausted(DAY_S + 120) == "user_cost"
+
+
+def test_so_many_runs_of_a_user_may_be_under_way() -> None:
+    account = Account(UserLimits(runs=2))
+    assert [account.begin_run() for _ in range(3)] == ["", "", "user_runs"]
+    account.end_run()
+    assert account.begin_run() == ""
+
+
+def test_users_who_left_nothing_to_remember_are_forgotten() -> None:
+    meters = Meters(Limits(users=UserLimits(runs=1)))
+    busy = meters.account("ada", 0.0)
+    assert busy is not None
+    busy.begin_run()
+    for number in range(USERS_MAX):
+        meters.account(str(number), 0.0)
+    assert meters.account("ada", 0.0) is busy
+    assert len(meters._users) < 10
+
+
+def test_without_limits_of_tools_and_users_nothing_is_counted() -> None:
+    meters = Meters(Limits())
+    assert not meters.gated
+    assert meters.account("ada", 0.0) is None

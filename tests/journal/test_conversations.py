@@ -1,0 +1,51 @@
+"""Runs as they stand, with what their calls started; conversations."""
+
+from __future__ import annotations
+
+import pytest
+
+from actum import Agent, ToolCall
+from actum.core.record import Started
+from actum.journal.conversations import as_they_stand, conversations, family
+from actum.journal.memory import MemoryJournal
+from actum.testing import ScriptedModel
+
+
+@pytest.mark.row("C7")
+async def test_a_run_that_nobody_drives_is_interrupted_and_one_that_somebody_drives_is_running() -> None:
+    journal = MemoryJournal()
+    for run_id in ("lost", "driven"):
+        journal.append(run_id, Started(agent="a", model="m", said=()))
+    await Agent(ScriptedModel(["Hi."]), journal=journal).run("Hi", run_id="over")
+    async with journal.claim("driven"):
+        stand = {run.run_id: run.status for run in await as_they_stand(journal, await journal.runs())}
+    assert stand == {"lost": "interrupted", "driven": "running", "over": "done"}
+
+
+@pytest.mark.row("C7")
+async def test_a_run_is_found_with_those_that_its_calls_started() -> None:
+    journal = MemoryJournal()
+    leaf = Agent(ScriptedModel(["Leaf."]), name="leaf", journal=journal)
+    middle = Agent(
+        ScriptedModel([ToolCall("1", "leaf", {"task": "x"}), "Middle."]), [leaf], name="middle", journal=journal
+    )
+    top = Agent(ScriptedModel([ToolCall("1", "middle", {"task": "y"}), "Top."]), [middle], journal=journal)
+    await top.run("Go", run_id="top")
+    await Agent(ScriptedModel(["Other."]), journal=journal).run("Other")
+    found = await family(journal, next(run for run in await journal.runs() if run.run_id == "top"))
+    (child,) = found.children
+    (grandchild,) = child.children
+    assert [each.run.agent for each in (found, child, grandchild)] == ["agent", "middle", "leaf"]
+
+
+@pytest.mark.row("A3")
+async def test_conversations_are_listed_by_their_latest_turn() -> None:
+    journal = MemoryJournal()
+    agent = Agent(ScriptedModel(lambda request: "Yes."), journal=journal)
+    for question, conversation in [("one", "c1"), ("two", "c2"), ("three", "c1"), ("alone", "")]:
+        await agent.run(question, conversation=conversation)
+    found = await conversations(journal)
+    assert [(each.id, each.runs, each.question, each.status) for each in found] == [
+        ("c1", 2, "one", "done"),
+        ("c2", 1, "two", "done"),
+    ]

@@ -1,0 +1,175 @@
+"""Who may come in over HTTP."""
+
+from __future__ import annotations
+
+import httpx2
+import pytest
+
+from actum import Context, Tool, ToolCall, ToolResult, tool
+from actum.core.errors import UsageError
+from actum.core.json import JsonObject
+from actum.protocols.mcp.config import McpEra, McpServer
+from actum.server import Access, Doorkeeper, McpService, SharedKey
+from actum.server.mcp.http import is_loopback
+from actum.toolsets.mcp.connection import McpConnection
+from tests.mcp_service import served
+
+KEY = "0123456789abcdef0123456789abcdef"
+LIST: JsonObject = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/list",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+HEADERS = {
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/list",
+}
+
+
+@tool
+async def whoami(ctx: Context) -> str:
+    """Tell who asks."""
+    return f"{ctx.principal} by {ctx.key_id}"
+
+
+async def asked(service: McpService, access: Access, at: str = "127.0.0.1", **headers: str) -> httpx2.Response:
+    """What the service answers to a request for its tools."""
+    app = service.app(host=at, access=access)
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1:8000") as client,
+    ):
+        return await client.post("/mcp", json=LIST, headers={**HEADERS, **headers})
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"host": "localhost"}, 200),
+        ({"host": "evil.example.com"}, 421),
+        ({"origin": "http://localhost:3000"}, 200),
+        ({"origin": "https://evil.example.com"}, 403),
+        ({"origin": "http://localhost.evil.example.com"}, 403),
+    ],
+)
+async def test_a_page_in_a_browser_can_not_speak_to_this_machine(headers: dict[str, str], status: int) -> None:
+    assert (await asked(McpService([whoami]), Access(), **headers)).status_code == status
+
+
+async def test_names_and_origins_are_let_through_when_they_are_named() -> None:
+    access = Access(names=("tools.example.org",), origins=("https://chat.example.org",), insecure=True)
+    for more in ({}, {"origin": "https://chat.example.org"}):
+        headers = {"host": "tools.example.org", **more}
+        assert (await asked(McpService([whoami]), access, "0.0.0.0", **headers)).status_code == 200
+    assert (await asked(McpService([whoami]), access, "0.0.0.0", host="127.0.0.1")).status_code == 421
+
+
+def test_what_others_can_reach_wants_a_token_or_a_word() -> None:
+    service = McpService([whoami])
+    with pytest.raises(UsageError, match="others than this machine"):
+        service.app(host="192.168.1.5")
+    with pytest.raises(UsageError, match="under which names"):
+        service.app(host="0.0.0.0", access=Access(insecure=True))
+    service.app(host="192.168.1.5", access=Access(insecure=True))
+    service.app(host="192.168.1.5", access=Access(verifier=SharedKey(KEY, "ada")))
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [("localhost", True), ("127.0.0.53", True), ("::1", True), ("[::1]", True), ("0.0.0.0", False), ("a.b", False)],
+)
+def test_which_addresses_only_this_machine_reaches(host: str, local: bool) -> None:
+    assert is_loopback(host) is local
+
+
+async def test_without_its_key_nobody_comes_in() -> None:
+    access = Access(verifier=Doorkeeper([SharedKey(KEY, "ada")]), scopes=())
+    for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {KEY}"}):
+        refused = await asked(McpService([whoami]), access, **headers)
+        assert refused.status_code == 401
+        assert refused.headers["www-authenticate"].startswith("Bearer ")
+    assert (await asked(McpService([whoami]), access, authorization=f"Bearer {KEY}")).status_code == 200
+
+
+def test_a_key_that_keeps_nobody_out_is_none() -> None:
+    with pytest.raises(UsageError, match="needs 16"):
+        SharedKey("secret", "ada")
+
+
+async def test_a_missing_scope_is_told() -> None:
+    access = Access(verifier=SharedKey(KEY, "ada"), scopes=("tools",))
+    refused = await asked(McpService([whoami]), access, authorization=f"Bearer {KEY}")
+    assert refused.status_code == 403
+    assert 'scope="tools"' in refused.headers["www-authenticate"]
+
+
+async def test_whoever_shows_a_token_is_who_calls() -> None:
+    access = Access(verifier=SharedKey(KEY, "ada"))
+    async with served(McpService([whoami]), access) as url:
+        server = McpServer(name="x", url=url, transport="http", headers={"Authorization": f"Bearer {KEY}"})
+        eras: tuple[McpEra, ...] = ("modern", "legacy")
+        for era in eras:
+            async with McpConnection(server, era=era) as way:
+                result = await way.request("tools/call", {"name": "whoami", "arguments": {}})
+                assert result["content"] == [{"type": "text", "text": "ada by shared"}]
+
+
+async def test_old_clients_are_served_by_sse() -> None:
+    async with served(McpService([whoami]), Access(), sse=True) as url:
+        server = McpServer(name="x", url=url.replace("/mcp", "/sse"), transport="sse")
+        async with McpConnection(server) as way:
+            assert [each["name"] for each in await way.list_all("tools/list")] == ["whoami"]
+            assert (await way.facts()).era == "legacy"
+
+
+async def test_by_sse_too_nobody_comes_in_without_a_key_or_from_elsewhere() -> None:
+    access = Access(verifier=SharedKey(KEY, "ada"))
+    async with served(McpService([whoami]), access, sse=True) as url, httpx2.AsyncClient() as client:
+        address = url.replace("/mcp", "/sse")
+        assert (await client.get(address)).status_code == 401
+        signed = {"authorization": f"Bearer {KEY}"}
+        assert (await client.get(address, headers={**signed, "host": "evil.example.com"})).status_code == 421
+        assert (await client.post(address, headers=signed, json={})).status_code == 405
+
+
+async def test_a_body_that_is_too_large_is_not_read() -> None:
+    service = McpService([whoami])
+    app = service.app()
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1:8000") as client,
+    ):
+        answer = await client.post("/mcp", content=b" " * (5 * 1024 * 1024), headers=HEADERS)
+    assert answer.status_code == 413
+
+
+async def test_headers_that_repeat_an_argument_must_agree_with_it() -> None:
+    class Regions:
+        generation = 0
+
+        async def list_tools(self) -> tuple[Tool, ...]:
+            region: JsonObject = {"type": "string", "x-mcp-header": "Region"}
+            return (Tool(name="ship", parameters={"type": "object", "properties": {"region": region}}),)
+
+        async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+            return ToolResult(call.id, structured=call.arguments["region"])
+
+    app = McpService([Regions()]).app()
+    params: JsonObject = {**LIST["params"], "name": "ship", "arguments": {"region": "north"}}  # type: ignore[dict-item]
+    call: JsonObject = {**LIST, "method": "tools/call", "params": params}
+    headers = {**HEADERS, "mcp-method": "tools/call", "mcp-name": "ship"}
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://127.0.0.1:8000") as client,
+    ):
+        for region, status in (("north", 200), ("south", 400)):
+            answer = await client.post("/mcp", json=call, headers={**headers, "mcp-param-region": region})
+            assert answer.status_code == status
