@@ -37,7 +37,7 @@ from actum.compose import Settings, open_journal
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply, ToolMessage, UserMessage
-from actum.core.record import Asked, Ended, Intended, Settled, verify
+from actum.core.record import CallCompleted, Ended, InputRequested, Intended, verify
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
 from tests.postgres import postgres_server
@@ -262,9 +262,9 @@ async def state_of(journal: Journal, run_id: str) -> str:
     (latest, *_) = await journal.runs(limit=1)
     if latest.status == "running" and latest.run_id != run_id:
         return STATES[5] if latest.parent else STATES[6]
-    if isinstance(records[-1], Asked | Ended):
+    if isinstance(records[-1], InputRequested | Ended):
         return STATES[4]
-    settled = {(record.reply, record.index) for record in records if isinstance(record, Settled)}
+    settled = {(record.reply, record.index) for record in records if isinstance(record, CallCompleted)}
     begun = {(record.reply, record.index) for record in records if isinstance(record, Intended)} - settled
     return STATES[1 + min(len(begun), 2)]
 
@@ -280,7 +280,9 @@ async def count(journal: Journal, run_id: str, ledger: Ledger, tally: Tally) -> 
         records = [entry.record for entry in entries]
         tally.broken += bool(verify(entries))
         keys |= {(run.run_id, each.reply, each.index): each.key for each in records if isinstance(each, Intended)}
-        doubts = [each for each in records if isinstance(each, Asked) and each.kind == "doubt" and not each.run]
+        doubts = [
+            each for each in records if isinstance(each, InputRequested) and each.kind == "doubt" and not each.run
+        ]
         asked |= {keys[run.run_id, each.reply, each.index] for each in doubts}
     done = Counter(ledger.lines())
     tally.done += sum(done.values())

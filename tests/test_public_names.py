@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 
 import actum
+
+SRC = Path(__file__).parents[1] / "src"
 
 PUBLIC = [
     "ActumError",
@@ -59,3 +62,14 @@ def test_a_public_name_is_in_a_guide(name: str) -> None:
     code = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
     spans = [span for path in GUIDES for span in code.findall(path.read_text("utf-8"))]
     assert any(re.search(rf"\b{name}\b", span) for span in spans)
+
+
+def test_no_public_class_name_stands_for_two_things() -> None:
+    """The embedded model is a package of its own, and counts with the rest."""
+    found: dict[str, list[str]] = {}
+    for package in ("actum", "actum_embedded"):
+        for path in sorted((SRC / package).rglob("*.py")):
+            for node in ast.parse(path.read_text("utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    found.setdefault(node.name, []).append(path.relative_to(SRC).as_posix())
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}

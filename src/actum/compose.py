@@ -88,7 +88,7 @@ MCP_WAIT_S = 5.0
 SECRET = "ACTUM_SECRET_"
 
 
-class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set.
 
     Attributes:
@@ -124,7 +124,7 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mcp_wait: float = MCP_WAIT_S
 
 
-class Settings(Words, frozen=True, kw_only=True):
+class Settings(SettingsFile, frozen=True, kw_only=True):
     """What a person set, as words.
 
     Attributes:
@@ -165,9 +165,9 @@ def read_settings(
             before, sources[name] = found.get(name), "flag"
             found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
     try:
-        words = msgspec.convert(found, Words)
+        words = msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
-        what, kind = ("limits", Limits) if "$.limits" in str(error) else ("settings", Words)
+        what, kind = ("limits", Limits) if "$.limits" in str(error) else ("settings", SettingsFile)
         where = path if path.is_file() else "the settings"
         raise UsageError(f"{where}: {error}. The {what} are: {', '.join(kind.__struct_fields__)}") from None
     return Settings(**msgspec.structs.asdict(words), sources=sources)

@@ -36,7 +36,7 @@ INLINE_MAX = 160
 """Longer text gets lines of its own."""
 
 
-class Told(NamedTuple):
+class ToldResult(NamedTuple):
     """What is said of one result; `block` when it has lines of its own."""
 
     text: str
@@ -61,21 +61,21 @@ def _opened(text: str) -> Json:
     return text
 
 
-def tell(indexed: Indexed, arguments: Sequence[Argument], result: ToolResult | None, voice: Voice) -> Told:
+def tell(indexed: Indexed, arguments: Sequence[Argument], result: ToolResult | None, voice: Voice) -> ToldResult:
     """A sentence, or a list under a head, that says what a call came to."""
     topic = voice.topic(indexed)
     if result is None:
-        return Told(voice.failed("unanswered", topic, ""))
+        return ToldResult(voice.failed("unanswered", topic, ""))
     if result.error is not None:
-        return Told(voice.failed(result.error.code, topic, _plain_message(result.error.message)))
+        return ToldResult(voice.failed(result.error.code, topic, _plain_message(result.error.message)))
     value = in_language(value_of(result), voice)
     strange = mismatch(arguments, value)
     if strange is not None:
         argument, came = strange
         noun = voice.noun("", argument.slot.name)
-        return Told(voice.say("mismatch", topic=topic, noun=noun, came=came, asked=str(argument.value)))
+        return ToldResult(voice.say("mismatch", topic=topic, noun=noun, came=came, asked=str(argument.value)))
     if isinstance(value, dict) and (shaped := _shaped(value, voice)):
-        return Told(shaped)
+        return ToldResult(shaped)
     if isinstance(value, dict) and isinstance(value.get("columns"), list) and isinstance(value.get("rows"), list):
         return _told_rows(value, topic, voice)
     return _told(value, topic, arguments, voice)
@@ -87,7 +87,7 @@ def _plain_message(message: str) -> str:
     return " ".join(" ".join(lines).removeprefix("Invalid arguments. ").split())[:400]
 
 
-def _told(value: Json, topic: str, arguments: Sequence[Argument], voice: Voice) -> Told:
+def _told(value: Json, topic: str, arguments: Sequence[Argument], voice: Voice) -> ToldResult:
     head = head_of(topic, arguments, voice)
     match value:
         case dict():
@@ -98,9 +98,9 @@ def _told(value: Json, topic: str, arguments: Sequence[Argument], voice: Voice) 
             return _told_plain(value, head, arguments, voice)
 
 
-def _told_object(fields: JsonObject, head: str, arguments: Sequence[Argument], voice: Voice) -> Told:
+def _told_object(fields: JsonObject, head: str, arguments: Sequence[Argument], voice: Voice) -> ToldResult:
     if not fields:
-        return Told(voice.say("done", head=head))
+        return ToldResult(voice.say("done", head=head))
     lists = [inner for inner in fields.values() if isinstance(inner, list)]
     if len(lists) == 1 and all(isinstance(inner, list | bool) for inner in fields.values()):
         return _listed(lists[0], head, voice)
@@ -112,7 +112,7 @@ def _told_object(fields: JsonObject, head: str, arguments: Sequence[Argument], v
             head = head_of(capital(voice.label(without_unit(name)), voice), arguments, voice)
         return _told_plain(inner, head, arguments, voice, name)
     said = voice.say("list").join(field(name, inner, voice) for name, inner in fields.items())
-    return Told(head + voice.say("colon") + said + voice.say("stop"))
+    return ToldResult(head + voice.say("colon") + said + voice.say("stop"))
 
 
 def _focus(fields: JsonObject, arguments: Sequence[Argument]) -> str:
@@ -122,37 +122,37 @@ def _focus(fields: JsonObject, arguments: Sequence[Argument]) -> str:
     return next((name for name in plain if without_unit(name).lower() in chosen), "")
 
 
-def _told_focus(fields: JsonObject, focus: str, arguments: Sequence[Argument], voice: Voice) -> Told:
+def _told_focus(fields: JsonObject, focus: str, arguments: Sequence[Argument], voice: Voice) -> ToldResult:
     head = head_of(capital(voice.label(without_unit(focus)), voice), arguments, voice)
     rest = voice.say("list").join(field(name, inner, voice) for name, inner in fields.items() if name != focus)
     aside = voice.say("aside", text=rest) if rest else ""
-    return Told(head + voice.say("colon") + cell(fields[focus], voice, focus) + aside + voice.say("stop"))
+    return ToldResult(head + voice.say("colon") + cell(fields[focus], voice, focus) + aside + voice.say("stop"))
 
 
 _NAMING = frozenset({"city", "place", "country", "person", "id"})
 
 
-def _told_plain(value: Json, head: str, arguments: Sequence[Argument], voice: Voice, name: str = "") -> Told:
+def _told_plain(value: Json, head: str, arguments: Sequence[Argument], voice: Voice, name: str = "") -> ToldResult:
     if isinstance(value, list):
         return _listed(value, head, voice)
     if value is None or value == "" or value == {}:
-        return Told(voice.say("nothing_found", head=head))
+        return ToldResult(voice.say("nothing_found", head=head))
     said = cell(value, voice, name)
     if "\n" in said or len(said) > INLINE_MAX:
-        return Told(f"{head}{voice.say('colon').rstrip()}\n{said}", block=True)
+        return ToldResult(f"{head}{voice.say('colon').rstrip()}\n{said}", block=True)
     if not name and any(each.slot.kind in _NAMING and str(each.value) in said for each in arguments):
         head = ""  # it says itself what it is about
     stop = "" if said.endswith((".", "。", "!", "！", "?", "？", "…")) else voice.say("stop")
-    return Told((head + voice.say("colon") if head else "") + said + stop)
+    return ToldResult((head + voice.say("colon") if head else "") + said + stop)
 
 
-def _listed(items: Json, head: str, voice: Voice) -> Told:
+def _listed(items: Json, head: str, voice: Voice) -> ToldResult:
     if not isinstance(items, list) or not items:
-        return Told(voice.say("nothing_found", head=head))
+        return ToldResult(voice.say("nothing_found", head=head))
     if all(not isinstance(item, dict | list) for item in items):
         cells = [cell(item, voice) for item in items[:ITEMS_MAX]]
         if len(items) <= ITEMS_MAX and sum(map(len, cells)) <= 60:
-            return Told(head + voice.say("colon") + voice.say("list").join(cells) + voice.say("stop"))
+            return ToldResult(head + voice.say("colon") + voice.say("list").join(cells) + voice.say("stop"))
         return _block(head, [f"- {cell}" for cell in cells], len(items) - ITEMS_MAX, voice)
     rows = [item for item in items if isinstance(item, dict)]
     if 1 < len(rows) == len(items) and (lines := _tabled(rows, voice)):
@@ -171,11 +171,11 @@ def _tabled(rows: Sequence[JsonObject], voice: Voice) -> list[str]:
     return table([voice.label(without_unit(column)) for column in columns], cells)
 
 
-def _told_rows(value: JsonObject, topic: str, voice: Voice) -> Told:
+def _told_rows(value: JsonObject, topic: str, voice: Voice) -> ToldResult:
     """The rows of a table: one column as a list, else a table."""
     columns, rows = value["columns"], value["rows"]
     if not (isinstance(columns, list) and isinstance(rows, list) and rows):
-        return Told(voice.say("nothing_found", head=topic))
+        return ToldResult(voice.say("nothing_found", head=topic))
     found = [row for row in rows if isinstance(row, list)]
     if len(columns) == 1:
         return _listed([row[0] for row in found if row], capital(voice.label(str(columns[0])), voice), voice)
@@ -183,9 +183,9 @@ def _told_rows(value: JsonObject, topic: str, voice: Voice) -> Told:
     return _block(topic, table([str(column) for column in columns], cells), len(rows) - ITEMS_MAX, voice)
 
 
-def _block(head: str, lines: list[str], more: int, voice: Voice) -> Told:
+def _block(head: str, lines: list[str], more: int, voice: Voice) -> ToldResult:
     rest = [voice.say("rows_more", count=str(more))] if more > 0 else []
-    return Told("\n".join([head + voice.say("colon").rstrip(), *lines, *rest]), block=True)
+    return ToldResult("\n".join([head + voice.say("colon").rstrip(), *lines, *rest]), block=True)
 
 
 def _shaped(value: JsonObject, voice: Voice) -> str:

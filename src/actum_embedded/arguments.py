@@ -24,7 +24,7 @@ from .clauses import Clause
 from .content import AFTER_COMMAND, content_of
 from .guesses import Guess, guessed
 from .lexicon import is_han, table, wordset
-from .orders import Row, row_of
+from .orders import OrderRow, row_of
 from .ranker import Ranking, rank
 from .selection import Indexed, changes_things
 from .slots import Slot
@@ -331,7 +331,7 @@ def _guess(slot: Slot, clause: Clause) -> Guess | None:
     return None if guess is None or counts_off(clause.text, guess.span.start, guess.span.end) else guess
 
 
-def _ordered(row: Row) -> Taken:
+def _ordered(row: OrderRow) -> Taken:
     """Both lists of a row of orders: `two coffees and a bagel`."""
     values: tuple[tuple[Slot, list[Json]], ...] = (
         (row.things, [each.thing for each in row.orders]),

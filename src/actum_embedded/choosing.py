@@ -14,7 +14,7 @@ from .content import is_definition
 from .lexicon import is_han, wordset
 from .likeness import likeness, on_the_whole
 from .nets import net
-from .selection import FIELDS, Indexed, Ranked, Shelf, changes_things, evidence, generic, start_of
+from .selection import FIELDS, Indexed, RankedTool, Shelf, changes_things, evidence, generic, start_of
 from .sharing import is_loose, mentioned
 from .slots import Slot
 from .spans import Span
@@ -79,10 +79,10 @@ class Chooser:
         self._commanded = any(slot.kind == "command" for tool in shelf.tools for slot in tool.required)
         self._searchers = [tool for tool in shelf.tools if tool.searches]
         self._chosen: dict[tuple[int, int], Filled | None] = {}
-        self._ranked: dict[tuple[int, int], list[Ranked]] = {}
+        self._ranked: dict[tuple[int, int], list[RankedTool]] = {}
         self._nearest: dict[int, Indexed] = {}
 
-    def ranked(self, clause: Clause) -> list[Ranked]:
+    def ranked(self, clause: Clause) -> list[RankedTool]:
         """The tools by how well the words of a clause fit them, the best first."""
         place = (clause.start, clause.end)
         if place not in self._ranked:
@@ -225,7 +225,7 @@ class Chooser:
         return CHANGES_MIN if changes else least - FITS_MORE * min(len(self.shelf.tools) - 1, 4)
 
 
-def _nearest_of(ranked: Sequence[Ranked], clause: Clause) -> tuple[float, Filled | None]:
+def _nearest_of(ranked: Sequence[RankedTool], clause: Clause) -> tuple[float, Filled | None]:
     """The tool that a clause comes nearest to by its meaning and by what it has for it, with how much speaks for it."""
     near = sorted(ranked, key=lambda each: -each.score - on_the_whole(clause, each.indexed))[:CANDIDATES]
     known = net("guesser.json", View.of(clause).tongue)
@@ -293,7 +293,7 @@ def suitability(found: Mapping[str, float], clause: Clause) -> float:
     return net("chooser.json", View.of(clause).tongue).worth(found)
 
 
-def signs(ranked: Ranked, filled: Filled, clause: Clause) -> dict[str, float]:
+def signs(ranked: RankedTool, filled: Filled, clause: Clause) -> dict[str, float]:
     """What speaks for a tool and against it, as numbers."""
     tool = ranked.indexed
     around = likeness(clause, tool)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from .numerals import Found, find_numbers
+from .numerals import FoundNumber, find_numbers
 
 
 class Expression(NamedTuple):
@@ -71,7 +71,7 @@ _DISCOUNT = re.compile(r"打?(\d+(?:\.\d+)?|[一二三四五六七八九]{1,2}|�
 _LISTED = re.compile(r"\b(sum|product|total)\s+of\b", re.IGNORECASE)
 
 
-def find_expressions(text: str, numbers: Sequence[Found], masked: Sequence[tuple[int, int]]) -> list[Expression]:
+def find_expressions(text: str, numbers: Sequence[FoundNumber], masked: Sequence[tuple[int, int]]) -> list[Expression]:
     """The expressions of a text.
 
     Args:
@@ -116,7 +116,7 @@ def _enclosed(run: list[_Piece], then: _Piece) -> list[_Piece]:
     return [_Piece(start, start, "(", "open"), *run, _Piece(end, end, ")", "close")]
 
 
-def _pieces(text: str, numbers: Sequence[Found], masked: Sequence[tuple[int, int]]) -> list[_Piece]:
+def _pieces(text: str, numbers: Sequence[FoundNumber], masked: Sequence[tuple[int, int]]) -> list[_Piece]:
     pieces = _percentages(text, numbers)
     covered = bytearray(len(text))
 
@@ -148,7 +148,7 @@ def _pieces(text: str, numbers: Sequence[Found], masked: Sequence[tuple[int, int
     return sorted(pieces)
 
 
-def _percentages(text: str, numbers: Sequence[Found]) -> list[_Piece]:
+def _percentages(text: str, numbers: Sequence[FoundNumber]) -> list[_Piece]:
     """百分之十五 and 80的百分之十五, which say the number after its sign."""
     pieces = []
     for match in _REVERSED.finditer(text):
@@ -212,11 +212,11 @@ def _write(pieces: list[_Piece]) -> str:
     return written
 
 
-def _listed(text: str, numbers: Sequence[Found]) -> list[Expression]:
+def _listed(text: str, numbers: Sequence[FoundNumber]) -> list[Expression]:
     """`the sum of 3, 4 and 5`."""
     found = []
     for match in _LISTED.finditer(text):
-        listed: list[Found] = []
+        listed: list[FoundNumber] = []
         end = match.end()
         for number in numbers:
             if number.start >= end and re.fullmatch(r"\s*(?:,|and|,\s*and)?\s*", text[end : number.start]):

@@ -42,7 +42,7 @@ class Likeness(NamedTuple):
     said: float = 0.0
 
 
-class Told(NamedTuple):
+class ToolWords(NamedTuple):
     """Where the words of a tool lie: those of its name, and all that tell what it is for, the name's first."""
 
     name: list[Point]
@@ -81,10 +81,10 @@ def _said(clause: Clause) -> list[Point]:
     return _points(clause.words)[:WORDS_MAX]
 
 
-_known: dict[str, Told] = {}
+_known: dict[str, ToolWords] = {}
 
 
-def _told(indexed: Indexed) -> Told:
+def _told(indexed: Indexed) -> ToolWords:
     found = _known.get(indexed.tool.digest)
     if found is None:
         if len(_known) >= TOOLS_MAX:
@@ -93,7 +93,7 @@ def _told(indexed: Indexed) -> Told:
         summary = _SENTENCE_END.split(indexed.tool.description.strip(), maxsplit=1)[0]
         parameters = " ".join(spaced(slot.name) for slot in indexed.slots)
         every = (name + _points(f"{summary} {parameters}"))[:WORDS_MAX]
-        found = _known[indexed.tool.digest] = Told(name, every, middle(name), middle(every))
+        found = _known[indexed.tool.digest] = ToolWords(name, every, middle(name), middle(every))
     return found
 
 

@@ -28,7 +28,7 @@ from actum.core.json import JsonObject, dumps
 from actum.core.message import Message, Reply, ToolMessage
 from actum.core.tool import Tool
 
-from .answer import Told, tell
+from .answer import ToldResult, tell
 from .arguments import fill
 from .asking import confirmation, questions
 from .clauses import read
@@ -135,7 +135,7 @@ def _known(step: Step) -> JsonObject:
 
 def _answer(progress: Progress, tools: Sequence[Tool], voice: Voice, *, allowed: bool) -> str:
     """What came of the plan, then what is still to be known."""
-    told: list[Told] = []
+    told: list[ToldResult] = []
     for step in progress.steps:
         last = progress.last(step)
         if last is not None and not _wanting(step, progress):
@@ -143,7 +143,9 @@ def _answer(progress: Progress, tools: Sequence[Tool], voice: Voice, *, allowed:
         elif ends_early(step, progress) and allowed and not step.against:
             needed = next(need.slot for need in step.needs)
             told.append(
-                Told(voice.say("blocked", topic=voice.topic(step.indexed), noun=voice.noun(needed.kind, needed.name)))
+                ToldResult(
+                    voice.say("blocked", topic=voice.topic(step.indexed), noun=voice.noun(needed.kind, needed.name))
+                )
             )
     lines = [each.text for each in told] + [
         result.text for _, result in progress.others if result is not None and result.text

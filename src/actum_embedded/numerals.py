@@ -13,7 +13,7 @@ from .words import LETTER
 Number = int | float
 
 
-class Found(NamedTuple):
+class FoundNumber(NamedTuple):
     """A number and where it stands."""
 
     start: int
@@ -78,11 +78,11 @@ _MULTIPLES = {
 _MULTIPLES |= {"bn": 10**9, "k": 1_000, "K": 1_000}
 
 
-def find_numbers(text: str) -> list[Found]:
+def find_numbers(text: str) -> list[FoundNumber]:
     """The numbers of a text in their order."""
     found = [*_halves(text), *_spoken(text), *_arabic(text), *_english(text), *_chinese(text)]
     found.sort(key=lambda number: (number.start, -number.end))
-    kept: list[Found] = []
+    kept: list[FoundNumber] = []
     for number in found:
         if is_quantity(number.value) and (not kept or number.start >= kept[-1].end):
             kept.append(number)
@@ -103,7 +103,7 @@ def tidy(value: Number) -> Number:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 2**53 else value
 
 
-def _arabic(text: str) -> list[Found]:
+def _arabic(text: str) -> list[FoundNumber]:
     found = []
     listed = [match.span() for match in _BRACKETED.finditer(text)]
     markers = _markers(text)
@@ -112,7 +112,7 @@ def _arabic(text: str) -> list[Found]:
             continue
         if any(start <= match.start() < end for start, end in listed) and "," in match[0]:
             found += [
-                Found(match.start() + each.start(), match.start() + each.end(), _plain(each[0]), False)
+                FoundNumber(match.start() + each.start(), match.start() + each.end(), _plain(each[0]), False)
                 for each in re.finditer(r"-?[\d.]+", match[0])
             ]
             continue
@@ -123,7 +123,7 @@ def _arabic(text: str) -> list[Found]:
         end = match.end()
         if multiple := _MULTIPLE.match(text, end):
             value, end = tidy(round(value * _MULTIPLES[multiple[1] or multiple[2]], 6)), multiple.end()
-        found.append(Found(match.start(), end, value, False))
+        found.append(FoundNumber(match.start(), end, value, False))
     return found
 
 
@@ -159,14 +159,14 @@ _HALF = re.compile(
 )
 
 
-def _halves(text: str) -> Iterator[Found]:
+def _halves(text: str) -> Iterator[FoundNumber]:
     """`half an hour`, 半小时, 两个半小时; and the one of `an hour`."""
     for match in _HALF.finditer(text):
         said = match[0].lower()
         if match[1] or match["english"]:
-            yield Found(match.start(), match.end(), _whole(match[1] or match["english"].lower()) + 0.5, True)
+            yield FoundNumber(match.start(), match.end(), _whole(match[1] or match["english"].lower()) + 0.5, True)
         else:
-            yield Found(match.start(), match.end(), 0.5 if said[0] in "半h" else 1, True)
+            yield FoundNumber(match.start(), match.end(), 0.5 if said[0] in "半h" else 1, True)
 
 
 def _whole(said: str) -> Number:
@@ -200,40 +200,40 @@ _COINS = re.compile(
 )
 
 
-def _coins(text: str) -> Iterator[Found]:
+def _coins(text: str) -> Iterator[FoundNumber]:
     """86块5, 三块五毛 and 八毛钱; what counts them is a part of it but for the yuan."""
     for match in _COINS.finditer(text):
         whole = _whole(match[1]) if match[1] else 0
         tenths = _whole(match[2] or match[3])
-        yield Found(match.start(), match.end(), round(whole + tenths / 10, 1), True)
+        yield FoundNumber(match.start(), match.end(), round(whole + tenths / 10, 1), True)
 
 
-def _shortened(text: str) -> Iterator[Found]:
+def _shortened(text: str) -> Iterator[FoundNumber]:
     for match in _SHORT_OF.finditer(text):
         scale = _UNITS.get(match[2], 0) or _MYRIADS[match[2]]
         rest = _UNITS[match[4]] if match[4] else scale // 10
-        yield Found(match.start(), match.end(), int(match[1]) * scale + int(match[3]) * rest, True)
+        yield FoundNumber(match.start(), match.end(), int(match[1]) * scale + int(match[3]) * rest, True)
 
 
-def _spoken(text: str) -> Iterator[Found]:
+def _spoken(text: str) -> Iterator[FoundNumber]:
     """`half a dozen`, `twice`, 三成 (thirty percent), `the second season`."""
     yield from _coins(text)
     yield from _shortened(text)
     for pattern, value in _PHRASES:
-        yield from (Found(match.start(), match.end(), value, True) for match in pattern.finditer(text))
+        yield from (FoundNumber(match.start(), match.end(), value, True) for match in pattern.finditer(text))
     for match in _TENTHS.finditer(text):
-        yield Found(match.start(), match.end(), 10 * _DIGITS[match[1]], True)
+        yield FoundNumber(match.start(), match.end(), 10 * _DIGITS[match[1]], True)
     for match in _ORDINAL.finditer(text):
-        yield Found(match.start(), match.end(), _ORDINALS[match[1].lower()], True)
+        yield FoundNumber(match.start(), match.end(), _ORDINALS[match[1].lower()], True)
 
 
-def _english(text: str) -> list[Found]:
+def _english(text: str) -> list[FoundNumber]:
     found = []
     for match in _ENGLISH.finditer(text):
         said = match[0].lower()
         if said == "one" and _PRONOUN.search(text[: match.start()]):
             continue
-        found.append(Found(match.start(), match.end(), _read_english(said), True))
+        found.append(FoundNumber(match.start(), match.end(), _read_english(said), True))
     return found
 
 
@@ -249,9 +249,9 @@ def _read_english(said: str) -> int:
     return total + part
 
 
-def _chinese(text: str) -> list[Found]:
+def _chinese(text: str) -> list[FoundNumber]:
     return [
-        Found(match.start(), match.end(), _read_chinese(match[0]), True)
+        FoundNumber(match.start(), match.end(), _read_chinese(match[0]), True)
         for match in _CHINESE.finditer(text)
         if match[0][0] not in "百千万亿"
         and not _ROUGHLY.fullmatch(match[0])

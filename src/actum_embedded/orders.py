@@ -31,7 +31,7 @@ class Order(NamedTuple):
     thing: str
 
 
-class Row(NamedTuple):
+class OrderRow(NamedTuple):
     """The two slots that a row of orders fills, and the row; an empty one where a thing in it has no number, or less
     than one: what was asked for is neither left out nor guessed at.
     """
@@ -47,7 +47,7 @@ class Row(NamedTuple):
         return Span("row", self.orders[0].start, self.orders[-1].end, said, said)
 
 
-def row_of(indexed: Indexed, clause: Clause) -> Row | None:
+def row_of(indexed: Indexed, clause: Clause) -> OrderRow | None:
     """The row of a clause, where the tool has lists for it; None where there is none, or more than one."""
     slots = _slots(indexed)
     if slots is None:
@@ -57,7 +57,7 @@ def row_of(indexed: Indexed, clause: Clause) -> Row | None:
         return None
     (row,) = rows
     unclear = min(each.many for each in row) < 1 or _GOES_ON.match(clause.text, row[-1].end, clause.end)
-    return Row(*slots, () if unclear else row)
+    return OrderRow(*slots, () if unclear else row)
 
 
 _GOES_ON = re.compile(

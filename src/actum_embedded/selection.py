@@ -83,7 +83,7 @@ class Indexed(NamedTuple):
         return tuple(slot for slot in self.slots if slot.required)
 
 
-class Ranked(NamedTuple):
+class RankedTool(NamedTuple):
     """A tool and how well it fits.
 
     Attributes:
@@ -126,7 +126,7 @@ class Shelf:
         self.tools = [index(tool) for tool in tools]
         self._counts = Counter(key for tool in self.tools for key, weight in tool.weights.items() if weight >= 0.5)
 
-    def rank(self, found: Sequence[Term], spans: Sequence[Span], text: str) -> list[Ranked]:
+    def rank(self, found: Sequence[Term], spans: Sequence[Span], text: str) -> list[RankedTool]:
         """The tools by how well they fit the words and pieces of a clause, the best first.
 
         Args:
@@ -149,12 +149,12 @@ class Shelf:
 
     def _ranked(
         self, tool: Indexed, rooted: Sequence[tuple[str, str, float]], stray: set[str], spans: Sequence[Span], text: str
-    ) -> Ranked:
+    ) -> RankedTool:
         typed, called = evidence(tool, spans), _called(tool.tool.name, text)
         said = {key if key in tool.weights else root: weight for key, root, weight in rooted}
         matched = {key: weight * tool.weights[key] for key, weight in said.items() if key in tool.weights}
         if not matched:
-            return Ranked(tool, typed + called, evidence=typed, called=called)
+            return RankedTool(tool, typed + called, evidence=typed, called=called)
         words = sum(weight * self._rarity(key) for key, weight in matched.items())
         unmatched = sum(
             said.get(key, said.get(start_of(key), 0.0)) for key in stray if not {key, start_of(key)} & matched.keys()
@@ -165,7 +165,7 @@ class Shelf:
         if changes_things(tool.tool) and tool.named.isdisjoint(matched):
             words *= WEAK  # to change something takes to be asked for it
         named, told = _share(tool.named, said), _share(tool.summary, said)
-        return Ranked(tool, words + typed + called, words, covered, typed, called, named, told)
+        return RankedTool(tool, words + typed + called, words, covered, typed, called, named, told)
 
     def _rarity(self, key: str) -> float:
         count = len(self.tools)

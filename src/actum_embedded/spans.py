@@ -21,7 +21,7 @@ from .dates import FoundDate, find_dates, find_months
 from .expressions import find_expressions
 from .figures import find_figures
 from .lexicon import HAN, fold, is_han, lexicon, wordset
-from .numerals import Found, find_numbers
+from .numerals import FoundNumber, find_numbers
 from .places import find_places
 from .times import FoundTime, find_times
 from .words import LETTER, Term, Token, tokenize
@@ -178,7 +178,7 @@ def _inside(start: int, end: int, places: Sequence[tuple[int, int]]) -> bool:
     return any(start < other_end and other_start < end for other_start, other_end in places)
 
 
-def _part_of_word(number: Found, tokens: Sequence[Token]) -> bool:
+def _part_of_word(number: FoundNumber, tokens: Sequence[Token]) -> bool:
     """一 in 哪一天."""
     return any(
         token.kind == "known"
@@ -351,7 +351,7 @@ def _named(text: str) -> Iterator[Span]:
 """Units and currencies that are more often other words."""
 
 
-def _measures(text: str, numbers: Sequence[Found]) -> Iterator[Span]:
+def _measures(text: str, numbers: Sequence[FoundNumber]) -> Iterator[Span]:
     """Numbers with the units that they count, and the units that stand alone."""
     _, counted, alone = _name_patterns()
     attached: list[tuple[int, int]] = []

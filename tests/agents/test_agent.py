@@ -376,7 +376,7 @@ async def test_a_policy_that_breaks_ends_the_run_before_anything_is_done_and_on_
         with pytest.raises(KeyError):
             await agent.run("go", run_id="r")
         records = [entry.record for entry in await agent.journal.read("r")]
-        assert [type(record).__name__ for record in records] == ["Started", "Replied", "Ended"]
+        assert [type(record).__name__ for record in records] == ["Started", "ModelReplied", "Ended"]
 
 
 async def test_usage_is_added_up() -> None:

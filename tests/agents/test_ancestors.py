@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, Answer, Require, Rule, Rules, ToolCall, tool
-from actum.call.asking.inbox import inbox, put
+from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Approver, Facts, Policy, Request
 from actum.core.message import ToolMessage
-from actum.core.record import Checked, Intended, Refused, Started
+from actum.core.record import CallRefused, Intended, PrecheckDone, Started
 from actum.journal.memory import MemoryJournal
 from actum.policy.file import read_rules
 from actum.testing import Said, ScriptedApprover, ScriptedModel
@@ -149,7 +149,7 @@ async def test_a_payment_that_the_boss_denies_is_not_made_by_its_helper_and_the_
     firm = Firm(DENY_SPEND)
     result = await firm.pay()
     assert (firm.paid, result.text) == ([], "This is not permitted. Nothing is spent here.")
-    (refused,) = [record for record in await firm.records() if isinstance(record, Refused)]
+    (refused,) = [record for record in await firm.records() if isinstance(record, CallRefused)]
     assert refused.rule == "boss: rule 1: deny *"
 
 
@@ -225,13 +225,13 @@ async def test_several_rules_that_ask_are_one_question_that_names_each_and_needs
     assert pending.message == "Two clerks. (boss: rule 1: ask pay) Dan, too. (helper: rule 1: ask *)"
     assert (pending.approvers, pending.needs, pending.expires > 0) == (("ada", "bob", "cem", "dan"), 3, True)
     for by in ("ada", "dan"):
-        await put(firm.journal, pending.id, Answer("approve", by=by))
+        await answer_pending(firm.journal, pending.id, Answer("approve", by=by))
         assert ((await firm.boss.resume("r")).status, firm.paid) == ("paused", [])
     with pytest.raises(UsageError, match="mallory may not"):
-        await put(firm.journal, pending.id, Answer("approve", by="mallory"))
+        await answer_pending(firm.journal, pending.id, Answer("approve", by="mallory"))
     (waiting,) = await inbox(firm.journal)
     assert [quorum.left(waiting.agreed) for quorum in waiting.asked.quorums] == [1, 0]
-    await put(firm.journal, pending.id, Answer("approve", by="cem"))
+    await answer_pending(firm.journal, pending.id, Answer("approve", by="cem"))
     assert ((await firm.boss.resume("r")).status, firm.paid) == ("done", [("ada", 20)])
 
 
@@ -302,7 +302,7 @@ async def test_a_check_that_the_boss_requires_is_made_with_the_tools_of_the_boss
     firm = Firm(policy, tools=[balance])
     result = await firm.pay("pay ada 40")
     assert (result.text, firm.paid, looked) == ("This is not permitted. Too little.", [], ["ada"])
-    (checked,) = [record for record in await firm.records() if isinstance(record, Checked)]
+    (checked,) = [record for record in await firm.records() if isinstance(record, PrecheckDone)]
     assert (checked.tool, checked.rule, checked.result.structured) == ("balance", "boss: rule 1: allow pay", 30)
     firm = Firm(policy, tools=[balance])
     await firm.pay("pay ada 20")
@@ -361,7 +361,7 @@ async def test_a_stricter_policy_above_holds_for_a_run_that_waited(
 ) -> None:
     firm = Firm(before, Rules(Rule("ask")))
     (pending,) = (await firm.pay()).pending
-    await put(firm.journal, pending.id, YES)
+    await answer_pending(firm.journal, pending.id, YES)
     firm.hire(after)
     assert ((await firm.boss.resume("r")).status, firm.paid) == (status, [])
 

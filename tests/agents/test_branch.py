@@ -11,7 +11,7 @@ from actum.core.errors import UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage, UserMessage
-from actum.core.record import Answered, Asked, Ended, Intended, Replied, Settled, Started, verify
+from actum.core.record import CallCompleted, Ended, InputGiven, InputRequested, Intended, ModelReplied, Started, verify
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
@@ -65,7 +65,7 @@ async def whole() -> tuple[Desk, RunResult]:
 
 async def test_a_branch_with_another_result_goes_another_way_and_does_nothing_that_was_done() -> None:
     desk, first = await whole()
-    (seen, _) = await desk.numbers("r", Settled)
+    (seen, _) = await desk.numbers("r", CallCompleted)
     agent = desk.agent()
     other = await agent.fork("r", seen, result="900")
     result = await agent.resume(other)
@@ -78,7 +78,7 @@ async def test_a_branch_with_another_result_goes_another_way_and_does_nothing_th
 async def test_a_branch_before_a_payment_asks_before_it_pays_again() -> None:
     desk, _ = await whole()
     agent = desk.agent()
-    branch = await agent.fork("r", (await desk.numbers("r", Settled))[0])
+    branch = await agent.fork("r", (await desk.numbers("r", CallCompleted))[0])
     paused = await agent.resume(branch)
     (pending,) = paused.pending
     assert (paused.status, pending.kind, desk.paid) == ("paused", "approval", [20])
@@ -93,7 +93,7 @@ async def test_a_branch_before_a_payment_asks_before_it_pays_again() -> None:
 async def test_a_branch_of_a_branch_asks_before_it_pays_again(earlier: bool) -> None:
     desk, _ = await whole()
     agent = desk.agent()
-    (seen, _) = await desk.numbers("r", Settled)
+    (seen, _) = await desk.numbers("r", CallCompleted)
     branch = await agent.fork(await agent.fork("r", seen), 0 if earlier else seen)
     assert ((await agent.resume(branch)).status, desk.paid) == ("paused", [20])
 
@@ -107,7 +107,7 @@ async def at_first(journal: MemoryJournal, kind: type) -> int:
     return next(entry.number for entry in await journal.read("r") if isinstance(entry.record, kind))
 
 
-@pytest.mark.parametrize("at", [Asked, Answered, Settled])
+@pytest.mark.parametrize("at", [InputRequested, InputGiven, CallCompleted])
 @pytest.mark.parametrize("for_run", [True, False])
 async def test_a_yes_that_a_run_was_given_pays_nothing_in_its_branch(at: type, for_run: bool) -> None:
     till, journal = Till(), MemoryJournal()
@@ -122,7 +122,7 @@ async def test_a_yes_that_a_run_was_given_pays_nothing_in_its_branch(at: type, f
     assert again.id != pending.id
     assert [waiting.asked.id for waiting in await inbox(journal)] == [again.id]
     await agent.resume(branch, {again.id: "approve"})
-    assert till.paid[:3] == [0, 1, int(at is Settled)]
+    assert till.paid[:3] == [0, 1, int(at is CallCompleted)]
 
 
 async def test_a_no_that_a_run_was_given_holds_in_its_branch() -> None:
@@ -130,7 +130,7 @@ async def test_a_no_that_a_run_was_given_holds_in_its_branch() -> None:
     agent = Agent(ScriptedModel(pays_once), [till.pay], journal=journal)
     (pending,) = (await agent.run("Pay", run_id="r")).pending
     await agent.resume("r", {pending.id: "deny"})
-    result = await agent.resume(await agent.fork("r", await at_first(journal, Answered)))
+    result = await agent.resume(await agent.fork("r", await at_first(journal, InputGiven)))
     assert (result.status, till.paid) == ("done", [])
 
 
@@ -151,7 +151,7 @@ async def test_a_branch_at_the_end_agrees_with_the_run_and_asks_nobody() -> None
     branch = await agent.fork("r", (await desk.numbers("r", Ended))[0])
     result = await agent.resume(branch)
     assert (result.text, result.usage, result.calls) == (first.text, first.usage, first.calls)
-    assert await desk.numbers(branch, Asked) == []
+    assert await desk.numbers(branch, InputRequested) == []
     assert desk.paid == [20]
 
 
@@ -189,7 +189,7 @@ async def test_a_run_can_not_be_branched_off_within_a_call_nor_where_it_is_not()
     with pytest.raises(UnknownName):
         await agent.fork("none", 0)
     with pytest.raises(UsageError, match="no result"):
-        await agent.fork("r", (await desk.numbers("r", Replied))[0], result="x")
+        await agent.fork("r", (await desk.numbers("r", ModelReplied))[0], result="x")
     with pytest.raises(UsageError, match="at the beginning"):
         await agent.fork("r", 1, question="x")
     assert len(await desk.journal.runs()) == 1

@@ -15,7 +15,7 @@ from actum.core.claim import Claims, claim_of_conversation
 from actum.core.errors import Busy, ModelError, ModelUnavailable, UnknownName, UsageError
 from actum.core.interfaces import Context, Journal, Request
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Compacted, Ended, Replied, Started
+from actum.core.record import Compacted, Ended, ModelReplied, Started
 from actum.journal.conversations import conversations, mixed_conversations
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
@@ -258,7 +258,7 @@ def old_turn(journal: Journal, run_id: str, principal: str, previous: str = "", 
             compacts=bool(summary),
         ),
     )
-    journal.append(run_id, Replied("", Reply.of(f"to {run_id}")))
+    journal.append(run_id, ModelReplied("", Reply.of(f"to {run_id}")))
     if summary:
         journal.append(run_id, Compacted(summary, 0))
     journal.append(run_id, Ended("done", f"to {run_id}"))

@@ -13,7 +13,7 @@ from actum.core.error_words import told
 from actum.core.errors import CODES, PolicyBlocked
 from actum.core.interfaces import Approver, Decision, Facts, Policy
 from actum.core.message import Message, ToolMessage
-from actum.core.record import Settled
+from actum.core.record import CallCompleted
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import DEFAULT
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel
@@ -83,7 +83,7 @@ async def in_doubt() -> list[Message]:
     await agent.run("go", run_id="r")
     entries = await agent.journal.read("r")
     left = MemoryJournal()
-    for entry in entries[: next(n for n, each in enumerate(entries) if isinstance(each.record, Settled))]:
+    for entry in entries[: next(n for n, each in enumerate(entries) if isinstance(each.record, CallCompleted))]:
         left.append("r", entry.record)
     other = Agent(ScriptedModel(["I see."]), [act], journal=left)
     paused = await other.resume("r")
@@ -182,6 +182,6 @@ async def test_where_it_failed_stands_on_record_under_the_reference() -> None:
     assert error.reference.startswith("ref_")
     assert error.reference in error.message
     records = [entry.record for entry in await agent.journal.read("r")]
-    (settled,) = [record for record in records if isinstance(record, Settled)]
+    (settled,) = [record for record in records if isinstance(record, CallCompleted)]
     assert "RuntimeError at " in settled.detail
     assert FOREIGN not in settled.detail

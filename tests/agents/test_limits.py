@@ -14,7 +14,7 @@ from actum.core.errors import BudgetExceeded, CallError, ModelUnavailable, RateL
 from actum.core.interfaces import Decision, Facts, Request
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Usage
-from actum.core.record import Ended, Replied, Settled, ToolsChanged
+from actum.core.record import CallCompleted, Ended, ModelReplied, ToolsChanged
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
@@ -291,7 +291,7 @@ async def test_the_cost_is_reckoned_by_the_prices_and_stands_on_record() -> None
     result = await Agent(model, prices={"scripted": price}, journal=journal).run("go", run_id="r")
     assert result.cost == Decimal("0.0018")
     replied = (await journal.read("r"))[1].record
-    assert isinstance(replied, Replied)
+    assert isinstance(replied, ModelReplied)
     assert replied.cost == Decimal("0.0018")
     dearer = Agent(model, prices={"scripted": Price(input=Decimal(9), output=Decimal(9))}, journal=journal)
     assert (await dearer.resume("r")).cost == Decimal("0.0018")  # what it cost, it cost
@@ -357,7 +357,7 @@ async def test_a_long_result_is_cut_for_the_model_which_reads_the_rest_in_parts(
     assert [tool.name for tool in model.requests[1].tools] == ["rows", "read_result"]
     records = [entry.record for entry in await journal.read("r")]
     assert sum(isinstance(record, ToolsChanged) for record in records) == 1
-    settled = next(record for record in records if isinstance(record, Settled))
+    settled = next(record for record in records if isinstance(record, CallCompleted))
     assert settled.result.text == text  # the journal has all of it
     assert result.calls[0][1].text == text  # and so has the program
     asked = len(model.requests)

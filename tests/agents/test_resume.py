@@ -14,7 +14,7 @@ from actum.core.errors import ReplayDiverged
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Request
 from actum.core.message import ToolMessage
-from actum.core.record import Answered, Entry, Intended, verify
+from actum.core.record import Entry, InputGiven, Intended, verify
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 
@@ -142,7 +142,7 @@ async def test_a_retry_that_is_cut_off_too_is_asked_about_anew() -> None:
     (pending,) = (await World(journal).agent.resume("r")).pending
     place = entries[begun(entries, "pay") - 1].record
     assert isinstance(place, Intended)
-    journal.append("r", Answered(pending.id, "retry"))
+    journal.append("r", InputGiven(pending.id, "retry"))
     journal.append("r", msgspec.structs.replace(place, attempt=2))
     world = World(journal)
     paused = await world.agent.resume("r")

@@ -5,8 +5,19 @@ from __future__ import annotations
 import pytest
 
 from actum.agents.output import plain
-from actum.agents.turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Intention, Outcome, Replied, turn
-from actum.agents.wording import Wording
+from actum.agents.turn import (
+    AskUser,
+    Called,
+    CallModel,
+    CallTools,
+    Finish,
+    Intention,
+    ModelAnswered,
+    Outcome,
+    UserAnswered,
+    turn,
+)
+from actum.agents.wording import Phrases
 from actum.call.limits.limits import Limits
 from actum.core.call import Failure, Problem, ToolCall, ToolResult
 from actum.core.errors import InvalidArguments
@@ -26,7 +37,7 @@ class Loop:
 
     def __init__(self, limits: Limits | None = None, polled: bool = False, question: str = "?") -> None:
         self.transcript = Transcript([UserMessage.of(question)])
-        wording = Wording.for_text(question)
+        wording = Phrases.for_text(question)
         self.turn = turn(self.transcript, limits or Limits(), wording, lambda name: polled, plain)
         self.at: Intention | Finish = next(self.turn)
 
@@ -41,7 +52,7 @@ class Loop:
         self, *calls: ToolCall, text: str = "", usage: Usage | None = None, elapsed: float = 0.0
     ) -> Intention | Finish:
         reply = Reply(Reply.of(text, calls).content, usage=usage or Usage())
-        return self.send(Replied(reply, elapsed))
+        return self.send(ModelAnswered(reply, elapsed))
 
     def answer(self, *results: ToolResult | Pending) -> Intention | Finish:
         return self.send(Called(results))
@@ -62,7 +73,7 @@ def test_a_reply_without_calls_is_the_answer() -> None:
 def test_calls_decide_the_loop_and_not_the_finish_reason() -> None:
     loop = Loop()
     reply = Reply((ask(),), finish_reason="stop")
-    assert isinstance(loop.send(Replied(reply)), CallTools)
+    assert isinstance(loop.send(ModelAnswered(reply)), CallTools)
 
 
 def test_results_are_said_to_the_model_in_the_order_of_the_calls() -> None:
@@ -167,7 +178,7 @@ def test_a_value_that_the_model_leaves_out_again_is_asked_of_the_user(question: 
     assert isinstance(asked, AskUser)
     assert "city" in asked.question
     assert words in asked.question
-    assert isinstance(loop.send(Answered("Beijing")), CallModel)
+    assert isinstance(loop.send(UserAnswered("Beijing")), CallModel)
     assert loop.transcript[-1] == UserMessage.of("Beijing")
 
 

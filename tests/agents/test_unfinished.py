@@ -8,7 +8,7 @@ import pytest
 
 from actum import Agent, Answer, Limits, ToolCall, tool
 from actum.agents.unfinished import FOLLOWED_MAX
-from actum.call.asking.inbox import put
+from actum.call.asking.inbox import answer_pending
 from actum.core.errors import ModelUnavailable
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Request
@@ -91,7 +91,7 @@ def named(question: str) -> str:
 
 
 def _asked(record: Record) -> str:
-    return getattr(record, "id", "") if type(record).__name__ == "Asked" else ""
+    return getattr(record, "id", "") if type(record).__name__ == "InputRequested" else ""
 
 
 def results(messages: Sequence[Message]) -> list[str]:
@@ -166,7 +166,7 @@ async def test_an_answer_is_told_before_anybody_has_resumed_the_run(answer: Answ
     desk = Desk()
     (pending,) = (await desk.turn("Pay", PAY)).pending
     await desk.turn("Hello")
-    await put(desk.journal, pending.id, answer)
+    await answer_pending(desk.journal, pending.id, answer)
     assert await desk.told("And?") == f'{NEWS}\n- pay {{"amount":20}}: {told}'
     assert await desk.told("And now?") == ""
     await desk.agent("Over.").resume("Pay")
@@ -204,7 +204,7 @@ async def test_a_call_whose_agent_waits_is_told_as_waiting_and_then_as_done() ->
     (pending,) = (await boss.run("Go", conversation="c", run_id="go")).pending
     await boss.run("Hi", conversation="c")
     assert results(model.requests[-1].messages) == [WAITS]
-    await put(desk.journal, pending.id, Answer("approve"))
+    await answer_pending(desk.journal, pending.id, Answer("approve"))
     assert (await boss.resume("go")).status == "done"
     await boss.run("And?", conversation="c")
     news = model.requests[-1].messages[-2]

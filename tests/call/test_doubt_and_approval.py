@@ -13,7 +13,7 @@ from actum.core.errors import ReplayDiverged, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision, Facts
 from actum.core.message import ToolMessage
-from actum.core.record import Answered, Intended, Refused
+from actum.core.record import CallRefused, InputGiven, Intended
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
@@ -65,7 +65,7 @@ async def test_an_answer_on_record_that_is_no_yes_lets_nothing_through() -> None
     till = Till()
     agent = Agent(ScriptedModel(pays_once), [till.pay])
     paused = await agent.run("Pay", run_id="r")
-    agent.journal.append("r", Answered(paused.pending[0].id, "answer", "no, don't"))
+    agent.journal.append("r", InputGiven(paused.pending[0].id, "answer", "no, don't"))
     assert codes(await agent.resume("r")) == ["approval_denied"]
     assert till.paid == []
 
@@ -141,7 +141,7 @@ async def test_a_refused_call_is_on_record_with_the_rule_that_refused_it() -> No
     agent = Agent(ScriptedModel(pays_once), [RecordingToolset([Tool(name="pay")])], policy=Rules(Rule("deny")))
     result = await agent.run("Pay")
     records = [entry.record for entry in await agent.journal.read(result.run_id)]
-    assert [record.rule for record in records if isinstance(record, Refused)] == ["rule 1: deny *"]
+    assert [record.rule for record in records if isinstance(record, CallRefused)] == ["rule 1: deny *"]
     assert "rule 1" not in result.calls[0][1].text
 
 

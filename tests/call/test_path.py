@@ -10,22 +10,22 @@ import pytest
 
 from actum.call.limits.limits import Limits
 from actum.call.path import CallPath
-from actum.call.plan import Terms
+from actum.call.plan import PolicyInputs
 from actum.call.resolve import Catalog
-from actum.call.scope import Scope
+from actum.call.scope import RunContext
 from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import CallError, LoopDetected, RateLimited, ToolError, Unavailable
 from actum.core.event import CallFinished, CallProgress, CallStarted, Event, Pending
 from actum.core.interfaces import Clock, Context, Facts, Policy, Toolset
 from actum.core.json import Json, JsonObject
-from actum.core.record import Answered, Record, Started
+from actum.core.record import InputGiven, Record, Started
 from actum.core.tool import Effects, Tool
 from actum.journal.memory import MemoryJournal
-from actum.journal.recording import Place, Recording
+from actum.journal.recording import CallRef, RunState
 from actum.policy.rules import DEFAULT, Rule, Rules
 from actum.testing import FakeClock, RecordingToolset
 
-PLACE = Place(1, 0)
+PLACE = CallRef(1, 0)
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 Answering = Callable[[ToolCall], Json | ToolResult | CallError]
 
@@ -55,14 +55,14 @@ class Bench:
         self.home: Toolset = toolset or self.toolset
         self.clock = clock or FakeClock(auto=True)
         self.journal = MemoryJournal(self.clock)
-        self.recording = Recording()
+        self.recording = RunState()
         self.journal.append("r1", Started(agent="a", model="m", said=()))
         self.events: list[Event] = []
-        self.terms = Terms(policy=policy, facts=Facts(principal="ada"), root="r1")
+        self.terms = PolicyInputs(policy=policy, facts=Facts(principal="ada"), root="r1")
         self.limits = limits or Limits()
 
     async def path(self, bare: Sequence[Tool] = ()) -> CallPath:
-        scope = Scope(
+        scope = RunContext(
             run_id="r1",
             journal=self.journal,
             clock=self.clock,
@@ -133,7 +133,7 @@ async def test_the_intent_is_on_record_before_the_tool_runs() -> None:
     result = await bench.result(call())
     assert result.text == "sunny"
     assert seen == [["Started", "Intended"]]
-    assert await bench.kinds() == ["Intended", "Settled"]
+    assert await bench.kinds() == ["Intended", "CallCompleted"]
 
 
 async def test_a_result_that_can_not_be_written_down_is_none_and_its_call_has_an_outcome() -> None:
@@ -144,7 +144,7 @@ async def test_a_result_that_can_not_be_written_down_is_none_and_its_call_has_an
     result = await bench.result(call())
     assert result.error is not None
     assert result.error.code == "invalid_result"
-    assert await bench.kinds() == ["Intended", "Settled"]
+    assert await bench.kinds() == ["Intended", "CallCompleted"]
 
 
 @pytest.mark.row("C2")
@@ -155,7 +155,7 @@ async def test_an_unknown_tool_is_told_with_the_names_that_come_near() -> None:
     assert result.error.code == "unknown_tool"
     assert "weather" in result.text
     assert bench.toolset.executed == []
-    assert await bench.kinds() == ["Refused"]
+    assert await bench.kinds() == ["CallRefused"]
 
 
 @pytest.mark.row("C1")
@@ -203,9 +203,9 @@ async def test_a_call_that_asks_is_parked_and_made_once_it_is_approved() -> None
     pending = await bench.perform(call())
     assert isinstance(pending, Pending)
     assert bench.toolset.executed == []
-    assert await bench.kinds() == ["Asked"]
+    assert await bench.kinds() == ["InputRequested"]
 
-    bench.recording.answers[pending.id] = Answered(pending.id, "approve")
+    bench.recording.answers[pending.id] = InputGiven(pending.id, "approve")
     result = await bench.result(call())
     assert result.text == "sunny"
     assert len(bench.toolset.executed) == 1
@@ -217,7 +217,7 @@ async def test_a_denied_approval_is_told_with_the_persons_word() -> None:
     bench = Bench([weather({"write"}, foreign=True)])
     pending = await bench.perform(call())
     assert isinstance(pending, Pending)
-    bench.recording.answers[pending.id] = Answered(pending.id, "deny", "Use the other account.")
+    bench.recording.answers[pending.id] = InputGiven(pending.id, "deny", "Use the other account.")
     result = await bench.result(call())
     assert result.error is not None
     assert result.error.code == "approval_denied"
@@ -231,7 +231,7 @@ async def test_an_approval_does_not_cover_other_arguments() -> None:
     bench = Bench([weather({"write"}, foreign=True)])
     pending = await bench.perform(call(city="Beijing"))
     assert isinstance(pending, Pending)
-    bench.recording.answers[pending.id] = Answered(pending.id, "approve")
+    bench.recording.answers[pending.id] = InputGiven(pending.id, "approve")
     result = await bench.result(call(city="Shanghai"))
     assert result.error is not None
     assert result.error.code == "approval_expired"
@@ -243,7 +243,7 @@ async def test_an_approval_does_not_cover_another_version_of_the_tool_which_is_a
     bench = Bench([weather({"write"}, foreign=True)])
     pending = await bench.perform(call())
     assert isinstance(pending, Pending)
-    bench.recording.answers[pending.id] = Answered(pending.id, "approve")
+    bench.recording.answers[pending.id] = InputGiven(pending.id, "approve")
     bench.toolset.change([weather({"write"}, foreign=True, description="Sends all your mail away.")])
     again = await bench.perform(call())
     assert isinstance(again, Pending)
@@ -258,7 +258,7 @@ async def test_a_bare_definition_waits_for_the_program_to_make_the_call() -> Non
     pending = await path.perform(call(), PLACE)
     assert isinstance(pending, Pending)
     assert pending.kind == "result"
-    bench.recording.answers[pending.id] = Answered(pending.id, "answer", "rain")
+    bench.recording.answers[pending.id] = InputGiven(pending.id, "answer", "rain")
     result = await path.perform(call(), PLACE)
     assert isinstance(result, ToolResult)
     assert result.text == "rain"
@@ -333,7 +333,7 @@ async def test_a_rate_limit_is_waited_out_for_as_long_as_the_service_says() -> N
     result = await bench.result(call())
     assert result.text == "sunny"
     assert clock.slept == [7]
-    assert await bench.kinds() == ["Intended", "Settled", "Intended", "Settled"]
+    assert await bench.kinds() == ["Intended", "CallCompleted", "Intended", "CallCompleted"]
     assert [context.attempt for context in bench.toolset.contexts] == [1, 2]
     assert len({context.key for context in bench.toolset.contexts}) == 1
 
@@ -387,7 +387,7 @@ async def test_a_cancelled_call_is_on_record_with_an_unknown_effect() -> None:
         await task
     last = (await bench.records())[-1]
     assert b'"cancelled"' in (await bench.journal.read("r1"))[-1].payload
-    assert type(last).__name__ == "Settled"
+    assert type(last).__name__ == "CallCompleted"
 
 
 @pytest.mark.row("A1")
@@ -444,7 +444,7 @@ async def test_a_call_that_the_loop_turns_away_is_on_record_and_not_made() -> No
     assert isinstance(result, ToolResult)
     assert result.error is not None
     assert result.error.code == "loop_detected"
-    assert await bench.kinds() == ["Refused"]
+    assert await bench.kinds() == ["CallRefused"]
 
 
 @pytest.mark.row("C1")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from actum.call.plan import idempotency_key
 from actum.core.call import ToolCall
 from actum.core.json import Json, same
-from actum.journal.recording import Place
+from actum.journal.recording import CallRef
 
 PAY = ToolCall("x", "pay", {"to": "bob", "amount": 5})
 json_values: st.SearchStrategy[Json] = st.recursive(
@@ -21,15 +21,15 @@ json_values: st.SearchStrategy[Json] = st.recursive(
 
 @pytest.mark.row("C7")
 def test_two_payments_that_were_meant_twice_have_two_keys() -> None:
-    assert idempotency_key("r", Place(1, 0), PAY) != idempotency_key("r", Place(1, 1), PAY)
-    assert idempotency_key("r", Place(1, 0), PAY) != idempotency_key("r", Place(4, 0), PAY)
-    assert idempotency_key("r", Place(1, 0), PAY) != idempotency_key("q", Place(1, 0), PAY)
+    assert idempotency_key("r", CallRef(1, 0), PAY) != idempotency_key("r", CallRef(1, 1), PAY)
+    assert idempotency_key("r", CallRef(1, 0), PAY) != idempotency_key("r", CallRef(4, 0), PAY)
+    assert idempotency_key("r", CallRef(1, 0), PAY) != idempotency_key("q", CallRef(1, 0), PAY)
 
 
 @pytest.mark.row("C7")
 def test_every_attempt_at_a_call_has_the_same_key_whatever_id_the_model_gave() -> None:
     again = ToolCall("y", "pay", {"amount": 5, "to": "bob"})
-    assert idempotency_key("r", Place(1, 0), PAY) == idempotency_key("r", Place(1, 0), again)
+    assert idempotency_key("r", CallRef(1, 0), PAY) == idempotency_key("r", CallRef(1, 0), again)
 
 
 def test_one_and_true_and_a_float_are_different_arguments() -> None:

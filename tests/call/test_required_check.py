@@ -17,7 +17,7 @@ from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Policy, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import Asked, Checked, Record, Refused
+from actum.core.record import CallRefused, InputRequested, PrecheckDone, Record
 from actum.journal.audit import audit
 from actum.journal.conversations import family
 from actum.journal.memory import MemoryJournal
@@ -90,8 +90,8 @@ async def test_a_check_that_holds_is_on_record_before_the_call_it_is_for() -> No
     payer = agent(bank, ALLOW)
     result = await payer.run("Pay")
     assert (code(result), bank.paid, bank.asked) == ("ok", [50], 1)
-    assert await kinds(payer, result) == "Started Replied Checked Intended Settled Replied Ended"
-    (checked,) = [record for record in await records(payer, result) if isinstance(record, Checked)]
+    assert await kinds(payer, result) == "Started ModelReplied PrecheckDone Intended CallCompleted ModelReplied Ended"
+    (checked,) = [record for record in await records(payer, result) if isinstance(record, PrecheckDone)]
     assert (checked.tool, checked.arguments, checked.result.structured) == (
         "get_balance",
         {"account": "a1"},
@@ -106,7 +106,7 @@ async def test_a_check_that_fails_denies_with_the_rules_reason_and_nothing_of_it
     result = await payer.run("Pay")
     assert (code(result), bank.paid) == ("permission_denied", [])
     assert result.text == "This is not permitted. The balance is too low."
-    (refused,) = [record for record in await records(payer, result) if isinstance(record, Refused)]
+    (refused,) = [record for record in await records(payer, result) if isinstance(record, CallRefused)]
     assert refused.rule == "rule 1: allow pay: check.balance >= args.amount is false"
 
 
@@ -114,7 +114,7 @@ async def test_nobody_is_asked_about_a_call_whose_check_fails() -> None:
     payer = agent(Bank(balance=49), ASK)
     result = await payer.run("Pay")
     assert (result.status, code(result)) == ("done", "permission_denied")
-    assert await kinds(payer, result) == "Started Replied Checked Refused Replied Ended"
+    assert await kinds(payer, result) == "Started ModelReplied PrecheckDone CallRefused ModelReplied Ended"
 
 
 @pytest.mark.row("C4")
@@ -126,7 +126,8 @@ async def test_the_check_is_made_again_right_before_an_approved_call() -> None:
     result = await agent(bank, ASK, journal).resume(paused.run_id, {paused.pending[0].id: "approve"})
     assert (code(result), bank.asked, bank.paid) == ("ok", 2, [50])
     assert await kinds(payer, result) == (
-        "Started Replied Checked Asked Ended Answered Checked Intended Settled Replied Ended"
+        "Started ModelReplied PrecheckDone InputRequested Ended"
+        " InputGiven PrecheckDone Intended CallCompleted ModelReplied Ended"
     )
 
 
@@ -158,7 +159,7 @@ async def test_after_a_crash_right_behind_the_check_it_is_repeated_only_to_make_
     await agent(bank, policy, whole).run("Pay", run_id="r")
     for entry in await whole.read("r"):
         cut.append("r", entry.record)
-        if isinstance(entry.record, Checked):
+        if isinstance(entry.record, PrecheckDone):
             break
     later = Bank()
     result = await agent(later, policy, cut).resume("r")
@@ -220,7 +221,7 @@ async def test_a_check_that_can_not_be_made_denies(case: str) -> None:
     payer = agent(bank, Rules(Rule("allow", tools="pay", require=require)))
     result = await payer.run("Pay")
     assert (code(result), result.text, bank.paid) == ("permission_denied", "This is not permitted.", [])
-    (checked,) = [record for record in await records(payer, result) if isinstance(record, Checked)]
+    (checked,) = [record for record in await records(payer, result) if isinstance(record, PrecheckDone)]
     assert told in checked.fault
 
 
@@ -235,7 +236,7 @@ async def test_a_check_whose_tool_fails_denies(error: Exception) -> None:
     payer = Agent(ScriptedModel(pays()), [get_balance, bank.tools[1]], policy=ALLOW)
     result = await payer.run("Pay")
     assert (result.text, bank.paid) == ("This is not permitted. The balance is too low.", [])
-    (checked,) = [record for record in await records(payer, result) if isinstance(record, Checked)]
+    (checked,) = [record for record in await records(payer, result) if isinstance(record, PrecheckDone)]
     assert checked.fault.startswith("get_balance failed: tool_")
     assert "secret" not in checked.fault
 
@@ -267,7 +268,7 @@ async def test_a_cancelled_check_leaves_no_outcome_and_the_run_can_be_resumed() 
     task.cancel()
     await asyncio.wait([task])
     kinds = [type(entry.record).__name__ for entry in await journal.read("r")]
-    assert kinds == ["Started", "Replied", "Ended"]
+    assert kinds == ["Started", "ModelReplied", "Ended"]
     await agent(bank, ALLOW, journal).resume("r", accept=True)
     assert bank.paid == [50]
 
@@ -307,10 +308,10 @@ async def test_permission_is_looked_at_again_after_an_approval(tmp_path: Path, s
     path.write_text(stricter, "utf-8")
     result = await payer.resume(paused.run_id, {paused.pending[0].id: "approve"})
     assert bank.paid == []
-    written = [record for record in await records(payer, result) if isinstance(record, Refused | Asked)]
+    written = [record for record in await records(payer, result) if isinstance(record, CallRefused | InputRequested)]
     if became == "denied":
         assert (result.status, code(result)) == ("done", "permission_denied")
-        assert isinstance(written[-1], Refused)
+        assert isinstance(written[-1], CallRefused)
         assert written[-1].rule.startswith("policy.toml")
     else:
         assert (result.status, len(written)) == ("paused", 2)

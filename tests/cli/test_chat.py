@@ -14,7 +14,7 @@ from typer.testing import Result
 from actum import ToolCall
 from actum.cli.show.terminal import who
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Intended, Replied, Started
+from actum.core.record import Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
 
 from .person import Person
@@ -120,7 +120,7 @@ def test_whoever_comes_back_to_a_turn_that_was_killed_is_told(run: Run, home: Pa
     async def killed() -> None:
         journal = SQLiteJournal(home / "runs.db")
         journal.append("run_1", Started(agent="agent", model="m", said=(), conversation="tea", principal=who()))
-        journal.append("run_1", Replied("", Reply.of(calls=[ToolCall("1", "keep", {"text": "milk"})])))
+        journal.append("run_1", ModelReplied("", Reply.of(calls=[ToolCall("1", "keep", {"text": "milk"})])))
         journal.append("run_1", Intended(1, 0, 1, "keep", "v", {"text": "milk"}, "key"))
         await journal.close()
 

@@ -13,7 +13,7 @@ from typer.testing import Result
 
 from actum import ToolCall
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Intended, Replied, Started
+from actum.core.record import Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
 
 Run = Callable[..., Result]
@@ -115,7 +115,7 @@ def test_a_run_that_nobody_drives_is_interrupted(run: Run, home: Path) -> None:
     async def killed() -> None:
         journal = SQLiteJournal(home / "runs.db")
         journal.append("run_1", Started(agent="agent", model="m", said=(UserMessage.of("Hi"),)))
-        journal.append("run_1", Replied("", Reply.of(calls=[ToolCall("1", "keep", {"text": "milk"})])))
+        journal.append("run_1", ModelReplied("", Reply.of(calls=[ToolCall("1", "keep", {"text": "milk"})])))
         journal.append("run_1", Intended(1, 0, 1, "keep", "v", {"text": "milk"}, "key"))
         await journal.close()
 

@@ -9,7 +9,18 @@ import msgspec
 import pytest
 
 from actum.core.message import Reply, UserMessage
-from actum.core.record import GENESIS, Entry, Head, Replied, Started, against_head, seal, sign, verify, verify_ledger
+from actum.core.record import (
+    GENESIS,
+    Entry,
+    ModelReplied,
+    SignedHead,
+    Started,
+    against_head,
+    seal,
+    sign,
+    verify,
+    verify_ledger,
+)
 from actum.journal.memory import MemoryJournal
 
 pytestmark = pytest.mark.row("C7")
@@ -21,7 +32,7 @@ async def chain(count: int = 6) -> list[Entry]:
     journal = MemoryJournal()
     journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
     for number in range(count - 1):
-        journal.append("r", Replied(str(number), Reply.of("x")))
+        journal.append("r", ModelReplied(str(number), Reply.of("x")))
     return list(await journal.read("r"))
 
 
@@ -58,7 +69,7 @@ async def test_a_rewritten_and_a_cut_chain_pass_alone_and_fail_against_a_signed_
     head = sign(KEY, GENESIS, "r", 5, entries[5].head)
     rewritten, previous = [], GENESIS
     for entry in entries:
-        record = Replied("forged", Reply.of("y")) if entry.number == 3 else entry.record
+        record = ModelReplied("forged", Reply.of("y")) if entry.number == 3 else entry.record
         rewritten.append(seal(record, entry.number, entry.at, previous))
         previous = rewritten[-1].head
     for forged in (rewritten, entries[:4]):
@@ -68,7 +79,7 @@ async def test_a_rewritten_and_a_cut_chain_pass_alone_and_fail_against_a_signed_
 
 
 def test_the_ledger_finds_a_line_that_was_changed_moved_or_taken_out() -> None:
-    lines: list[Head] = []
+    lines: list[SignedHead] = []
     for number in range(4):
         lines.append(sign(KEY, lines[-1].signature if lines else GENESIS, "r", number, bytes([number]) * 32))
     assert verify_ledger(lines, KEY) == []

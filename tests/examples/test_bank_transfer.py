@@ -7,7 +7,7 @@ from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.event import RunResult
 from actum.core.interfaces import Facts
 from actum.core.message import ToolMessage, UserMessage
-from actum.core.record import Answered, Checked, Intended, Refused
+from actum.core.record import CallRefused, InputGiven, Intended, PrecheckDone
 from actum.policy.file import lint
 from actum.policy.origins import OriginIndex
 from examples.bank_transfer import main as example
@@ -29,8 +29,8 @@ async def test_a_small_amount_leaves_after_the_balance_was_looked_up() -> None:
     assert told(result) == "done"
     assert bank.balances == {"ada-main": 1420, "bob-main": 280, "mallory-1": 0}
     records = [entry.record for entry in await agent.journal.read(result.run_id)]
-    looked_up, intended = [record for record in records if isinstance(record, Checked | Intended)]
-    assert isinstance(looked_up, Checked)
+    looked_up, intended = [record for record in records if isinstance(record, PrecheckDone | Intended)]
+    assert isinstance(looked_up, PrecheckDone)
     assert looked_up.result.structured == {"account": "ada-main", "balance": 1500}
     assert isinstance(intended, Intended)
 
@@ -43,8 +43,8 @@ async def test_a_large_amount_waits_for_a_manager_and_the_balance_is_looked_up_t
     assert told(result) == "done"
     assert list(bank.transfers.values()) == [("ada-main", "bob-main", 500)]
     records = [entry.record for entry in await agent.journal.read(result.run_id)]
-    seen = [record for record in records if isinstance(record, Checked | Answered | Intended)]
-    assert [type(record).__name__ for record in seen] == ["Checked", "Answered", "Checked", "Intended"]
+    seen = [record for record in records if isinstance(record, PrecheckDone | InputGiven | Intended)]
+    assert [type(record).__name__ for record in seen] == ["PrecheckDone", "InputGiven", "PrecheckDone", "Intended"]
 
 
 @pytest.mark.row("C4")
@@ -55,7 +55,7 @@ async def test_an_approval_does_not_help_when_the_money_has_gone() -> None:
     assert told(result) == "This is not permitted. The balance is too low."
     assert bank.transfers == {}
     (refused,) = [
-        entry.record for entry in await agent.journal.read(result.run_id) if isinstance(entry.record, Refused)
+        entry.record for entry in await agent.journal.read(result.run_id) if isinstance(entry.record, CallRefused)
     ]
     assert refused.rule.endswith("check.balance >= args.amount is false")
 

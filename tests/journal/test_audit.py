@@ -10,7 +10,7 @@ from actum.agents.agent import Toolish
 from actum.core.errors import RateLimited
 from actum.core.interfaces import Answer
 from actum.core.message import Reply
-from actum.core.record import Asked, Intended, Replied, Started
+from actum.core.record import InputRequested, Intended, ModelReplied, Started
 from actum.journal.audit import AuditLine, Wanted, audit
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, Said, ScriptedModel
@@ -148,9 +148,9 @@ async def test_what_a_person_says_of_a_doubt_is_resolved() -> None:
     office = Office()
     agent = office.agent(["Then it is done."], [pay])
     office.journal.append("r", Started(agent="desk", model="scripted", said=(), tools=(await agent._listed()).digest))
-    office.journal.append("r", Replied("", Reply.of(calls=[PAY])))
+    office.journal.append("r", ModelReplied("", Reply.of(calls=[PAY])))
     office.journal.append("r", Intended(1, 0, 1, "pay", "v", {"amount": 20}, "key"))
-    office.journal.append("r", Asked("ask_1", "doubt", "Did it?", 1, 0, PAY))
+    office.journal.append("r", InputRequested("ask_1", "doubt", "Did it?", 1, 0, PAY))
     paused = await agent.resume("r", accept=True)
     await agent.resume("r", {paused.pending[0].id: Answer("done", by="bo")}, accept=True)
     resolved = next(line for line in await office.lines() if line.decision == "resolved")

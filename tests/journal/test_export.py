@@ -7,7 +7,7 @@ import pytest
 
 from actum import Agent, ToolCall, tool
 from actum.core.errors import UsageError
-from actum.core.record import GENESIS, Ended, Entry, Head, Started, seal, sign
+from actum.core.record import GENESIS, Ended, Entry, SignedHead, Started, seal, sign
 from actum.journal.export import (
     Evidence,
     HeadLine,
@@ -57,7 +57,7 @@ def rewrite(journal: MemoryJournal, run_id: str, *, upto: int | None = None) -> 
 
 def forge_ledger(journal: MemoryJournal) -> None:
     """Sign the ledger anew, with a key of one's own."""
-    ledger: list[Head] = []
+    ledger: list[SignedHead] = []
     for head in journal._heads:
         entries = journal._entries[head.run_id]
         if head.number < len(entries):
@@ -140,7 +140,7 @@ async def test_a_run_that_was_cut_is_found_with_key_or_heads_and_not_without() -
     assert (await check_journal(journal)).problems == []
     cut = "run two was cut: entry 5 was there when its head was taken, and is gone"
     assert cut in (await check_journal(journal, known=known)).problems
-    journal._heads.append(Head(known.ledger[1].run_id, known.ledger[1].number, known.ledger[1].head))
+    journal._heads.append(SignedHead(known.ledger[1].run_id, known.ledger[1].number, known.ledger[1].head))
     assert cut in (await check_journal(journal, key=KEY)).problems
 
 
@@ -202,7 +202,9 @@ async def test_an_export_is_checked_without_the_journal() -> None:
 
 
 def export_of_heads(export: Evidence) -> Evidence:
-    return Evidence(heads=[Head(run, entries[-1].number, entries[-1].head) for run, entries in export.runs.items()])
+    return Evidence(
+        heads=[SignedHead(run, entries[-1].number, entries[-1].head) for run, entries in export.runs.items()]
+    )
 
 
 async def test_damaged_bytes_are_exported_as_they_are() -> None:
@@ -221,4 +223,4 @@ def test_a_line_that_is_none_is_named(text: str) -> None:
 def test_every_kind_of_line_comes_back() -> None:
     lines: list[Line] = [HeadLine("r", 1, "0a"), SignedLine("r", 2, "0b", "0c")]
     evidence = read_lines(map(msgspec.json.encode, lines))
-    assert (evidence.heads, evidence.ledger) == ([Head("r", 1, b"\x0a")], [Head("r", 2, b"\x0b", b"\x0c")])
+    assert (evidence.heads, evidence.ledger) == ([SignedHead("r", 1, b"\x0a")], [SignedHead("r", 2, b"\x0b", b"\x0c")])

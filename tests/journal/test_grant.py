@@ -8,13 +8,13 @@ from typing import TypeAlias
 import pytest
 
 from actum import Agent, Answer, Rule, Rules, Tool, ToolCall, tool
-from actum.call.asking.inbox import inbox, put
+from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.call import ToolResult
 from actum.core.errors import UsageError
 from actum.core.interfaces import Decision, Facts, Policy, Request
 from actum.core.json import JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import Answered
+from actum.core.record import InputGiven
 from actum.journal.grant import told
 from actum.testing import RecordingToolset, Said, ScriptedModel
 
@@ -79,7 +79,7 @@ async def test_an_approval_for_the_run_covers_calls_with_the_same_arguments_and_
         (pending,) = (await agent.run("Pay", run_id="r")).pending
         result = await agent.resume("r", {pending.id: Answer("approve", for_run=True, free=free)})
         assert (result.status, paid) == (("done", [first, second]) if covered else ("paused", [first])), name
-        (answered,) = [e.record for e in await agent.journal.read("r") if isinstance(e.record, Answered)]
+        (answered,) = [e.record for e in await agent.journal.read("r") if isinstance(e.record, InputGiven)]
         assert (answered.for_run, answered.free) == (True, tuple(free)), name
 
 
@@ -117,7 +117,7 @@ async def test_an_argument_that_can_not_be_free_is_told_to_whoever_answers_and_t
         agent, paid = payer(sinks, [{"to": "Ada"}])
         (pending,) = (await agent.run("Pay", run_id="r")).pending
         with pytest.raises(UsageError, match=says):
-            await put(agent.journal, pending.id, answer)
+            await answer_pending(agent.journal, pending.id, answer)
         with pytest.raises(UsageError, match=says):
             await agent.resume("r", {pending.id: answer})
         assert ([one.asked.id for one in await inbox(agent.journal)], paid) == ([pending.id], [])

@@ -8,7 +8,7 @@ from msgspec import structs
 from actum import Agent
 from actum.core.errors import UnknownName
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Ended, Entry, Replied, RunSummary, Started
+from actum.core.record import Ended, Entry, ModelReplied, RunSummary, Started
 from actum.journal.export import check_journal
 from actum.journal.memory import MemoryJournal
 from actum.journal.mismatch import UNREADABLE, mismatch, summary
@@ -37,7 +37,7 @@ async def written(journal: MemoryJournal) -> MemoryJournal:
     await Agent(ScriptedModel(["Hi."]), journal=journal).run("Hi", run_id="forgotten", principal="ada")
     await journal.forget("forgotten", "bo")
     journal.append("open", STARTED)
-    journal.append("open", Replied("i", Reply.of("x")))
+    journal.append("open", ModelReplied("i", Reply.of("x")))
     return journal
 
 

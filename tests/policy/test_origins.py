@@ -17,7 +17,7 @@ from actum.core.interfaces import Request
 from actum.core.json import Json
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.provenance import Origin
-from actum.core.record import Asked, Intended
+from actum.core.record import InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.policy.border import lower, spaced
 from actum.policy.common_words import is_common
@@ -133,7 +133,7 @@ async def test_an_approval_shows_where_each_argument_came_from_and_so_does_the_r
     assert pending.origins == wanted
     await agent.resume(paused.run_id, {pending.id: "approve"})
     records = [entry.record for entry in await agent.journal.read(paused.run_id)]
-    assert [record.origins for record in records if isinstance(record, Asked)] == [wanted]
+    assert [record.origins for record in records if isinstance(record, InputRequested)] == [wanted]
     assert [record.origins for record in records if isinstance(record, Intended)] == [{}, wanted]
 
 

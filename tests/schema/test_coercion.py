@@ -7,12 +7,12 @@ import copy
 import pytest
 
 from actum.core.json import Json, JsonObject
-from actum.schema.schema import Checked, compile_schema
+from actum.schema.schema import CheckedArguments, compile_schema
 
 pytestmark = pytest.mark.row("C1")
 
 
-def check(properties: JsonObject, arguments: JsonObject, *required: str, closed: bool = True) -> Checked:
+def check(properties: JsonObject, arguments: JsonObject, *required: str, closed: bool = True) -> CheckedArguments:
     rest: JsonObject = {"additionalProperties": False} if closed else {}
     document: JsonObject = {"type": "object", "properties": properties, "required": list(required), **rest}
     return compile_schema(document, where="tool 'x'").check(arguments)

@@ -29,7 +29,7 @@ from actum.core.json import Json, JsonObject
 from actum.kinds import argv, escape_html, open_under, quote_name
 from actum.schema.canonical import Unclear, is_inside
 from actum.schema.kinds import Kind, read_kind
-from actum.schema.schema import Checked, Schema, compile_schema
+from actum.schema.schema import CheckedArguments, Schema, compile_schema
 
 pytestmark = pytest.mark.row("C1")
 
@@ -78,7 +78,7 @@ def schema_of(node: JsonObject, *required: str, foreign: bool = False) -> Schema
     return compile_schema(document, where="tool 'x'", foreign=foreign)
 
 
-def check(node: JsonObject, value: Json, *required: str, coerce: bool = True) -> Checked:
+def check(node: JsonObject, value: Json, *required: str, coerce: bool = True) -> CheckedArguments:
     return schema_of(node, *required).check({"a": value}, coerce=coerce)
 
 

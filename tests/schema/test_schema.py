@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from actum.core.call import Problem
 from actum.core.errors import BadTool
 from actum.core.json import Json, JsonObject, dumps
-from actum.schema.schema import Checked, Schema, compile_schema
+from actum.schema.schema import CheckedArguments, Schema, compile_schema
 from tests.effort import effort
 
 pytestmark = pytest.mark.row("C1")
@@ -29,7 +29,7 @@ def schema_of(properties: JsonObject, *required: str, closed: bool = True) -> Sc
     )
 
 
-def problems(checked: Checked) -> list[tuple[str, str, str, str]]:
+def problems(checked: CheckedArguments) -> list[tuple[str, str, str, str]]:
     return [(p.path, p.rule, p.expected, p.received) for p in checked.problems]
 
 
@@ -447,7 +447,7 @@ def test_whatever_comes_is_checked_and_what_passes_is_valid(
         return
     assert jsonschema_rs.validator_for(document, validate_formats=True).is_valid(checked.arguments)
     assert (checked.arguments is arguments) == (checked.repairs == ())
-    assert schema.check(checked.arguments) == Checked(checked.arguments), "a second check mends more"
+    assert schema.check(checked.arguments) == CheckedArguments(checked.arguments), "a second check mends more"
 
 
 @given(_objects(_SCHEMAS), _ARGUMENTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Ended, Replied, Started
+from actum.core.record import Ended, ModelReplied, Started
 
 
 def started(question: str = "hi", conversation: str = "", principal: str = "") -> Started:
@@ -11,5 +11,5 @@ def started(question: str = "hi", conversation: str = "", principal: str = "") -
     return Started(agent="a", model="m", said=said, conversation=conversation, principal=principal)
 
 
-REPLIED = Replied("i", Reply.of("x"))
+REPLIED = ModelReplied("i", Reply.of("x"))
 DONE = Ended("done", "bye")

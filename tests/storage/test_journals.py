@@ -16,15 +16,15 @@ from actum.core.errors import ActumError, Busy, JournalError, UnknownName
 from actum.core.interfaces import Journal
 from actum.core.message import Reply
 from actum.core.record import (
-    Answered,
-    Asked,
+    CallCompleted,
     Compacted,
     Ended,
     Forgotten,
+    InputGiven,
+    InputRequested,
     Intended,
+    ModelReplied,
     Record,
-    Replied,
-    Settled,
     against_head,
     verify,
     verify_ledger,
@@ -46,9 +46,9 @@ def journal(store: Store) -> Journal:
 
 RECORDS: list[Record] = [
     started("天气? \u0000 🌧", "c", "ada"),
-    Replied("d", Reply.of("x"), 0.25, 0.5),
+    ModelReplied("d", Reply.of("x"), 0.25, 0.5),
     Intended(1, 0, 1, "pay", "v", {"n": 2**70, "nested": {"a": [None, True, 1.5, "é"]}}, "key"),
-    Settled(1, 0, ToolResult("c", structured={"ok": True}), 0.1),
+    CallCompleted(1, 0, ToolResult("c", structured={"ok": True}), 0.1),
     Compacted("so far", 2),
     Ended("done", "bye"),
 ]
@@ -90,12 +90,14 @@ async def test_a_run_is_read_on_from_where_a_reader_was(journal: Journal) -> Non
 async def test_runs_do_not_mix_however_their_records_interleave(journal: Journal) -> None:
     for number in range(50):
         for run in ("a", "b", "c"):
-            journal.append(run, started(f"{run}{number}") if number == 0 else Replied(f"{run}{number}", Reply.of("x")))
+            journal.append(
+                run, started(f"{run}{number}") if number == 0 else ModelReplied(f"{run}{number}", Reply.of("x"))
+            )
     for run in ("a", "b", "c"):
         entries = await journal.read(run)
         assert len(entries) == 50
         assert verify(entries) == []
-        assert isinstance(entries[7].record, Replied)
+        assert isinstance(entries[7].record, ModelReplied)
         assert entries[7].record.intention == f"{run}7"
 
 
@@ -126,9 +128,9 @@ async def test_payloads_are_kept_under_their_digest_once(journal: Journal) -> No
 async def test_the_list_of_runs_follows_the_records(journal: Journal) -> None:
     journal.append("r1", started("first", "c1", "ada"))
     journal.append("r2", started("second"))
-    journal.append("r1", Asked("q", "answer", "which?"))
+    journal.append("r1", InputRequested("q", "answer", "which?"))
     assert [(run.run_id, run.status) for run in await journal.runs()] == [("r2", "running"), ("r1", "waiting")]
-    journal.append("r1", Answered("q", "answer", "this"))
+    journal.append("r1", InputGiven("q", "answer", "this"))
     journal.append("r1", Ended("done", "ok"))
     (only,) = await journal.runs(conversation="c1")
     assert (only.status, only.question, only.principal, only.ended is None) == ("done", "first", "ada", False)
@@ -260,7 +262,7 @@ async def test_heads_are_signed_whenever_a_run_ends_or_pauses(store: Store) -> N
     journal.append("b", started())
     journal.append("b", Ended("paused"))
     journal.append("a", DONE)
-    journal.append("b", Answered("q", "answer"))
+    journal.append("b", InputGiven("q", "answer"))
     journal.append("b", DONE)
     await journal.forget("a")
     heads = await journal.heads()

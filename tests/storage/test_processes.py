@@ -19,7 +19,7 @@ from actum.core.errors import Busy, JournalError
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply, ToolMessage
 from actum.core.record import Entry, verify, verify_ledger
-from actum.journal.recording import Recording
+from actum.journal.recording import RunState
 from actum.testing import Said, ScriptedModel
 from tests.till import Till
 
@@ -119,7 +119,7 @@ async def test_what_was_synced_survives_kill_9(shared: Store) -> None:
         assert await asyncio.to_thread(killed.wait) == -signal.SIGKILL
     entries = await shared.open().read("r")
     assert (len(entries), verify(entries)) == (21, [])
-    assert Recording(entries).beginning().agent == "a"
+    assert RunState(entries).beginning().agent == "a"
 
 
 async def test_a_forked_process_is_told_to_open_the_journal_anew_and_does_not_wait_for_ever(shared: Store) -> None:

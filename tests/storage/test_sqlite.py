@@ -18,7 +18,7 @@ from actum import Agent
 from actum.call.asking.inbox import inbox
 from actum.core.errors import JournalError
 from actum.core.message import Reply
-from actum.core.record import GENESIS, Ended, Replied, Started, seal, summarize, verify
+from actum.core.record import GENESIS, Ended, ModelReplied, Started, seal, summarize, verify
 from actum.storage.migrations import SQLITE
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
@@ -122,7 +122,7 @@ async def test_a_corrupted_page_is_told_and_other_runs_go_on(file: Store) -> Non
     for run in ("first", "victim", "last"):
         journal.append(run, started())
         for number in range(40):
-            journal.append(run, Replied(f"{run} {number}", Reply.of("x" * 200)))
+            journal.append(run, ModelReplied(f"{run} {number}", Reply.of("x" * 200)))
     await journal.close()
     overwrite(file.place, page_with(file.place, b"victim 20"), bytes(PAGE))
     journal = file.open()
@@ -234,7 +234,7 @@ async def test_what_was_forgotten_does_not_stand_in_the_files_any_more(file: Sto
     secret = "geheim-7f3a"
     journal.append("r", started(secret, principal=f"{secret}@example.org"))
     for number in range(30):
-        journal.append("r", Replied(str(number), Reply.of(f"{secret} " * 600)))
+        journal.append("r", ModelReplied(str(number), Reply.of(f"{secret} " * 600)))
     await journal.sync("r")
 
     def found() -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.schema.canonical import is_public
-from actum.transport.guard import Fetcher, Guard, GuardedTransport, Refused, check_link
+from actum.transport.guard import AddressRefused, Fetcher, Guard, GuardedTransport, check_link
 from actum.transport.http import HttpFailure
 
 Answer = Callable[[str], bytes]
@@ -68,7 +68,7 @@ def leads_to(*addresses: str) -> Callable[[str, int], Awaitable[list[str]]]:
     ],
 )
 async def test_an_address_that_is_not_of_the_open_internet_is_refused(url: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         await Guard("https://mcp.example.com/mcp", resolve=leads_to("93.184.216.34")).check(url)
 
 
@@ -77,7 +77,7 @@ async def test_an_address_that_is_not_of_the_open_internet_is_refused(url: str) 
     ["10.0.0.1", "127.0.0.1", "169.254.169.254", "::1", "fe80::1", "ff02::1", "0.0.0.0", "100.64.0.1", "224.0.0.1"],
 )
 async def test_a_name_that_leads_indoors_is_refused_even_beside_a_public_address(address: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         await Guard(resolve=leads_to("93.184.216.34", address)).check("https://example.org/")
 
 
@@ -87,9 +87,9 @@ async def test_what_a_person_named_may_be_private_but_never_link_local_nor_this_
         "10.1.2.3"
     ]
     for address in ("169.254.169.254", "::ffff:169.254.169.254", "127.0.0.1", "224.0.0.1"):
-        with pytest.raises(Refused):
+        with pytest.raises(AddressRefused):
             await Guard(own, resolve=leads_to(address)).check(own)
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         await Guard(own, resolve=leads_to("10.1.2.3")).check("https://other.corp.example/")
     named = Guard(own, named=["https://login.corp.example"], resolve=leads_to("10.1.2.3"))
     assert await named.check("https://login.corp.example/token") == ["10.1.2.3"]
@@ -98,9 +98,9 @@ async def test_what_a_person_named_may_be_private_but_never_link_local_nor_this_
 async def test_plain_http_is_let_through_on_this_machine_when_the_server_runs_here() -> None:
     here = Guard("http://localhost:8000/mcp")
     assert "127.0.0.1" in await here.check("http://localhost:9000/token")
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         await here.check("http://example.org/")
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         await Guard("http://localhost:8000", resolve=leads_to("10.0.0.1")).check("http://localhost:9000/")
 
 
@@ -148,7 +148,7 @@ async def test_a_client_that_follows_redirects_itself_is_stopped_at_the_guard() 
     async with serving(lambda head: said(b"", "302 Found", "location: http://169.254.169.254/")) as (port, _):
         transport = GuardedTransport(Guard("http://localhost"))
         async with httpx2.AsyncClient(transport=transport, follow_redirects=True) as client:
-            with pytest.raises(Refused):
+            with pytest.raises(AddressRefused):
                 await client.get(f"http://localhost:{port}/")
 
 
@@ -175,7 +175,7 @@ def test_no_address_that_is_not_public_passes_for_a_stranger(address: object) ->
         return [str(address)]
 
     async def passes() -> bool:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(AddressRefused):
             return bool(await Guard(resolve=resolve).check("https://example.org/"))
         return False
 
@@ -199,11 +199,11 @@ def test_a_link_in_letters_of_another_alphabet_is_told_in_both_ways() -> None:
     ["javascript:alert(1)", "http://example.org", "https://a@b.com", "https://10.0.0.1", "https://a b.com", "x", ""],
 )
 def test_a_link_that_nobody_should_open_is_refused(url: str) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         check_link(url)
 
 
 def test_a_link_to_this_machine_is_only_for_a_server_of_this_machine() -> None:
     assert check_link("http://localhost:9/x", local=True).host == "localhost"
-    with pytest.raises(Refused):
+    with pytest.raises(AddressRefused):
         check_link("http://localhost:9/x")

@@ -11,14 +11,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from actum.transport.http import Answer, HttpFailure, post, retry_after
+from actum.transport.http import HttpFailure, HttpResponse, post, retry_after
 from tests.chat_server import ChatServer, Raw
 
 SECRET = "Bearer sk-0123456789abcdef"
 
 
 @asynccontextmanager
-async def posted(url: str, **more: float) -> AsyncIterator[Answer]:
+async def posted(url: str, **more: float) -> AsyncIterator[HttpResponse]:
     headers = {"authorization": SECRET}
     bytes_max = int(more.get("bytes_max", 1_000_000))
     async with post(

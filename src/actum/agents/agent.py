@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpac
 import msgspec
 from msgspec import Struct
 
-from ..call.asking.asker import Asker
+from ..call.asking.asker import LiveApprover
 from ..call.asking.inbox import records_of
 from ..call.limits.breaker import Breakers
 from ..call.limits.limits import Limits
-from ..call.limits.meters import Meters
+from ..call.limits.meters import RateLimiters
 from ..call.path import CallPath
-from ..call.plan import Terms
+from ..call.plan import PolicyInputs
 from ..call.resolve import Catalog
-from ..call.scope import Scope
+from ..call.scope import RunContext
 from ..core.budget import Budget, Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.claim import claim_of_conversation
@@ -55,13 +55,24 @@ from ..core.interfaces import (
 )
 from ..core.json import JsonObject, dumps, whole_text
 from ..core.message import Message, SystemMessage, ToolMessage, Transcript, UserMessage
-from ..core.record import TELLING, Answered, Asked, Compacted, Ended, Entry, Replied, Started, ToolsChanged, new_id
+from ..core.record import (
+    TELLING,
+    Compacted,
+    Ended,
+    Entry,
+    InputGiven,
+    InputRequested,
+    ModelReplied,
+    Started,
+    ToolsChanged,
+    new_id,
+)
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent, trace_id
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
-from ..journal.recording import Recording
+from ..journal.recording import RunState
 from ..models.catalog import open_model
 from ..policy.rules import CAREFUL, DEFAULT
 from ..storage.place import open_journal
@@ -73,7 +84,7 @@ from .driver import Driver
 from .output import plain, typed
 from .turn import turn
 from .unfinished import news
-from .wording import Wording
+from .wording import Phrases
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
@@ -214,7 +225,7 @@ class Agent:
         self._redaction = redaction
         self._toolsets, self._bare = _sort_out(tools)
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
-        self._meters = Meters(self.limits)
+        self._meters = RateLimiters(self.limits)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
         self._output_schema, self._check = ("", plain) if output_type is str else typed(output_type)
@@ -278,7 +289,7 @@ class Agent:
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             earlier = await before(self.journal, whose, conversation, after)
             asked = with_attachments(UserMessage.of(question), attachments, earlier.handles())
-            heard = await news(self.journal, earlier.unfinished, self.clock.now(), Wording.for_text(asked.text))
+            heard = await news(self.journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
                 model=self.model.name,
@@ -448,7 +459,7 @@ class Agent:
             earlier = await before(self.journal, whose, conversation)
             if not earlier.run_id:
                 raise UnknownName(f"there is no conversation {conversation!r} in this journal")
-            wording = Wording.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
+            wording = Phrases.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
             ask, run_id = UserMessage((TextPart(wording.compact()),), "developer"), new_id("run")
             started = Started(
                 agent=self.name,
@@ -467,7 +478,7 @@ class Agent:
                 self.journal.append(run_id, started)
                 try:
                     reply = await self.model.reply(Request(messages=[*earlier.messages, ask]))
-                    self.journal.append(run_id, Replied("", reply))
+                    self.journal.append(run_id, ModelReplied("", reply))
                     if not reply.text.strip():
                         raise ModelGarbled("the model summed up the conversation in no words: it stays as it is")
                 except ModelError as error:
@@ -529,7 +540,7 @@ class Agent:
         Raises:
             InDoubt: it was begun.
         """
-        asked = [entry.record for entry in await journal.read(parent) if isinstance(entry.record, Asked)]
+        asked = [entry.record for entry in await journal.read(parent) if isinstance(entry.record, InputRequested)]
         if any(each.run == run_id for each in asked) or (
             self.journal is not journal and await self.journal.read(run_id)
         ):
@@ -570,7 +581,7 @@ class Agent:
             return
         first = (await self.journal.read(_checked_id(run_id)))[:1]
         try:
-            known = Recording(first).beginning().principal
+            known = RunState(first).beginning().principal
         except JournalError:
             known = None
         if known != principal:
@@ -586,7 +597,7 @@ class Agent:
     async def _go_on(
         self,
         run_id: str,
-        answers: Callable[[Recording], list[Answered]],
+        answers: Callable[[RunState], list[InputGiven]],
         setting: Setting,
     ) -> RunResult:
         journal = setting.journal
@@ -594,7 +605,7 @@ class Agent:
             entries = sound(run_id, await journal.read(run_id))
             if not entries:
                 raise unknown_run(run_id)
-            recording = Recording(entries)
+            recording = RunState(entries)
             if recording.beginning().compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
             _check_bound(run_id, recording.beginning(), setting)
@@ -632,7 +643,7 @@ class Agent:
         """The handles of attachments that were taken when the run of these entries began."""
         if not entries:
             return set()
-        begun = Recording(entries[:1]).beginning()
+        begun = RunState(entries[:1]).beginning()
         return Before(messages=await history_of(self.journal, begun)).handles()
 
     async def _begin(
@@ -645,14 +656,14 @@ class Agent:
         catalog = await self._listed()
         setting.journal.keep(catalog.digest, catalog.definitions)
         setting.journal.append(run_id, started)
-        recording = Recording()
+        recording = RunState()
         recording.begin(started)
         return await self._carry_out(run_id, recording, before, setting)
 
     async def _carry_out(
         self,
         run_id: str,
-        recording: Recording,
+        recording: RunState,
         before: Sequence[Message],
         setting: Setting,
     ) -> RunResult:
@@ -660,10 +671,10 @@ class Agent:
         price = budget.price(self.model.name)
         budget.take_up(recording.used())
         messages = [*before, *started.said]
-        wording = Wording.for_text(started.question)
+        wording = Phrases.for_text(started.question)
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
-        scope = Scope(
+        scope = RunContext(
             run_id=run_id,
             journal=setting.journal,
             clock=self.clock,
@@ -684,7 +695,7 @@ class Agent:
         )
         if (seconds := self.limits.seconds) is not None:
             budget.left_s = lambda: seconds - scope.elapsed()
-        terms = Terms(
+        terms = PolicyInputs(
             policy=self._policy,
             binding=self._binding,
             ancestors=setting.ancestors,
@@ -695,7 +706,7 @@ class Agent:
             extra=self._extra,
         )
         relist = self._listing(recording)
-        asker = Asker(scope, setting.approver or self._approver, len(setting.ancestors))
+        asker = LiveApprover(scope, setting.approver or self._approver, len(setting.ancestors))
         path = CallPath(scope, await relist(), terms, self.limits, self._breakers, self._meters, asker)
         driver = Driver(
             scope=scope,
@@ -731,7 +742,7 @@ class Agent:
             _let_go(scope.holder, paused=status == "paused", comes_back=bool(started.conversation))
         return result
 
-    async def _compare(self, run_id: str, recording: Recording, accept: bool) -> None:
+    async def _compare(self, run_id: str, recording: RunState, accept: bool) -> None:
         """Before a recorded run goes on: it was started with the instructions and tools that this agent has."""
         started = recording.beginning()
         same = not isinstance(self._instructions, str) or (
@@ -749,7 +760,7 @@ class Agent:
             "or pass accept=True."
         )
 
-    async def _lacks_tools(self, recording: Recording) -> bool:
+    async def _lacks_tools(self, recording: RunState) -> bool:
         """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
         during a run: the model is shown them at its next step.
         """
@@ -775,7 +786,7 @@ class Agent:
                 _warn_of_undeclared(self.model.name, self._catalog.tools)
         return self._catalog
 
-    def _listing(self, recording: Recording) -> Callable[[], Awaitable[Catalog]]:
+    def _listing(self, recording: RunState) -> Callable[[], Awaitable[Catalog]]:
         """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
         known: dict[Catalog, Catalog] = {}
 
@@ -794,7 +805,7 @@ class Agent:
         instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()
         if not self._output_schema:
             return instructions
-        return "\n\n".join(filter(None, [instructions, Wording.for_text(question).output(self._output_schema)]))
+        return "\n\n".join(filter(None, [instructions, Phrases.for_text(question).output(self._output_schema)]))
 
 
 def _opened(journal: Journal | str | Path | None) -> Journal | None:
@@ -906,7 +917,7 @@ def _check_bound(run_id: str, started: Started, setting: Setting) -> None:
         )
 
 
-def _handed_down(answers: Mapping[str, Answered], recording: Recording) -> list[Answered]:
+def _handed_down(answers: Mapping[str, InputGiven], recording: RunState) -> list[InputGiven]:
     """What this run waits for and the run that it works for was told."""
     waiting = {asked.id for asked in recording.waiting()}
     return [

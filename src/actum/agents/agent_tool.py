@@ -12,7 +12,7 @@ from typing import Protocol
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import ToolError
 from ..core.event import RunResult
-from ..core.interfaces import Context, Waiting
+from ..core.interfaces import Context, InputRequired
 from ..core.json import JsonObject
 from ..core.record import child_id
 from ..core.tool import Tool
@@ -64,7 +64,7 @@ class AgentTool:
         run_id = child_id(context.key)
         result = await self._agent.run_child(str(call.arguments["task"]), run_id, context)
         if result.status == "paused":
-            raise Waiting(result.pending[0], run_id)
+            raise InputRequired(result.pending[0], run_id)
         if result.status != "done":
             raise ToolError(f"{call.name} did not finish. {result.text}".rstrip(), reference=run_id)
         return ToolResult(call.id, (TextPart(result.text),))

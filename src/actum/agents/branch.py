@@ -15,8 +15,18 @@ from ..core.call import TextPart, ToolResult
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
-from ..core.record import Answered, Asked, Entry, Intended, Record, Refused, Settled, Started, new_id
-from ..journal.recording import Place, Recording
+from ..core.record import (
+    CallCompleted,
+    CallRefused,
+    Entry,
+    InputGiven,
+    InputRequested,
+    Intended,
+    Record,
+    Started,
+    new_id,
+)
+from ..journal.recording import CallRef, RunState
 
 
 def branch(
@@ -58,23 +68,23 @@ def _with_own_questions(records: Sequence[Record]) -> list[Record]:
     the id that it was given to.
     """
     ended = {
-        Place(record.reply, record.index)
+        CallRef(record.reply, record.index)
         for record in records
-        if isinstance(record, Refused) or (isinstance(record, Settled) and record.final)
+        if isinstance(record, CallRefused) or (isinstance(record, CallCompleted) and record.final)
     }
     own = {
         record.id: new_id("ask")
         for record in records
-        if isinstance(record, Asked) and Place(record.reply, record.index) not in ended
+        if isinstance(record, InputRequested) and CallRef(record.reply, record.index) not in ended
     }
     return [_as_own(record, own) for record in records]
 
 
 def _as_own(record: Record, own: Mapping[str, str]) -> Record:
     match record:
-        case Answered(verdict="approve"):
+        case InputGiven(verdict="approve"):
             return structs.replace(record, for_run=False, free=())
-        case Asked() | Answered():
+        case InputRequested() | InputGiven():
             return structs.replace(record, id=own.get(record.id, record.id))
         case _:
             return record
@@ -90,7 +100,7 @@ async def done_after(journal: Journal, started: Started) -> frozenset[str]:
         entries = await journal.read(run_id)
         try:
             records = [entry.record for entry in entries[at + 1 :]]
-            started = Recording(entries[:1]).beginning()
+            started = RunState(entries[:1]).beginning()
         except JournalError:
             raise JournalError(f"what run {run_id} did after the branch was deleted, and can not be told") from None
         used.update(record.tool for record in records if isinstance(record, Intended))
@@ -98,20 +108,22 @@ async def done_after(journal: Journal, started: Started) -> frozenset[str]:
     return frozenset(used)
 
 
-def _begun(records: Sequence[Record]) -> set[Place]:
+def _begun(records: Sequence[Record]) -> set[CallRef]:
     """The calls that were begun and have no outcome yet."""
-    begun: set[Place] = set()
+    begun: set[CallRef] = set()
     for record in records:
         if isinstance(record, Intended):
-            begun.add(Place(record.reply, record.index))
-        elif isinstance(record, Settled):
-            begun.discard(Place(record.reply, record.index))
+            begun.add(CallRef(record.reply, record.index))
+        elif isinstance(record, CallCompleted):
+            begun.discard(CallRef(record.reply, record.index))
     return begun
 
 
 def _with_result(record: Record, at: int, result: str | ToolResult) -> Record:
-    if not isinstance(record, Settled | Refused):
+    if not isinstance(record, CallCompleted | CallRefused):
         raise UsageError(f"entry {at} holds no result that could be another: it is {type(record).__name__}")
     other = ToolResult("", (TextPart(result),)) if isinstance(result, str) else result
     other = structs.replace(other, call_id=record.result.call_id)
-    return Settled(record.reply, record.index, other, elapsed=record.elapsed, detail="another result, in a branch")
+    return CallCompleted(
+        record.reply, record.index, other, elapsed=record.elapsed, detail="another result, in a branch"
+    )

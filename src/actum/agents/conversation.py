@@ -16,9 +16,9 @@ from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
 from ..core.record import TELLING, Entry, Started, Unfinished, verify
-from ..journal.recording import Place, Recording
+from ..journal.recording import CallRef, RunState
 from .unfinished import standing, unfinished
-from .wording import Wording
+from .wording import Phrases
 
 NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
 IN_DOUBT = Failure(
@@ -82,7 +82,7 @@ async def before(journal: Journal, owner: str, conversation: str, after: str = "
 def owner_of(entries: Sequence[Entry]) -> str | None:
     """The principal that a run belongs to; None where there is no run, or nothing that tells."""
     try:
-        return Recording(entries[:1]).beginning().belongs_to
+        return RunState(entries[:1]).beginning().belongs_to
     except JournalError:
         return None
 
@@ -113,14 +113,14 @@ async def history(
     Raises:
         JournalError: a run is not there, or not as it was written.
     """
-    runs: list[tuple[Recording, int]] = []
+    runs: list[tuple[RunState, int]] = []
     summary: list[Message] = []
     left: int | None = None  # so many runs before a summary stay as they are
     while run_id and left != 0:
         entries = sound(run_id, await journal.read(run_id))[:seen]
         if entries and not entries[0].payload:
             break  # forgotten, and what was before it with it
-        recording = Recording(entries)
+        recording = RunState(entries)
         started = recording.beginning()
         if owner is not None and started.belongs_to != owner:
             pass  # somebody else's
@@ -128,7 +128,7 @@ async def history(
             if not await _sums_up_others(journal, started, owner):
                 left = recording.compacted.keep
                 text = recording.compacted.summary
-                summary = [UserMessage((TextPart(Wording.for_text(text).summary(text)),), "memory")]
+                summary = [UserMessage((TextPart(Phrases.for_text(text).summary(text)),), "memory")]
         elif not started.compacts:
             runs.append((recording, telling))
             left = left and left - 1
@@ -142,7 +142,7 @@ async def _sums_up_others(journal: Journal, started: Started, owner: str | None)
         entries = await journal.read(started.previous)
         if not entries or not entries[0].payload:
             return False
-        started = Recording(entries[:1]).beginning()
+        started = RunState(entries[:1]).beginning()
         if started.belongs_to != owner:
             return True
     return False
@@ -160,7 +160,7 @@ def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def said_in(recording: Recording, telling: int = TELLING) -> list[Message]:
+def said_in(recording: RunState, telling: int = TELLING) -> list[Message]:
     """The messages that one run added.
 
     Each call is answered: one that has no outcome, by how it stood when the run was told.
@@ -170,11 +170,11 @@ def said_in(recording: Recording, telling: int = TELLING) -> list[Message]:
     """
     started = recording.beginning()
     messages: list[Message] = list(started.said)
-    wording = Wording.for_text(started.question)
+    wording = Phrases.for_text(started.question)
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
-            place = Place(number, index)
+            place = CallRef(number, index)
             result = as_it_stands(recording, place, call, wording) if telling else outcome(recording, place, call)
             messages.append(ToolMessage(call.name, recording.told(place, result)))
         messages.extend(
@@ -185,7 +185,7 @@ def said_in(recording: Recording, telling: int = TELLING) -> list[Message]:
     return messages
 
 
-def outcome(recording: Recording, place: Place, call: ToolCall) -> ToolResult:
+def outcome(recording: RunState, place: CallRef, call: ToolCall) -> ToolResult:
     """What a call of a run came to that is over; one that has no outcome was not made, or nobody knows."""
     known = recording.outcome(place)
     if known is not None:
@@ -193,7 +193,7 @@ def outcome(recording: Recording, place: Place, call: ToolCall) -> ToolResult:
     return ToolResult(call.id, error=IN_DOUBT if recording.in_doubt(place) else NOT_MADE)
 
 
-def as_it_stands(recording: Recording, place: Place, call: ToolCall, wording: Wording) -> ToolResult:
+def as_it_stands(recording: RunState, place: CallRef, call: ToolCall, wording: Phrases) -> ToolResult:
     """What a call of an earlier run came to, or how it stands in that run."""
     known = recording.outcome(place)
     if known is not None:

@@ -13,24 +13,24 @@ from typing import Literal, TypeVar
 
 from msgspec import Struct
 
-from ..call.asking.asker import Asker
+from ..call.asking.asker import LiveApprover
 from ..call.asking.inbox import pending_of
 from ..call.limits.meters import Account
 from ..call.path import CallPath
 from ..call.resolve import Catalog
-from ..call.scope import Scope
+from ..call.scope import RunContext
 from ..core.budget import ZERO, Price
 from ..core.call import ToolCall, ToolResult
 from ..core.errors import ActumError, JournalError, ReplayDiverged
 from ..core.event import Event, Pending, ReplyFinished, RunFinished, RunResult
 from ..core.interfaces import Model, Request
 from ..core.message import Message, ToolMessage, Transcript, Usage
-from ..core.record import Asked, Ended, ToolsChanged, new_id
-from ..core.record import Replied as RepliedRecord
-from ..journal.recording import Place
+from ..core.record import Ended, InputRequested, ToolsChanged, new_id
+from ..core.record import ModelReplied as RepliedRecord
+from ..journal.recording import CallRef
 from .conversation import outcome
-from .turn import Answered, AskUser, Called, CallModel, CallTools, Finish, Outcome, Replied, Turn
-from .wording import Wording
+from .turn import AskUser, Called, CallModel, CallTools, Finish, ModelAnswered, Outcome, Turn, UserAnswered
+from .wording import Phrases
 
 T = TypeVar("T")
 
@@ -61,13 +61,13 @@ class Driver(Struct, kw_only=True, dict=True):
         accept: whether a changed prompt or changed tools may go on with a recorded run.
     """
 
-    scope: Scope
+    scope: RunContext
     model: Model
     path: CallPath
     transcript: Transcript
     loop: Turn
-    wording: Wording
-    asker: Asker
+    wording: Phrases
+    asker: LiveApprover
     seconds: float | None
     relist: Callable[[], Awaitable[Catalog]]
     price: Price | None = None
@@ -129,14 +129,14 @@ class Driver(Struct, kw_only=True, dict=True):
                 finish: Finish = end.value
                 return finish
 
-    async def _ask_model(self) -> Replied:
+    async def _ask_model(self) -> ModelAnswered:
         recording, step = self.scope.recording, self._steps
         self._steps += 1
         if step < len(recording.replies):
             self._reply_number, record = recording.replies[step]
             self._compare(record.intention, recording.tools_at[step])
             self._usage += record.reply.usage
-            return Replied(record.reply, record.elapsed, record.cost)
+            return ModelAnswered(record.reply, record.elapsed, record.cost)
         self._check_limits()
         await self._notice_tools()
         scope = self.scope
@@ -150,7 +150,7 @@ class Driver(Struct, kw_only=True, dict=True):
         self._usage += reply.usage
         self._count(reply.usage.total_tokens, cost)
         self._emit(ReplyFinished(reply, seconds))
-        return Replied(reply, record.elapsed, cost)
+        return ModelAnswered(reply, record.elapsed, cost)
 
     def _check_limits(self) -> None:
         """Before the model is asked: what the loop can not see, since it lies outside of this run, lets it.
@@ -211,7 +211,7 @@ class Driver(Struct, kw_only=True, dict=True):
         ]
         if recording.cut:
             results = [
-                recording.told(Place(number, index), result) if isinstance(result, ToolResult) else result
+                recording.told(CallRef(number, index), result) if isinstance(result, ToolResult) else result
                 for index, result in enumerate(results)
             ]
         used = recording.used_in(number, len(results))
@@ -235,13 +235,13 @@ class Driver(Struct, kw_only=True, dict=True):
                 if tried not in answers:
                     later.add(tried)
                     break
-                place, refusal = Place(self._reply_number, index), intention.refusals.get(index)
+                place, refusal = CallRef(self._reply_number, index), intention.refusals.get(index)
                 results[index] = await self._in_time(self.path.perform(call, place, refusal))
 
     def _take_what_there_is(self, calls: Sequence[ToolCall]) -> None:
         """The time was up during these calls: each has an outcome on record, or was not made."""
         for index, call in enumerate(calls):
-            place = Place(self._reply_number, index)
+            place = CallRef(self._reply_number, index)
             result = outcome(self.scope.recording, place, call)
             self._calls.append((call, result))
             self.transcript.append(ToolMessage(call.name, self.scope.recording.told(place, result)))
@@ -250,24 +250,24 @@ class Driver(Struct, kw_only=True, dict=True):
         """As it was when the calls were on record, so that a replay sees the same time as the run did."""
         if self._steps > len(self.scope.recording.replies):
             return self.scope.elapsed()
-        known = [self.scope.recording.outcome(Place(self._reply_number, index)) for index in range(calls)]
+        known = [self.scope.recording.outcome(CallRef(self._reply_number, index)) for index in range(calls)]
         recorded = [outcome[1] for outcome in known if outcome is not None]
         return max(recorded) if len(recorded) == calls else self.scope.elapsed()
 
-    async def _ask_user(self, intention: AskUser) -> Answered | Pending:
+    async def _ask_user(self, intention: AskUser) -> UserAnswered | Pending:
         recording = self.scope.recording
         self._questions += 1
         if self._questions > len(recording.questions):
-            asked = Asked(new_id("ask"), "answer", intention.question, self._reply_number)
+            asked = InputRequested(new_id("ask"), "answer", intention.question, self._reply_number)
             self.scope.journal.append(self.scope.run_id, asked)
             recording.note_question(asked)
         asked = recording.questions[self._questions - 1]
         known = recording.answers.get(asked.id)
         if known is not None:
-            return Answered(known.text)
+            return UserAnswered(known.text)
         pending = Pending(asked.id, asked.kind, asked.message)
         answer = await self.asker.answer(pending)
-        return pending if answer is None else Answered(answer.text)
+        return pending if answer is None else UserAnswered(answer.text)
 
     async def _in_time(self, work: Awaitable[T]) -> T:
         """Wait for work, for as long as the run may still take. Nobody who is asked is hurried by it."""

@@ -28,7 +28,7 @@ from ..core.errors import BudgetExceeded, CallError, LoopDetected
 from ..core.event import Pending
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
-from .wording import Wording
+from .wording import Phrases
 
 
 class CallModel(Struct, frozen=True):
@@ -55,7 +55,7 @@ class AskUser(Struct, frozen=True):
     question: str
 
 
-class Replied(Struct, frozen=True):
+class ModelAnswered(Struct, frozen=True):
     """The model's answer, what it cost, and how many seconds the run has taken by now."""
 
     reply: Reply
@@ -71,7 +71,7 @@ class Called(Struct, frozen=True):
     used: Used = NOTHING
 
 
-class Answered(Struct, frozen=True):
+class UserAnswered(Struct, frozen=True):
     """What the user answered."""
 
     text: str
@@ -88,7 +88,7 @@ class Finish(Struct, frozen=True, kw_only=True):
 
 
 Intention = CallModel | CallTools | AskUser
-Outcome = Replied | Called | Answered | Pending
+Outcome = ModelAnswered | Called | UserAnswered | Pending
 Turn = Generator[Intention, Outcome, Finish]
 
 Check = Callable[[str], tuple[object, str]]
@@ -103,7 +103,7 @@ OUTPUT_TRIES = 3
 def turn(
     transcript: Transcript,
     limits: Limits,
-    wording: Wording,
+    wording: Phrases,
     polled: Polled,
     check: Check,
     *,
@@ -128,7 +128,7 @@ def turn(
         if reason := spent.exhausted():
             return Finish(status="stopped", text=wording.stopped(reason), stop_reason=reason)
         outcome = yield CallModel(transcript)
-        assert isinstance(outcome, Replied)
+        assert isinstance(outcome, ModelAnswered)
         reply = outcome.reply
         spent.add_reply(reply.usage, outcome.elapsed, outcome.cost)
         transcript.append(reply)
@@ -166,11 +166,11 @@ def turn(
             answer = yield AskUser(wording.ask_for(again))
             if isinstance(answer, Pending):
                 return Finish(status="paused", text=answer.message, pending=(answer,))
-            assert isinstance(answer, Answered)
+            assert isinstance(answer, UserAnswered)
             transcript.append(UserMessage.of(answer.text))
 
 
-def _after_calls(wording: Wording, stop_reason: str) -> Finish:
+def _after_calls(wording: Phrases, stop_reason: str) -> Finish:
     """The end of a run behind its calls."""
     if not stop_reason:
         return Finish(status="done", output="")

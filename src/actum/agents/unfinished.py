@@ -17,8 +17,8 @@ from ..core.call import TextPart, ToolCall
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.record import TELLING, Ended, Entry, Standing, Unfinished, verify
-from ..journal.recording import Place, Recording
-from .wording import Wording
+from ..journal.recording import CallRef, RunState
+from .wording import Phrases
 
 log = logging.getLogger("actum.journal")
 
@@ -42,7 +42,7 @@ class News(Struct, frozen=True):
     unfinished: tuple[Unfinished, ...] = ()
 
 
-def standing(recording: Recording, place: Place, now: float = 0.0) -> Standing:
+def standing(recording: RunState, place: CallRef, now: float = 0.0) -> Standing:
     """How a call stands that has no outcome.
 
     Args:
@@ -63,7 +63,7 @@ def standing(recording: Recording, place: Place, now: float = 0.0) -> Standing:
     return "answered" if recording.parked(place) is not None else "unmade"
 
 
-def open_calls(recording: Recording, telling: int = TELLING) -> dict[str, Standing]:
+def open_calls(recording: RunState, telling: int = TELLING) -> dict[str, Standing]:
     """The calls of a run that have no outcome, by place, with how the model is told that each stands."""
     found: dict[str, Standing] = {}
     for place, _ in _calls(recording):
@@ -87,10 +87,10 @@ async def unfinished(
     found: list[Unfinished] = []
     telling = TELLING
     while entries and entries[0].payload:
-        started, last = Recording(entries[:1]).beginning(), entries[seen - 1].record
+        started, last = RunState(entries[:1]).beginning(), entries[seen - 1].record
         is_done = isinstance(last, Ended) and last.status == "done"
         if not (started.compacts or is_done) and started.belongs_to == owner:
-            calls = open_calls(Recording(entries[:seen]), telling)
+            calls = open_calls(RunState(entries[:seen]), telling)
             found.append(Unfinished(run_id, seen, calls, seen == len(entries) or isinstance(last, Ended)))
         if started.telling or not started.previous:
             return (*started.unfinished, *reversed(found))
@@ -101,7 +101,7 @@ async def unfinished(
     return tuple(reversed(found))
 
 
-async def news(journal: Journal, before: Sequence[Unfinished], now: float, wording: Wording) -> News:
+async def news(journal: Journal, before: Sequence[Unfinished], now: float, wording: Phrases) -> News:
     """What became of earlier runs since the conversation was last told of them.
 
     Args:
@@ -119,7 +119,7 @@ async def news(journal: Journal, before: Sequence[Unfinished], now: float, wordi
             log.warning("run %s: what became of its calls is not told, since %s", known.run, problems[0])
             left.append(known)
             continue
-        recording = Recording(entries)
+        recording = RunState(entries)
         lines, calls = _changes(recording, known, now, wording)
         done = _is_done(recording)
         if done and known.follows and recording.ended is not None and recording.ended.text:
@@ -132,7 +132,7 @@ async def news(journal: Journal, before: Sequence[Unfinished], now: float, wordi
 
 
 def _changes(
-    recording: Recording, known: Unfinished, now: float, wording: Wording
+    recording: RunState, known: Unfinished, now: float, wording: Phrases
 ) -> tuple[list[str], dict[str, Standing]]:
     """A line for each call that stands otherwise than it was told, and the calls that are still open."""
     lines: list[str] = []
@@ -160,11 +160,11 @@ def _bounded(left: Sequence[Unfinished]) -> tuple[Unfinished, ...]:
     return tuple(each for each in left if each.run not in dropped)
 
 
-def _calls(recording: Recording) -> Iterator[tuple[Place, ToolCall]]:
+def _calls(recording: RunState) -> Iterator[tuple[CallRef, ToolCall]]:
     for number, replied in recording.replies:
         for index, call in enumerate(replied.reply.calls):
-            yield Place(number, index), call
+            yield CallRef(number, index), call
 
 
-def _is_done(recording: Recording) -> bool:
+def _is_done(recording: RunState) -> bool:
     return recording.ended is not None and recording.ended.status == "done"

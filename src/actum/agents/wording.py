@@ -118,7 +118,7 @@ _SENTENCES = {
 }
 
 
-class Wording:
+class Phrases:
     """The loop's sentences in one language.
 
     Args:
@@ -131,7 +131,7 @@ class Wording:
         self._stands = _STANDS[language]
 
     @classmethod
-    def for_text(cls, text: str) -> Wording:
+    def for_text(cls, text: str) -> Phrases:
         """In the language of what the user wrote: Chinese when it holds Han characters."""
         return cls(language_of(text))
 

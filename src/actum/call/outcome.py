@@ -21,7 +21,7 @@ from .plan import Plan
 _NESTED = (list, dict)
 
 
-def own(arguments: JsonObject) -> JsonObject:
+def copy_arguments(arguments: JsonObject) -> JsonObject:
     """A copy for the tool to do with as it likes: what is on record and what another attempt gets stays as it is."""
     for value in arguments.values():
         if isinstance(value, _NESTED):

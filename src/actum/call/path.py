@@ -37,29 +37,29 @@ from ..core.errors import (
     ResourceLimit,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Pending
-from ..core.interfaces import Ancestor, Context, Facts, Found, Probing, Requirement, Toolset, Waiting
+from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
 from ..core.json import Json, same
 from ..core.provenance import Origins
-from ..core.record import Asked, Checked, Intended, Refused, Settled
+from ..core.record import CallCompleted, CallRefused, InputRequested, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
 from ..core.tool import Tool
 from ..core.trace import traceparent_of
 from ..journal.excerpt import ResultReader, to_show
-from ..journal.recording import Place
+from ..journal.recording import CallRef
 from ..policy.origins import OriginIndex
 from ..policy.ruling import Required
-from .asking.asker import Asker
+from .asking.asker import LiveApprover
 from .asking.inbox import pending_of
-from .asking.inquiry import Inquiry
-from .asking.question import Questions
+from .asking.inquiry import LiveToolRequests
+from .asking.question import Approvals
 from .limits.breaker import Breakers
 from .limits.limits import Limits
-from .limits.meters import Gate, Meters, through
+from .limits.meters import RateLimit, RateLimiters, acquire
 from .limits.retry import delay
-from .outcome import checked, own, translate, where, with_note
-from .plan import Plan, Terms, check_of, decide, denied
+from .outcome import checked, copy_arguments, translate, where, with_note
+from .plan import Plan, PolicyInputs, check_of, decide, denied
 from .resolve import Catalog
-from .scope import Scope
+from .scope import RunContext
 
 log = logging.getLogger("actum.call")
 
@@ -87,23 +87,23 @@ class CallPath:
 
     def __init__(
         self,
-        scope: Scope,
+        scope: RunContext,
         catalog: Catalog,
-        terms: Terms,
+        terms: PolicyInputs,
         limits: Limits,
         breakers: Breakers | None = None,
-        meters: Meters | None = None,
-        asker: Asker | None = None,
+        meters: RateLimiters | None = None,
+        asker: LiveApprover | None = None,
     ) -> None:
         self.catalog = catalog
         self._breakers = breakers or Breakers(limits.failures, limits.rest_seconds)
-        self._meters = meters or Meters(limits)
+        self._meters = meters or RateLimiters(limits)
         self._scope = scope
         self._terms = terms
         self._limits = limits
         self._origins = OriginIndex(scope.heard, catalog.trusted)
-        self._questions = Questions(scope, limits, self._origins)
-        self._asker = asker or Asker(scope, None)
+        self._questions = Approvals(scope, limits, self._origins)
+        self._asker = asker or LiveApprover(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
@@ -131,14 +131,14 @@ class CallPath:
             refusals: calls that the loop itself turns away, by index.
         """
         if len(calls) == 1:
-            return [await self.perform(calls[0], Place(reply, 0), refusals.get(0))]
+            return [await self.perform(calls[0], CallRef(reply, 0), refusals.get(0))]
         tasks: dict[int, asyncio.Task[ToolResult | Pending]] = {}
         results: dict[int, ToolResult | Pending] = {}
         parked: Pending | None = None
         try:
             async with asyncio.TaskGroup() as group:
                 for index, call in enumerate(calls):
-                    place, refusal = Place(reply, index), refusals.get(index)
+                    place, refusal = CallRef(reply, index), refusals.get(index)
                     if not self._is_sequential(call.name):
                         tasks[index] = group.create_task(self._in_slot(call, place, refusal))
                         continue
@@ -155,12 +155,12 @@ class CallPath:
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.sequential
 
-    async def _in_slot(self, call: ToolCall, place: Place, refusal: CallError | None) -> ToolResult | Pending:
+    async def _in_slot(self, call: ToolCall, place: CallRef, refusal: CallError | None) -> ToolResult | Pending:
         async with self._slots:
             return await self.perform(call, place, refusal)
 
     async def perform(
-        self, call: ToolCall, place: Place, refusal: CallError | None = None, *, admitted: bool = False
+        self, call: ToolCall, place: CallRef, refusal: CallError | None = None, *, admitted: bool = False
     ) -> ToolResult | Pending:
         """Take one call from request to record.
 
@@ -203,7 +203,9 @@ class CallPath:
             return await self._in_turn(call, place, gates)
         return await self._execute(plan, plan.bound.toolset, place)
 
-    async def _in_the_way(self, plan: Plan, place: Place, admitted: bool) -> tuple[Asked | None, Sequence[Gate]]:
+    async def _in_the_way(
+        self, plan: Plan, place: CallRef, admitted: bool
+    ) -> tuple[InputRequested | None, Sequence[RateLimit]]:
         """Whom this plan waits for, and for what turn. A check that its rule requires is made before anybody is asked,
         and again when an approval is there.
 
@@ -223,21 +225,21 @@ class CallPath:
             self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
         return None, gates
 
-    def _gates(self, plan: Plan) -> Sequence[Gate]:
+    def _gates(self, plan: Plan) -> Sequence[RateLimit]:
         """What the limits of its tool and its user have the call go through."""
         if plan.bound.toolset is None:
             return ()
         return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.now())
 
-    async def _in_turn(self, call: ToolCall, place: Place, gates: Sequence[Gate]) -> ToolResult | Pending:
+    async def _in_turn(self, call: ToolCall, place: CallRef, gates: Sequence[RateLimit]) -> ToolResult | Pending:
         """Wait until the call may begin, and judge it again: what allowed it may be over by then."""
         try:
-            async with through(gates, self._scope.clock):
+            async with acquire(gates, self._scope.clock):
                 return await self.perform(call, place, admitted=True)
         except RateLimited as error:
             return self._refuse(call, place, error)
 
-    def _plan(self, call: ToolCall, place: Place) -> Plan:
+    def _plan(self, call: ToolCall, place: CallRef) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
         recording, said = self._scope.recording, call
         asked = recording.asked(place)
@@ -269,7 +271,7 @@ class CallPath:
         own = Ancestor(agent=terms.facts.agent, policy=policy, facts=self._facts, look_up=self._look_up)
         return (*terms.ancestors, own)
 
-    async def _look_first(self, plan: Plan, place: Place) -> None:
+    async def _look_first(self, plan: Plan, place: CallRef) -> None:
         """Make the checks that policies want before this call, put them on record, and let them speak.
 
         What is on record is enough to ask a person by; before the call is made it is looked up anew.
@@ -286,12 +288,12 @@ class CallPath:
             if known.fault:
                 raise denied(required.requirement.reason, f"{required.rule}: {known.fault}")
 
-    async def _check(self, required: Required, key: str, place: Place) -> Checked:
+    async def _check(self, required: Required, key: str, place: CallRef) -> PrecheckDone:
         """Make one check, and put it on record in this run, whichever agent's tool it takes."""
         look_up = self._look_up if required.by is None else required.by.look_up
         requirement = required.requirement
         result, fault = await look_up(requirement, required.rule, key)
-        checked = Checked(
+        checked = PrecheckDone(
             place.reply,
             place.index,
             requirement.tool,
@@ -319,20 +321,20 @@ class CallPath:
                 fault = f"{requirement.tool} failed: {error.code} {detail}".rstrip()
         except CallError as error:
             fault = f"the check can not be made: {error}"
-        except Waiting:
+        except InputRequired:
             fault = f"{requirement.tool} waits for a person"
         return self._scope.redaction.clean(result, self._scope.told), fault
 
-    def _refuse(self, call: ToolCall, place: Place, error: CallError) -> ToolResult:
+    def _refuse(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult:
         """The call never reaches a tool; on record why."""
         result = ToolResult(call.id, error=error.failure())
-        refused = Refused(place.reply, place.index, result, self._scope.elapsed(), error.rule)
+        refused = CallRefused(place.reply, place.index, result, self._scope.elapsed(), error.rule)
         self._scope.journal.append(self._scope.run_id, refused)
         self._scope.recording.note_outcome(place, refused)
         self._tell_finished(call, result, 0.0)
         return result
 
-    async def _clear_up(self, call: ToolCall, place: Place, plan: Plan | None) -> ToolResult | Pending | None:
+    async def _clear_up(self, call: ToolCall, place: CallRef, plan: Plan | None) -> ToolResult | Pending | None:
         """An earlier process began this call and left no word of how it ended: find out, and do not just repeat it.
 
         Args:
@@ -362,30 +364,30 @@ class CallPath:
             result = ToolResult(call.id, error=InDoubt(f"{words} {answer.text}".rstrip(), effect=effect).failure())
         return self._settle(call, place, result, 0.0, f"by {answer.by}")
 
-    async def _probe(self, plan: Plan, place: Place) -> Found:
+    async def _probe(self, plan: Plan, place: CallRef) -> ProbeResult:
         """Have the toolset look. What goes wrong there tells nothing about the call."""
         toolset, tool = plan.bound.toolset, plan.bound.tool
         if not isinstance(toolset, Probing):
-            return Found("unknown")
+            return ProbeResult("unknown")
         context = self._context(plan, self._scope.recording.attempts(place))
         try:
             async with self._scope.clock.timeout(self._seconds(tool)):
                 found = await toolset.probe(plan.call, context)
         except Exception as error:  # noqa: BLE001 - a tool's own code; the log hears of it, the call stays in doubt
             log.error("the probe of tool %s failed: %s", tool.name, where(error))
-            return Found("unknown")
+            return ProbeResult("unknown")
         finally:
             context.close()
-        return found if isinstance(found, Found) else Found("unknown")
+        return found if isinstance(found, ProbeResult) else ProbeResult("unknown")
 
-    def _hand_in(self, plan: Plan, place: Place) -> ToolResult:
+    def _hand_in(self, plan: Plan, place: CallRef) -> ToolResult:
         """The program carried out this call itself; its answer is the result."""
         asked = self._scope.recording.asked(place)
         answer = self._scope.recording.answers[asked.id] if asked is not None else None
         result = ToolResult(plan.said.id, (TextPart(answer.text if answer is not None else ""),))
         return self._settle(plan.said, place, result, 0.0)
 
-    async def _execute(self, plan: Plan, toolset: Toolset, place: Place) -> ToolResult | Pending:
+    async def _execute(self, plan: Plan, toolset: Toolset, place: CallRef) -> ToolResult | Pending:
         """Run the tool, an intent on record before each attempt and an outcome after it."""
         scope, tool = self._scope, plan.bound.tool
         attempt = scope.recording.attempts(place)
@@ -399,7 +401,7 @@ class CallPath:
             await self._intend(plan, place, attempt)
             try:
                 result, error, detail = await self._attempt(plan, toolset, place, attempt)
-            except Waiting as waiting:
+            except InputRequired as waiting:
                 return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
@@ -419,7 +421,7 @@ class CallPath:
                 raise
 
     async def _looked_up(
-        self, plan: Plan, place: Place, result: ToolResult, error: CallError
+        self, plan: Plan, place: CallRef, result: ToolResult, error: CallError
     ) -> tuple[ToolResult, CallError | None]:
         """An attempt that failed without a word of what it did, once its toolset has looked."""
         found = await self._probe(plan, place)
@@ -431,7 +433,7 @@ class CallPath:
             result = ToolResult(result.call_id, error=error.failure())
         return result, error
 
-    async def _intend(self, plan: Plan, place: Place, attempt: int) -> None:
+    async def _intend(self, plan: Plan, place: CallRef, attempt: int) -> None:
         """The intent of an attempt, on disk before a tool that may change anything starts."""
         scope, tool = self._scope, plan.bound.tool
         scope.journal.append(
@@ -454,7 +456,7 @@ class CallPath:
             await scope.journal.sync(scope.run_id)
 
     async def _attempt(
-        self, plan: Plan, toolset: Toolset, place: Place | None, attempt: int
+        self, plan: Plan, toolset: Toolset, place: CallRef | None, attempt: int
     ) -> tuple[ToolResult, CallError | None, str]:
         """One attempt: its result, the error it failed by, and a detail for the record.
 
@@ -472,7 +474,7 @@ class CallPath:
             return result, None, ""
         except CallError as known:
             error = known
-        except Waiting:
+        except InputRequired:
             raise
         except TimeoutError:
             what = "No answer in time" if limit.expired() else "The tool waited in vain for something"
@@ -498,12 +500,12 @@ class CallPath:
         return self._origins.of(call.arguments)
 
     def _context(
-        self, plan: Plan, attempt: int, place: Place | None = None, limit: asyncio.Timeout | None = None
+        self, plan: Plan, attempt: int, place: CallRef | None = None, limit: asyncio.Timeout | None = None
     ) -> Context:
         """What the tool may know and do; a check, or a probe, asks nobody anything."""
         inquiry = None
         if place is not None and limit is not None:
-            inquiry = Inquiry(
+            inquiry = LiveToolRequests(
                 scope=self._scope,
                 asker=self._asker,
                 call=plan.call,
@@ -514,7 +516,7 @@ class CallPath:
             )
         return Context(
             run_id=self._scope.run_id,
-            call=msgspec.structs.replace(plan.call, arguments=own(plan.call.arguments)),
+            call=msgspec.structs.replace(plan.call, arguments=copy_arguments(plan.call.arguments)),
             key=plan.key,
             attempt=attempt,
             principal=self._terms.facts.principal,
@@ -540,7 +542,7 @@ class CallPath:
         """How long one attempt may take."""
         return self._limits.seconds_of(tool.name, tool.timeout_s)
 
-    def _settle_cancelled(self, plan: Plan, place: Place, effect: Effect) -> None:
+    def _settle_cancelled(self, plan: Plan, place: CallRef, effect: Effect) -> None:
         """The attempt is over and the call is not: what may have changed something is in doubt if the run goes on."""
         error = CallCancelled("The run was cancelled during this call.", effect=effect)
         failed = ToolResult(plan.said.id, error=error.failure())
@@ -550,7 +552,7 @@ class CallPath:
     def _settle(
         self,
         call: ToolCall,
-        place: Place,
+        place: CallRef,
         result: ToolResult,
         seconds: float,
         detail: str = "",
@@ -565,12 +567,12 @@ class CallPath:
         try:
             result = scope.redaction.clean(result, scope.told)
             shown = self._shown(call, result)
-            settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
+            settled = CallCompleted(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
             scope.journal.append(scope.run_id, settled)
         except (TypeError, ValueError, RecursionError, ResourceLimit) as bad:
             no_value = InvalidResult("The tool returned something that is no value.")
             result = ToolResult(call.id, error=(bad if isinstance(bad, ResourceLimit) else no_value).failure())
-            settled = Settled(place.reply, place.index, result, seconds, elapsed, detail, final, 0, used)
+            settled = CallCompleted(place.reply, place.index, result, seconds, elapsed, detail, final, 0, used)
             scope.journal.append(scope.run_id, settled)
         scope.recording.note_outcome(place, settled)
         if final:
@@ -610,5 +612,5 @@ class CallPath:
             self._scope.emit(CallProgress(context.call.id, clean.value(value)))
 
 
-def _is_same_check(known: Checked, required: Requirement) -> bool:
+def _is_same_check(known: PrecheckDone, required: Requirement) -> bool:
     return known.tool == required.tool and same(known.arguments, required.arguments)

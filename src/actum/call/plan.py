@@ -15,14 +15,14 @@ from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
 from ..core.record import Quorum
-from ..journal.recording import Place
+from ..journal.recording import CallRef
 from ..policy.ruling import Required, rule_on
 from ..schema.canonical import Unclear
 from .canonical import written_out
-from .resolve import Bound, Catalog
+from .resolve import Catalog, ResolvedTool
 
 
-class Terms(Struct, frozen=True, kw_only=True):
+class PolicyInputs(Struct, frozen=True, kw_only=True):
     """By what a call is judged.
 
     Attributes:
@@ -61,7 +61,7 @@ class Plan(Struct, frozen=True):
         quorums, required, level: as in `ruling.Ruling`.
     """
 
-    bound: Bound
+    bound: ResolvedTool
     said: ToolCall
     call: ToolCall
     repairs: tuple[str, ...]
@@ -78,7 +78,7 @@ class Plan(Struct, frozen=True):
         return self.quorums or (Quorum(self.decision.approvers or (), self.decision.quorum),)
 
 
-def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms, facts: Facts) -> Plan:
+def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs, facts: Facts) -> Plan:
     """Judge one call.
 
     Args:
@@ -112,7 +112,7 @@ def decide(call: ToolCall, place: Place, catalog: Catalog, terms: Terms, facts: 
     )
 
 
-def fit(call: ToolCall, bound: Bound, terms: Terms) -> tuple[ToolCall, tuple[str, ...]]:
+def fit(call: ToolCall, bound: ResolvedTool, terms: PolicyInputs) -> tuple[ToolCall, tuple[str, ...]]:
     """The call as its tool would get it: arguments that fit the schema, paths and addresses written out.
 
     Returns:
@@ -145,7 +145,7 @@ def denied(reason: str, rule: str) -> PermissionDenied:
     return error
 
 
-def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, terms: Terms) -> Plan:
+def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, terms: PolicyInputs) -> Plan:
     """The plan of a check that a rule wants made before a call.
 
     Args:
@@ -167,7 +167,7 @@ def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, te
     return Plan(bound, call, call, repairs, Decision("allow", f"required by {rule}"), own_key)
 
 
-def idempotency_key(root: str, place: Place, call: ToolCall) -> str:
+def idempotency_key(root: str, place: CallRef, call: ToolCall) -> str:
     """The same for every attempt at one call, and for no other: two payments that were meant twice differ in their
     place.
     """

@@ -24,7 +24,7 @@ COMPARED_MAX = 30
 _WORDS = re.compile(r"[_.\-]+")
 
 
-class Bound(Struct, frozen=True):
+class ResolvedTool(Struct, frozen=True):
     """A tool, where it lives, and its schemas ready for use. `toolset` is None for a bare definition, which the program
     that uses actum carries out itself; `spots` are where paths and addresses stand in its arguments."""
 
@@ -43,8 +43,8 @@ class Catalog:
         digest: SHA-256 over the definitions, under which the journal keeps them.
     """
 
-    def __init__(self, bound: Iterable[Bound]) -> None:
-        self._bound: dict[str, Bound] = {}
+    def __init__(self, bound: Iterable[ResolvedTool]) -> None:
+        self._bound: dict[str, ResolvedTool] = {}
         for item in bound:
             if item.tool.name in self._bound:
                 raise BadTool(
@@ -77,7 +77,7 @@ class Catalog:
         """All definitions as JSON, for the journal to keep under `digest`."""
         return msgspec.json.encode(self.tools)
 
-    def get(self, name: str) -> Bound | None:
+    def get(self, name: str) -> ResolvedTool | None:
         """The tool of exactly this name."""
         return self._bound.get(name)
 
@@ -86,7 +86,7 @@ class Catalog:
         bound = self._bound.get(name)
         return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
 
-    def resolve(self, name: str) -> Bound:
+    def resolve(self, name: str) -> ResolvedTool:
         """The tool that a model means by a name.
 
         Raises:
@@ -120,12 +120,12 @@ async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence
     return found
 
 
-def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> Bound:
+def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> ResolvedTool:
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
-        return Bound(tool, toolset, before.schema, before.result, before.spots)
+        return ResolvedTool(tool, toolset, before.schema, before.result, before.spots)
     schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
     result = None
     if tool.result is not None:
         result = compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True)
-    return Bound(tool, toolset, schema, result, spots(tool.parameters))
+    return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters))

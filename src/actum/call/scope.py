@@ -15,10 +15,10 @@ from ..core.holder import Holder
 from ..core.interfaces import Clock, Journal, Peer, Request
 from ..core.message import Message, Reply
 from ..core.redaction import DEFAULT_REDACTION, Redaction
-from ..journal.recording import Recording
+from ..journal.recording import RunState
 
 
-class Scope(Struct, kw_only=True):
+class RunContext(Struct, kw_only=True):
     """The run that calls are made for.
 
     Attributes:
@@ -46,7 +46,7 @@ class Scope(Struct, kw_only=True):
     run_id: str
     journal: Journal
     clock: Clock
-    recording: Recording
+    recording: RunState
     began: float
     deps: object = None
     attachments: dict[str, MediaPart] = {}

@@ -11,17 +11,17 @@ import typer
 
 from ..call.asking.inbox import (
     Inbox,
-    Waiting,
+    InboxItem,
+    answer_pending,
     inbox,
     pending_of,
-    put,
     read_inbox,
 )
 from ..core.clock import SystemClock
 from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, dumps
-from ..core.record import Asked
+from ..core.record import InputRequested
 from ..journal.grant import told
 from ..journal.recording import MIDWAY
 from ..transport.http import HttpFailure, post
@@ -194,11 +194,11 @@ def _look(journal: str) -> Inbox:
     return asyncio.run(command())
 
 
-def _read(journal: str) -> list[Waiting]:
+def _read(journal: str) -> list[InboxItem]:
     return list(_look(journal).waiting)
 
 
-def _find(waiting: list[Waiting], wanted: str) -> Waiting:
+def _find(waiting: list[InboxItem], wanted: str) -> InboxItem:
     found = options.beginning_with(wanted, waiting, lambda one: one.asked.id)
     if len(found) == 1:
         return found[0]
@@ -213,10 +213,10 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     """Put the answer on record, and tell how the run goes on."""
     terminal = Terminal()
 
-    async def command() -> Waiting:
+    async def command() -> InboxItem:
         async with options.journal(options.read(journal=journal)) as opened:
             one = _find(await inbox(opened), ask_id)
-            return await put(opened, one.asked.id, given)
+            return await answer_pending(opened, one.asked.id, given)
 
     one = asyncio.run(command())
     agreed = {given.by} if given.arguments is not None else {*one.agreed, given.by}
@@ -231,7 +231,7 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     return DONE
 
 
-def _what(one: Waiting) -> str:
+def _what(one: InboxItem) -> str:
     call = one.asked.call
     if call is None:
         return one.asked.message
@@ -239,7 +239,7 @@ def _what(one: Waiting) -> str:
     return f"{call.name}({', '.join(arguments)})"
 
 
-def _left(one: Waiting, now: float) -> str:
+def _left(one: InboxItem, now: float) -> str:
     """Who has to answer yet, and until when."""
     asked = one.asked
     needs = _missing(asked, one.agreed)
@@ -248,7 +248,7 @@ def _left(one: Waiting, now: float) -> str:
     return f"{needs}, {'within ' + duration(asked.expires - now) if asked.expires > now else 'expired'}"
 
 
-def _missing(asked: Asked, agreed: Collection[str]) -> str:
+def _missing(asked: InputRequested, agreed: Collection[str]) -> str:
     """Who has to agree yet: of each quorum that is not met, how many of whom."""
     told = []
     for quorum in asked.all_quorums:
@@ -258,6 +258,6 @@ def _missing(asked: Asked, agreed: Collection[str]) -> str:
     return " and ".join(told)
 
 
-def _as_json(one: Waiting) -> JsonObject:
+def _as_json(one: InboxItem) -> JsonObject:
     told: JsonObject = msgspec.to_builtins(one)
     return told

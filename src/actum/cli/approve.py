@@ -34,7 +34,7 @@ SHOWN_MAX = 2_000
 INDENT = " " * GUTTER
 
 
-class AtTerminal:
+class TerminalApprover:
     """An `Approver`: asks whoever sits there.
 
     Args:
@@ -148,13 +148,13 @@ class AtTerminal:
 
 
 _WAYS = {
-    "approval": AtTerminal._approve,
-    "doubt": AtTerminal._clear_up,
-    "answer": AtTerminal._answer,
-    "result": AtTerminal._answer,
-    "elicitation": AtTerminal._elicit,
-    "sampling": AtTerminal._sample,
-    "roots": AtTerminal._later,
+    "approval": TerminalApprover._approve,
+    "doubt": TerminalApprover._clear_up,
+    "answer": TerminalApprover._answer,
+    "result": TerminalApprover._answer,
+    "elicitation": TerminalApprover._elicit,
+    "sampling": TerminalApprover._sample,
+    "roots": TerminalApprover._later,
 }
 _LABELS = {"approval": "approve?", "answer": "asked", "result": "yours", "doubt": "in doubt"}
 

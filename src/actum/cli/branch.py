@@ -17,7 +17,7 @@ from ..journal.comparison import (
     compare,
 )
 from . import options
-from .approve import AtTerminal
+from .approve import TerminalApprover
 from .options import (
     DialectFlag,
     InstructionsFlag,
@@ -67,7 +67,7 @@ def fork(
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
             chosen = settings if model else as_recorded(settings, found.model)
-            async with options.agent(chosen, opened, AtTerminal(terminal, yes=yes), terminal) as agent:
+            async with options.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
                 new = await agent.fork(found.run_id, at, question=said(question) or None, result=said(result) or None)
                 if not as_json:
                     terminal.note(f"{new} branches off from {found.run_id} at {at}")

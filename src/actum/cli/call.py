@@ -16,7 +16,7 @@ from ..core.event import RunResult
 from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
 from ..core.tool import Tool
 from . import options
-from .approve import AtTerminal
+from .approve import TerminalApprover
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
 from .run import DONE, FAILED, MISUSED, report
 from .show.terminal import Terminal, said, who
@@ -60,7 +60,7 @@ def call(
                 Dictated(ToolCall(id="call_1", name=tool.name, arguments=arguments)),
                 loaded.tools,
                 journal=opened,
-                approver=AtTerminal(terminal, yes=yes),
+                approver=TerminalApprover(terminal, yes=yes),
                 name="call",
             )
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)  # the answer would be the result again

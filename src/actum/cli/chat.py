@@ -19,7 +19,7 @@ from ..core.record import new_id
 from ..journal.conversations import as_they_stand
 from ..journal.timeline import Timeline
 from . import options
-from .approve import AtTerminal
+from .approve import TerminalApprover
 from .options import (
     AfterFlag,
     ConversationFlag,
@@ -83,7 +83,7 @@ def chat(
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
         try:
-            approver = AtTerminal(terminal, yes=yes)
+            approver = TerminalApprover(terminal, yes=yes)
             opening = options.tools(settings, terminal)
             loaded = runner.run(opening.__aenter__())
             try:

@@ -50,7 +50,7 @@ _QUESTION = "Open the door with the number 7. Use the tool."
 REAL_MODEL = "for a real one: --model ollama:qwen3, or ACTUM_BASE_URL, ACTUM_MODEL and ACTUM_API_KEY"
 
 
-class Finding(Struct, frozen=True, omit_defaults=True):
+class CheckFinding(Struct, frozen=True, omit_defaults=True):
     """One thing that was looked at.
 
     Attributes:
@@ -76,9 +76,9 @@ def doctor(
 ) -> int:
     """Say what is set up here, and what is missing."""
     terminal = Terminal()
-    findings: list[Finding] = []
+    findings: list[CheckFinding] = []
 
-    def take(finding: Finding) -> None:
+    def take(finding: CheckFinding) -> None:
         findings.append(finding)
         if not as_json:
             _show(terminal, finding)
@@ -101,63 +101,65 @@ def doctor(
     return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
 
 
-def _python() -> Finding:
-    return Finding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+def _python() -> CheckFinding:
+    return CheckFinding("ok", "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}")
 
 
-def _parts() -> Finding:
-    return Finding("ok", "actum", ", ".join([version_of("actum"), *(f"{part} {version_of(part)}" for part in PARTS)]))
+def _parts() -> CheckFinding:
+    return CheckFinding(
+        "ok", "actum", ", ".join([version_of("actum"), *(f"{part} {version_of(part)}" for part in PARTS)])
+    )
 
 
-def _text() -> Finding:
+def _text() -> CheckFinding:
     encoding = (sys.stdout.encoding or "none").lower()
     if "utf" in encoding:
-        return Finding("ok", "text", encoding)
-    return Finding("warn", "text", f"{encoding}: Chinese can not be shown", "set LANG=C.UTF-8 or PYTHONUTF8=1")
+        return CheckFinding("ok", "text", encoding)
+    return CheckFinding("warn", "text", f"{encoding}: Chinese can not be shown", "set LANG=C.UTF-8 or PYTHONUTF8=1")
 
 
-def _screen(terminal: Terminal) -> Finding:
+def _screen(terminal: Terminal) -> CheckFinding:
     kind = f"{terminal.out.width} columns, colours: {terminal.out.color_system or 'none'}"
     if terminal.person:
-        return Finding("ok", "terminal", kind)
+        return CheckFinding("ok", "terminal", kind)
     advice = "what needs approval waits for `actum resume`, or give --yes"
-    return Finding("ok", "terminal", "nobody to ask, as stdin or stderr is no terminal", advice)
+    return CheckFinding("ok", "terminal", "nobody to ask, as stdin or stderr is no terminal", advice)
 
 
-def _keys() -> Finding:
+def _keys() -> CheckFinding:
     variables = [URL_KEY_VARIABLE, *(provider.key_variable for provider in PROVIDERS.values())]
     found = [variable for variable in variables if os.environ.get(variable)]
-    return Finding("ok", "keys", ", ".join(found) or "none is set")
+    return CheckFinding("ok", "keys", ", ".join(found) or "none is set")
 
 
-def _settings(take: Callable[[Finding], None], read: Callable[[], Settings]) -> Settings | None:
+def _settings(take: Callable[[CheckFinding], None], read: Callable[[], Settings]) -> Settings | None:
     try:
         settings = read()
     except ActumError as error:
-        take(Finding("bad", "settings", str(error), f"mend {SETTINGS_FILE}"))
+        take(CheckFinding("bad", "settings", str(error), f"mend {SETTINGS_FILE}"))
         return None
     set_here = [f"{name} by {source}" for name, source in settings.sources.items()]
-    take(Finding("ok", "settings", ", ".join(set_here) or "the defaults"))
+    take(CheckFinding("ok", "settings", ", ".join(set_here) or "the defaults"))
     return settings
 
 
-async def _journal(settings: Settings) -> Finding:
+async def _journal(settings: Settings) -> CheckFinding:
     try:
         async with options.journal(settings) as opened, opened.claim("doctor"):
             count = len(await opened.runs(limit=10_000))
             mixed = await mixed_conversations(opened)
     except ActumError as error:
-        return Finding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
+        return CheckFinding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
     signed = ", signed" if settings.journal_key else ""
     found = f"{compose.journal_place(settings, os.environ)}, {count} runs{signed}"
     if not mixed:
-        return Finding("ok", "journal", found)
+        return CheckFinding("ok", "journal", found)
     shown = ", ".join(mixed[:MIXED_SHOWN]) + (", ..." if len(mixed) > MIXED_SHOWN else "")
     found += f"; in {len(mixed)} conversations several principals heard each other before: {shown}"
-    return Finding("warn", "journal", found, "each goes on with its own words; to share one, run(..., owner=...)")
+    return CheckFinding("warn", "journal", found, "each goes on with its own words; to share one, run(..., owner=...)")
 
 
-async def _record(settings: Settings) -> Finding:
+async def _record(settings: Settings) -> CheckFinding:
     """Whether the latest runs are as they were written; `actum journal verify` checks all."""
     try:
         async with options.journal(settings) as opened:
@@ -165,78 +167,80 @@ async def _record(settings: Settings) -> Finding:
             found = await mismatch(opened)
             report = await check_journal(opened, latest) if latest else Report()
     except ActumError as error:
-        return Finding("bad", "record", str(error), "actum journal verify")
+        return CheckFinding("bad", "record", str(error), "actum journal verify")
     problems = list(dict.fromkeys([*found.problems, *report.problems]))
     if problems:
-        return Finding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
-    return Finding("ok", "record", f"the latest {report.runs} runs are as they were written")
+        return CheckFinding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
+    return CheckFinding("ok", "record", f"the latest {report.runs} runs are as they were written")
 
 
-async def _tools(settings: Settings) -> Finding:
+async def _tools(settings: Settings) -> CheckFinding:
     try:
         found = await compose.list_tools(compose.load_tools(settings.tools, Path.cwd()))
     except ActumError as error:
-        return Finding("bad", "tools", str(error), "see `actum tools --help`")
-    return Finding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
+        return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
+    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
 
 
-async def _servers(settings: Settings, terminal: Terminal) -> list[Finding]:
+async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
     """How each MCP server does. None is started that was not approved."""
     try:
         read = compose.find_servers(settings.mcp, os.environ)
         return [_server(told) for told in await looked_at(terminal, read.servers)]
     except ActumError as error:
-        return [Finding("bad", "mcp", str(error), "see `actum mcp --help`")]
+        return [CheckFinding("bad", "mcp", str(error), "see `actum mcp --help`")]
 
 
-def _server(told: JsonObject) -> Finding:
+def _server(told: JsonObject) -> CheckFinding:
     name, state, tools, waiting = told["name"], told["state"], told["tools"], told.get("waiting")
     if state == "up":
         found = f"{name}: {tools} tools, {told['era']}"
         return (
-            Finding("warn", "mcp", f"{found}; {waiting} more wait", f"actum mcp approve {name}")
+            CheckFinding("warn", "mcp", f"{found}; {waiting} more wait", f"actum mcp approve {name}")
             if waiting
-            else Finding("ok", "mcp", found)
+            else CheckFinding("ok", "mcp", found)
         )
     if state == "not approved":
-        return Finding("warn", "mcp", f"{name}: not approved, so it is not used", f"actum mcp approve {name}")
-    return Finding("bad", "mcp", f"{name}: {told['problem']}", f"actum mcp test {name}")
+        return CheckFinding("warn", "mcp", f"{name}: not approved, so it is not used", f"actum mcp approve {name}")
+    return CheckFinding("bad", "mcp", f"{name}: {told['problem']}", f"actum mcp test {name}")
 
 
-async def _model(settings: Settings, terminal: Terminal) -> list[Finding]:
+async def _model(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
     """Whether the model is there, and whether it calls tools by itself."""
     try:
         model = compose.make_model(settings)
     except ActumError as error:
-        return [Finding("bad", "model", str(error), "see `actum run --help` for how a model is named")]
+        return [CheckFinding("bad", "model", str(error), "see `actum run --help` for how a model is named")]
     if model.name == EMBEDDED:
-        return [Finding("warn", "model", "embedded: rules, no language model", REAL_MODEL)]
+        return [CheckFinding("warn", "model", "embedded: rules, no language model", REAL_MODEL)]
     terminal.waiting.begin(f"asking {model.name}")
     try:
         async with asyncio.timeout(ENDPOINT_S_MAX):
             return await _asked(model)
     except TimeoutError:
-        return [Finding("bad", "model", f"{model.name}: no answer in {ENDPOINT_S_MAX:.0f} s", "is it still loading?")]
+        return [
+            CheckFinding("bad", "model", f"{model.name}: no answer in {ENDPOINT_S_MAX:.0f} s", "is it still loading?")
+        ]
     except ModelError as error:
-        return [Finding("bad", "model", str(error), "check the address, the model's name and the key")]
+        return [CheckFinding("bad", "model", str(error), "check the address, the model's name and the key")]
     finally:
         terminal.waiting.end()
 
 
-async def _asked(model: Model) -> list[Finding]:
+async def _asked(model: Model) -> list[CheckFinding]:
     """Ask it to use a tool."""
     began = time.monotonic()
     reply = await model.reply(Request(messages=[UserMessage.of(_QUESTION)], tools=(_DOOR,)))
-    found = Finding("ok", "model", f"{model.name} answers in {duration(time.monotonic() - began)}")
+    found = CheckFinding("ok", "model", f"{model.name} answers in {duration(time.monotonic() - began)}")
     used = getattr(model, "dialect_used", "")
     way = f" in the dialect {used}" if used else ""
     if any(call.name == _DOOR.name and call.arguments == {"number": 7} for call in reply.calls):
-        return [found, Finding("ok", "calls", f"it calls tools{way}")]
+        return [found, CheckFinding("ok", "calls", f"it calls tools{way}")]
     advice = "try another --dialect (see `actum dialects`), or another model"
-    return [found, Finding("warn", "calls", f"it was asked to use a tool{way} and did not", advice)]
+    return [found, CheckFinding("warn", "calls", f"it was asked to use a tool{way} and did not", advice)]
 
 
-def _show(terminal: Terminal, finding: Finding) -> None:
+def _show(terminal: Terminal, finding: CheckFinding) -> None:
     style = {"ok": "green", "warn": "yellow", "bad": "red"}[finding.verdict]
     advice = f"  → {finding.advice}" if finding.advice else ""
     terminal.line(finding.about, styled((f"{finding.verdict:<5}", style), finding.found, (advice, "dim")))

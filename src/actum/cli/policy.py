@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from .. import compose
-from ..call.plan import Terms, fit
+from ..call.plan import PolicyInputs, fit
 from ..call.resolve import Catalog
 from ..core.call import ToolCall
 from ..core.errors import InvalidArguments, UsageError
@@ -65,7 +65,7 @@ def explain(
     arguments = read_arguments(find_tool(listed, name), [said(pair) for pair in pairs or []], said(args))
     bound = asyncio.run(Catalog.of([], listed)).resolve(name)
     try:
-        call, _ = fit(ToolCall("call_1", name, arguments), bound, Terms(policy=opened))
+        call, _ = fit(ToolCall("call_1", name, arguments), bound, PolicyInputs(policy=opened))
     except InvalidArguments as error:
         raise UsageError(str(error)) from None
     heard = OriginIndex([UserMessage.of(said(text)) for text in asked or []], lambda tool: ())

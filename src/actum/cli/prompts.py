@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..core.call import MediaPart, TextPart
 from ..core.errors import ActumError, UsageError
 from ..core.message import Reply, UserMessage
-from ..protocols.mcp.offer import Prompt
+from ..protocols.mcp.offer import PromptOffer
 
 if TYPE_CHECKING:
     from ..toolsets.mcp.toolset import McpToolset
@@ -30,7 +30,7 @@ class Prompts:
     def __init__(self, servers: Mapping[str, McpToolset]) -> None:
         self._servers = servers
 
-    async def list(self) -> dict[str, tuple[McpToolset, Prompt]]:
+    async def list(self) -> dict[str, tuple[McpToolset, PromptOffer]]:
         """Each by the word that it is asked for with. A server that can not be had offers none."""
         listed = await asyncio.gather(*map(_offered, self._servers.values()))
         return {
@@ -59,13 +59,13 @@ class Prompts:
         return UserMessage(tuple(part for part in parts if isinstance(part, TextPart | MediaPart)), "tool")
 
 
-def usage(prompt: Prompt) -> str:
+def usage(prompt: PromptOffer) -> str:
     """What a prompt is for, and what it takes: `Review code. code=… [style=…]`."""
     takes = [f"{each.name}=…" if each.required else f"[{each.name}=…]" for each in prompt.arguments]
     return " ".join([prompt.title or prompt.description, *takes]).strip()
 
 
-async def _offered(toolset: McpToolset) -> list[Prompt]:
+async def _offered(toolset: McpToolset) -> list[PromptOffer]:
     if toolset.offers is not None and "prompts" not in toolset.offers:
         return []
     try:
@@ -75,7 +75,7 @@ async def _offered(toolset: McpToolset) -> list[Prompt]:
         return []
 
 
-def _arguments(word: str, prompt: Prompt, typed: str) -> dict[str, str]:
+def _arguments(word: str, prompt: PromptOffer, typed: str) -> dict[str, str]:
     known = [each.name for each in prompt.arguments]
     if len(known) == 1 and typed and not typed.startswith(f"{known[0]}="):
         return {known[0]: typed}

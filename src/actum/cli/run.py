@@ -19,7 +19,7 @@ from ..core.errors import ModelError, ReplayDiverged, UsageError
 from ..core.event import Pending, RunResult
 from ..core.interfaces import Answer, Model
 from . import options
-from .approve import AtTerminal, show_pending
+from .approve import TerminalApprover, show_pending
 from .options import (
     AfterFlag,
     ConversationFlag,
@@ -83,7 +83,7 @@ def run(
         terminal.note(NO_LANGUAGE_MODEL)
 
     async def command() -> int:
-        approver = AtTerminal(terminal, yes=yes)
+        approver = TerminalApprover(terminal, yes=yes)
         async with (
             options.journal(settings) as opened,
             options.agent(settings, opened, approver, terminal) as agent,
@@ -138,7 +138,7 @@ def resume(
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
             chosen = settings if model else as_recorded(settings, found.model)
-            async with options.agent(chosen, opened, AtTerminal(terminal, yes=yes), terminal) as agent:
+            async with options.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
                 view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
                 if isinstance(view, Trace):
                     view.question(found.question)

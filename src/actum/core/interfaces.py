@@ -21,7 +21,7 @@ from .holder import Holder
 from .json import Json, JsonObject
 from .message import Message, Reply
 from .provenance import Origins
-from .record import Answered, Entry, Head, Record, RunSummary, Verdict
+from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool
 
 
@@ -125,7 +125,7 @@ def is_supervised(model: object) -> bool:
     return isinstance(model, Supervised) and model.supervised
 
 
-class Waiting(Exception):
+class InputRequired(Exception):
     """Raised by a running tool that can not go on before somebody answers: the call waits with it.
 
     Args:
@@ -178,10 +178,10 @@ class Peer(Protocol):
         """Hear what a running tool tells of itself; levels are those of RFC 5424, in words."""
 
 
-class Inquiry(Protocol):
+class ToolRequests(Protocol):
     """What stands behind a `Context` when a running tool asks for something; see `asking.inquiry`."""
 
-    async def ask(self, pending: Pending) -> Answered:
+    async def ask(self, pending: Pending) -> InputGiven:
         """Have somebody answer.
 
         Raises:
@@ -217,7 +217,7 @@ class Context:
         attachments: the run's attachments by handle.
         answers: what was answered so far in this run, by the id of what was asked.
         budget: what the run has used; for tools that start runs themselves.
-        state: what the tool left when it was last parked; see `Waiting`.
+        state: what the tool left when it was last parked; see `InputRequired`.
         peer: the other end of the run, for tools that start runs themselves.
         journal: where the run is written down, for tools that start runs themselves: they are written there too. None
             where the context belongs to no run.
@@ -259,14 +259,14 @@ class Context:
         principal: str,
         deps: object,
         attachments: dict[str, MediaPart],
-        answers: Mapping[str, Answered] | None = None,
+        answers: Mapping[str, InputGiven] | None = None,
         progress: Callable[[Context, Json], None] | None = None,
         secrets: Mapping[str, str] | None = None,
         told: set[str] | None = None,
         roles: tuple[str, ...] = (),
         key_id: str = "",
         budget: Budget | None = None,
-        inquiry: Inquiry | None = None,
+        inquiry: ToolRequests | None = None,
         state: str = "",
         peer: Peer | None = None,
         journal: Journal | None = None,
@@ -367,7 +367,7 @@ class Context:
         if self._inquiry is not None:
             self._inquiry.beside(keys)
 
-    def _asking(self) -> Inquiry:
+    def _asking(self) -> ToolRequests:
         if self._inquiry is None:
             raise UsageError("nobody can be asked here: this context belongs to no run")
         return self._inquiry
@@ -433,7 +433,7 @@ class Toolset(Protocol):
         """
 
 
-class Found(Struct, frozen=True):
+class ProbeResult(Struct, frozen=True):
     """What a probe found out about a call that may have happened.
 
     Attributes:
@@ -449,7 +449,7 @@ class Found(Struct, frozen=True):
 class Probing(Protocol):
     """A toolset that can find out whether a call happened. It is asked only for tools declared `probed`."""
 
-    async def probe(self, call: ToolCall, context: Context) -> Found:
+    async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
         """Look, without changing anything, whether this call happened; `context.key` is the one it was made with."""
 
 
@@ -655,7 +655,7 @@ class Journal(Protocol):
             Busy: it is being driven.
         """
 
-    async def heads(self) -> list[Head]:
+    async def heads(self) -> list[SignedHead]:
         """The ledger: heads signed when runs ended or paused, in order; empty where the journal has no key."""
 
     async def close(self) -> None:

@@ -7,13 +7,17 @@ a deleted short payload from being guessed from its digest.
 
 The order of records in a run::
 
-    Started  (Replied  ([Checked] Intended Settled | Refused | Asked [Answered] ...)*)*  [Compacted]  Ended
+    Started
+    (ModelReplied  ([PrecheckDone] Intended CallCompleted | CallRefused | InputRequested [InputGiven] ...)*)*
+    [Compacted]
+    Ended
 
-An outcome belongs to (number of the `Replied` entry, index of the call in it): ids made by models are unique only
-within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without `Settled` is in doubt.
+An outcome belongs to (number of the `ModelReplied` entry, index of the call in it): ids made by models are unique only
+within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without `CallCompleted` is in
+doubt.
 
 What the chain proves: without a key it tells accidents and gaps. Heads that are signed with a key outside the database
-(`Head`), or were exported, tell a rewritten chain and one that was cut, up to that head.
+(`SignedHead`), or were exported, tell a rewritten chain and one that was cut, up to that head.
 """
 
 from __future__ import annotations
@@ -136,7 +140,7 @@ class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
     tools: str
 
 
-class Replied(Struct, frozen=True, tag="replied", omit_defaults=True):
+class ModelReplied(Struct, frozen=True, tag="replied", omit_defaults=True):
     """The model answered.
 
     Attributes:
@@ -158,7 +162,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     """A tool is about to run. On record before it does.
 
     Attributes:
-        reply: number of the `Replied` entry that holds the call.
+        reply: number of the `ModelReplied` entry that holds the call.
         index: which call of that reply, from 0.
         attempt: 1 for the first.
         tool: the tool's name.
@@ -182,7 +186,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     origins: Origins = {}
 
 
-class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
+class CallCompleted(Struct, frozen=True, tag="settled", omit_defaults=True):
     """An attempt has its outcome, good or bad.
 
     Attributes:
@@ -203,7 +207,7 @@ class Settled(Struct, frozen=True, tag="settled", omit_defaults=True):
     used: Used = NOTHING
 
 
-class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
+class CallRefused(Struct, frozen=True, tag="refused", omit_defaults=True):
     """A call was turned away before it reached a tool; `result.error` says why, `rule` by whom."""
 
     reply: int
@@ -213,7 +217,7 @@ class Refused(Struct, frozen=True, tag="refused", omit_defaults=True):
     rule: str = ""
 
 
-class Checked(Struct, frozen=True, tag="checked", omit_defaults=True):
+class PrecheckDone(Struct, frozen=True, tag="checked", omit_defaults=True):
     """A rule wanted something looked up before a call: it was, by a tool that only reads.
 
     Attributes:
@@ -223,7 +227,7 @@ class Checked(Struct, frozen=True, tag="checked", omit_defaults=True):
         result: what came back.
         fault: what speaks against the call; empty when nothing does. Never told to a model.
         rule: the rule that wanted it.
-        elapsed: as in `Replied`.
+        elapsed: as in `ModelReplied`.
     """
 
     reply: int
@@ -260,7 +264,7 @@ class Quorum(Struct, frozen=True, omit_defaults=True):
         return max(0, self.needs - counted)
 
 
-class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
+class InputRequested(Struct, frozen=True, tag="asked", omit_defaults=True):
     """The run waits for a person.
 
     Attributes:
@@ -335,14 +339,14 @@ class Asked(Struct, frozen=True, tag="asked", omit_defaults=True):
         return all(any(each.approvers == one.approvers and each.needs >= one.needs for each in known) for one in wanted)
 
 
-class Parked(Struct, frozen=True, tag="parked", omit_defaults=True):
+class CallParked(Struct, frozen=True, tag="parked", omit_defaults=True):
     """A running tool asked for something that nobody could give then. It has stopped, and is executed anew when what
     it asked for is there; so nothing is in doubt.
 
     Attributes:
         reply, index: the call.
         state: what the tool wants to find again then.
-        used: what the call has used up by now, as in `Settled`.
+        used: what the call has used up by now, as in `CallCompleted`.
     """
 
     reply: int
@@ -355,14 +359,14 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
     """A running tool asked a model, and got an answer.
 
     Attributes:
-        call, index: the call: the number of the `Replied` entry that holds it, and its place there.
+        call, index: the call: the number of the `ModelReplied` entry that holds it, and its place there.
         id: what its answer is found by when the tool is executed anew.
         request: what the model was asked.
         reply: what it said.
         seconds: how long it took.
-        elapsed: as in `Replied`.
+        elapsed: as in `ModelReplied`.
         cost: money, where the model's price is known.
-        beside: as in `Asked`.
+        beside: as in `InputRequested`.
     """
 
     call: int
@@ -376,11 +380,11 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
     beside: tuple[str, ...] = ()
 
 
-class Answered(Struct, frozen=True, tag="answered", omit_defaults=True):
+class InputGiven(Struct, frozen=True, tag="answered", omit_defaults=True):
     """What was asked under `id` is answered.
 
     Attributes:
-        elapsed: as in `Replied`.
+        elapsed: as in `ModelReplied`.
         arguments: what the call is to be made with instead; it is judged anew. Of what a running tool asked for, the
             answer itself.
         for_run: calls of this run like this one need no further approval.
@@ -430,14 +434,14 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
 Record = (
     Started
     | ToolsChanged
-    | Replied
+    | ModelReplied
     | Intended
-    | Settled
-    | Refused
-    | Checked
-    | Asked
-    | Answered
-    | Parked
+    | CallCompleted
+    | CallRefused
+    | PrecheckDone
+    | InputRequested
+    | InputGiven
+    | CallParked
     | Sampled
     | Compacted
     | Forgotten
@@ -510,7 +514,7 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     owner: str = ""
 
 
-Telling = Started | Ended | Asked | Answered | Forgotten
+Telling = Started | Ended | InputRequested | InputGiven | Forgotten
 """The records that change a run's line in the list of runs."""
 
 
@@ -539,9 +543,9 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
             return msgspec.structs.replace(
                 before, status=record.status, ended=None if record.status == "paused" else at
             )
-        case Asked():
+        case InputRequested():
             return msgspec.structs.replace(before, status="waiting")
-        case Answered():
+        case InputGiven():
             return msgspec.structs.replace(before, status="running", ended=None)
         case Forgotten():
             return msgspec.structs.replace(
@@ -588,7 +592,7 @@ def summary_of(
     return None if unread else line
 
 
-class Head(Struct, frozen=True):
+class SignedHead(Struct, frozen=True):
     """How far a run had come, signed: one line of a journal's ledger.
 
     Each signature covers the one before it, so no line can be taken out between two others.
@@ -604,7 +608,7 @@ class Head(Struct, frozen=True):
     signature: bytes = b""
 
 
-def sign(key: bytes, previous: bytes, run_id: str, number: int, head: bytes) -> Head:
+def sign(key: bytes, previous: bytes, run_id: str, number: int, head: bytes) -> SignedHead:
     """The next line of a ledger.
 
     Args:
@@ -612,10 +616,10 @@ def sign(key: bytes, previous: bytes, run_id: str, number: int, head: bytes) -> 
         previous: the signature of the line before.
     """
     line = _HEADER_OF_LINE.pack(previous, number, head) + run_id.encode(errors="replace")
-    return Head(run_id, number, head, hmac.digest(key, line, "sha256"))
+    return SignedHead(run_id, number, head, hmac.digest(key, line, "sha256"))
 
 
-def verify_ledger(heads: Sequence[Head], key: bytes) -> list[str]:
+def verify_ledger(heads: Sequence[SignedHead], key: bytes) -> list[str]:
     """Check the lines of a ledger, from the first, against the key.
 
     Returns:
@@ -633,7 +637,7 @@ def verify_ledger(heads: Sequence[Head], key: bytes) -> list[str]:
     return problems
 
 
-def against_head(entries: Sequence[Entry], known: Head) -> list[str]:
+def against_head(entries: Sequence[Entry], known: SignedHead) -> list[str]:
     """Whether a run is still as it was when this head of it was signed or exported; what is wrong, if anything."""
     run_id, number = known.run_id, known.number
     entry = next((entry for entry in entries[max(0, number) :] if entry.number == number), None)

@@ -33,22 +33,22 @@ from ..core.call import Effect, ToolCall, ToolResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import (
-    Answered,
-    Asked,
+    CallCompleted,
+    CallRefused,
     Chain,
-    Checked,
     Entry,
     Forgotten,
+    InputGiven,
+    InputRequested,
     Intended,
+    ModelReplied,
+    PrecheckDone,
     Record,
-    Refused,
-    Replied,
-    Settled,
     Started,
     records_of,
 )
 from .export import deleted_before, run_ids
-from .recording import Place
+from .recording import CallRef
 
 AuditDecision = Literal[
     "asked",
@@ -187,10 +187,10 @@ class _Fold:
         self._deleted_before = deleted_before
         self._chain = Chain()
         self._started: Started | None = None
-        self._calls: dict[Place, ToolCall] = {}
-        self._intents: dict[Place, Intended] = {}
-        self._asked: dict[str, tuple[Asked, float]] = {}
-        self._approved_by: dict[Place, str] = {}
+        self._calls: dict[CallRef, ToolCall] = {}
+        self._intents: dict[CallRef, Intended] = {}
+        self._asked: dict[str, tuple[InputRequested, float]] = {}
+        self._approved_by: dict[CallRef, str] = {}
         self._deleting = False
 
     def take(self, entry: Entry, record: Record | None) -> Iterator[AuditLine]:
@@ -218,31 +218,31 @@ class _Fold:
                 self._started = record
                 whole = f"{record.forked} up to entry {record.fork_at}"
                 return self._line(entry, "forked", text=whole) if record.forked else None
-            case Replied():
+            case ModelReplied():
                 calls = enumerate(record.reply.calls)
-                self._calls |= {Place(entry.number, index): call for index, call in calls}
+                self._calls |= {CallRef(entry.number, index): call for index, call in calls}
                 return None
-            case Checked():
+            case PrecheckDone():
                 line = self._line(entry, "checked", ToolCall("", record.tool, record.arguments), rule=record.rule)
                 return structs.replace(line, outcome=record.fault or "ok", effect="none", text=record.result.text)
-            case Asked():
+            case InputRequested():
                 self._asked[record.id] = (record, entry.at)
                 return self._line(entry, "asked", record.call, rule=record.rule, text=record.message)
-            case Answered():
+            case InputGiven():
                 return self._answered(entry, record)
             case Intended():
                 return self._intended(entry, record)
-            case Settled() | Refused():
+            case CallCompleted() | CallRefused():
                 return self._ended(entry, record)
             case Forgotten():
                 return self._line(entry, "forgotten", by=record.by, text=record.reason)
             case _:
                 return None
 
-    def _answered(self, entry: Entry, record: Answered) -> AuditLine:
+    def _answered(self, entry: Entry, record: InputGiven) -> AuditLine:
         asked, at = self._asked.get(record.id, (None, entry.at))
         if asked is not None and record.verdict == "approve":
-            place = Place(asked.reply, asked.index)
+            place = CallRef(asked.reply, asked.index)
             self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
         decision = _BY_VERDICT.get(record.verdict, "resolved")
         call = asked.call if asked is not None else None
@@ -257,17 +257,17 @@ class _Fold:
         )
 
     def _intended(self, entry: Entry, record: Intended) -> AuditLine:
-        place = Place(record.reply, record.index)
+        place = CallRef(record.reply, record.index)
         self._intents[place] = record
         made = ToolCall("", record.tool, record.arguments)
         line = self._line(entry, "allowed", made, rule=record.rule, by=self._approved_by.get(place, ""))
         return structs.replace(line, attempt=record.attempt, key=record.key)
 
-    def _ended(self, entry: Entry, record: Settled | Refused) -> AuditLine:
-        place, error = Place(record.reply, record.index), record.result.error
+    def _ended(self, entry: Entry, record: CallCompleted | CallRefused) -> AuditLine:
+        place, error = CallRef(record.reply, record.index), record.result.error
         intent = self._intents.get(place)
         call = ToolCall("", intent.tool, intent.arguments) if intent is not None else self._calls.get(place)
-        if isinstance(record, Refused):
+        if isinstance(record, CallRefused):
             code = error.code if error is not None else ""
             line = self._line(entry, _TURNED_AWAY.get(code, "refused"), call, rule=record.rule)
         else:

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Usage, UserMessage
-from ..core.record import Ended, Entry, Refused, Started
-from .timeline import CallSpan, Note, Question, Step, Timeline
+from ..core.record import CallRefused, Ended, Entry, Started
+from .timeline import CallSpan, InputAsked, ModelTurn, OtherEvent, Timeline
 
 
 class Moment(Struct, frozen=True):
@@ -88,7 +88,7 @@ def compare(left: Sequence[Entry], right: Sequence[Entry]) -> Comparison:
 
 def outcome_of(run: Timeline) -> Outcome:
     """What a run came to."""
-    ended = [row.record for row in run.rows if isinstance(row, Note) and isinstance(row.record, Ended)]
+    ended = [row.record for row in run.rows if isinstance(row, OtherEvent) and isinstance(row.record, Ended)]
     last = ended[-1] if ended else None
     calls = list(run.calls())
     usage = sum((step.replied.reply.usage for step in run.steps()), Usage())
@@ -121,18 +121,18 @@ def _moments(run: Timeline) -> Iterator[Moment]:
     steps = 0
     for row in run.rows:
         match row:
-            case Step():
+            case ModelTurn():
                 steps += 1
                 calls = [f"{call.call.name} {dumps(call.call.arguments)}" for call in row.calls]
                 yield Moment("model", steps, "\n".join([*filter(None, [row.replied.reply.text]), *calls]))
                 yield from (Moment(f"call {call.call.name}", steps, _outcome_text(call)) for call in row.calls)
-            case Question():
+            case InputAsked():
                 answer = row.answered.text if row.answered is not None else "(no answer)"
                 yield Moment("question", steps, f"{row.asked.message}\n{answer}")
-            case Note(record=Ended() as ended):
+            case OtherEvent(record=Ended() as ended):
                 if ended.status != "paused":
                     yield Moment("end", steps, f"{ended.status} {ended.reason}\n{ended.text}")
-            case Note():
+            case OtherEvent():
                 pass
 
 
@@ -142,7 +142,7 @@ def _outcome_text(call: CallSpan) -> str:
     if call.outcome is None:
         return "\n".join([*said, "in doubt" if call.in_doubt else "no outcome"])
     result = call.outcome.result
-    label = "refused" if isinstance(call.outcome, Refused) else "done" if result.error is None else "failed"
+    label = "refused" if isinstance(call.outcome, CallRefused) else "done" if result.error is None else "failed"
     text = result.text
     if result.error is not None:
         text = f"{result.error.code}: {text.replace(result.error.reference or chr(0), '')}"

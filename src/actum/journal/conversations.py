@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.record import Entry, RunSummary, summary_of
-from .recording import Recording
+from .recording import RunState
 
 
 class Family(Struct, frozen=True):
@@ -106,7 +106,7 @@ async def _heard_others(journal: Journal, owners: Mapping[str, str]) -> bool:
     for run_id, owner in owners.items():
         first = (await journal.read(run_id))[:1]
         try:
-            started = Recording(first).beginning()
+            started = RunState(first).beginning()
         except JournalError:
             continue
         if not started.telling and owners.get(started.previous, owner) != owner:

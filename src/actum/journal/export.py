@@ -29,9 +29,9 @@ from ..core.record import (
     Ended,
     Entry,
     Forgotten,
-    Head,
     Record,
     RunSummary,
+    SignedHead,
     Started,
     ToolsChanged,
     against_head,
@@ -89,8 +89,8 @@ class Evidence(Struct, frozen=True, kw_only=True):
     """
 
     runs: Mapping[str, Sequence[Entry]] = {}
-    heads: Sequence[Head] = ()
-    ledger: Sequence[Head] = ()
+    heads: Sequence[SignedHead] = ()
+    ledger: Sequence[SignedHead] = ()
 
 
 class Report(Struct, kw_only=True):
@@ -187,8 +187,8 @@ def read_lines(lines: Iterable[str | bytes]) -> Evidence:
         UsageError: a line is none; the message says which.
     """
     runs: dict[str, list[Entry]] = {}
-    heads: list[Head] = []
-    ledger: list[Head] = []
+    heads: list[SignedHead] = []
+    ledger: list[SignedHead] = []
     for number, text in enumerate(lines, 1):
         if not text.strip():
             continue
@@ -198,9 +198,11 @@ def read_lines(lines: Iterable[str | bytes]) -> Evidence:
                 case EntryLine():
                     runs.setdefault(line.run, []).append(_entry(line))
                 case HeadLine():
-                    heads.append(Head(line.run, line.number, bytes.fromhex(line.head)))
+                    heads.append(SignedHead(line.run, line.number, bytes.fromhex(line.head)))
                 case SignedLine():
-                    ledger.append(Head(line.run, line.number, bytes.fromhex(line.head), bytes.fromhex(line.signature)))
+                    ledger.append(
+                        SignedHead(line.run, line.number, bytes.fromhex(line.head), bytes.fromhex(line.signature))
+                    )
         except (msgspec.DecodeError, ValueError) as error:
             raise UsageError(f"line {number} is no line of an export: {error}") from None
     return Evidence(runs=runs, heads=heads, ledger=ledger)
@@ -263,8 +265,8 @@ def _check_run(
     run_id: str,
     entries: Sequence[Entry],
     records: Sequence[Record | None],
-    heads: Sequence[Head],
-    signed: Sequence[Head],
+    heads: Sequence[SignedHead],
+    signed: Sequence[SignedHead],
 ) -> None:
     """Add to the report what is wrong with a run, by itself and held against its heads."""
     report.problems += [f"run {run_id}: {problem}" for problem in faults(entries, records)]
@@ -275,8 +277,8 @@ def _check_run(
     report.heads += len(heads)
 
 
-def _by_run(heads: Iterable[Head]) -> dict[str, list[Head]]:
-    found: dict[str, list[Head]] = {}
+def _by_run(heads: Iterable[SignedHead]) -> dict[str, list[SignedHead]]:
+    found: dict[str, list[SignedHead]] = {}
     for head in heads:
         found.setdefault(head.run_id, []).append(head)
     return found
@@ -286,7 +288,7 @@ async def _lines(journal: Journal) -> dict[str, RunSummary]:
     return {run.run_id: run for run in await journal.runs(limit=None)}
 
 
-async def _every_run(journal: Journal, heads: Iterable[Head]) -> list[str]:
+async def _every_run(journal: Journal, heads: Iterable[SignedHead]) -> list[str]:
     return list(dict.fromkeys([*await run_ids(journal), *(head.run_id for head in heads)]))
 
 
@@ -359,7 +361,7 @@ async def _bad_definitions(journal: Journal, digests: Iterable[str]) -> list[str
     return problems
 
 
-def _ledger_problems(ledger: Sequence[Head], known: Sequence[Head], key: bytes | None) -> list[str]:
+def _ledger_problems(ledger: Sequence[SignedHead], known: Sequence[SignedHead], key: bytes | None) -> list[str]:
     """What is wrong with the ledger by itself, and held against an earlier copy."""
     problems = [] if key is None else verify_ledger(ledger, key)
     if len(known) > len(ledger):
@@ -371,7 +373,7 @@ def _ledger_problems(ledger: Sequence[Head], known: Sequence[Head], key: bytes |
     return problems
 
 
-async def _first_signed(journal: Journal, ledger: Sequence[Head]) -> float | None:
+async def _first_signed(journal: Journal, ledger: Sequence[SignedHead]) -> float | None:
     """When the journal began to sign; None when that can not be told."""
     for head in ledger[:1]:
         entries = await journal.read(head.run_id, head.number - 1)
@@ -383,7 +385,7 @@ def _unsigned(
     run_id: str,
     entries: Sequence[Entry],
     records: Sequence[Record | None],
-    heads: Sequence[Head],
+    heads: Sequence[SignedHead],
     since: float | None,
 ) -> list[str]:
     """Ends of a run that a journal with a key would have signed, and did not."""

@@ -21,7 +21,7 @@ from ..core.errors import UsageError
 from ..core.event import Pending
 from ..core.interfaces import Answer
 from ..core.json import Json, JsonObject, dumps, same
-from ..core.record import Asked, Quorum
+from ..core.record import InputRequested, Quorum
 from ..core.tool import Tool
 
 SHOWN_MAX = 60
@@ -39,7 +39,7 @@ class Grant(Struct, frozen=True):
         free: the arguments that may differ.
     """
 
-    asked: Asked
+    asked: InputRequested
     arguments: JsonObject
     free: tuple[str, ...] = ()
 
@@ -61,7 +61,7 @@ class Grant(Struct, frozen=True):
         return same(_compared(self.arguments, tool.sinks, self.free), _compared(arguments, tool.sinks, self.free))
 
 
-def check_free(asked: Asked | Pending, answer: Answer) -> None:
+def check_free(asked: InputRequested | Pending, answer: Answer) -> None:
     """The arguments that are to differ exist, and none of them is declared to say where something goes.
 
     Raises:

@@ -20,9 +20,9 @@ from ..core.record import (
     Ended,
     Entry,
     Forgotten,
-    Head,
     Record,
     RunSummary,
+    SignedHead,
     Telling,
     seal,
     sign,
@@ -46,7 +46,7 @@ class MemoryJournal:
         self._entries: dict[str, list[Entry]] = {}
         self._summaries: dict[str, RunSummary] = {}
         self._kept: dict[str, bytes] = {}
-        self._heads: list[Head] = []
+        self._heads: list[SignedHead] = []
         self._claims = Claims()
         self._runs_max = runs_max
 
@@ -135,7 +135,7 @@ class MemoryJournal:
             self.append(run_id, Forgotten(by, reason))
             return told
 
-    async def heads(self) -> list[Head]:
+    async def heads(self) -> list[SignedHead]:
         return list(self._heads)
 
     async def close(self) -> None:

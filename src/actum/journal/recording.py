@@ -16,20 +16,20 @@ from ..core.errors import JournalError
 from ..core.json import JsonObject
 from ..core.message import Reply
 from ..core.record import (
-    Answered,
-    Asked,
-    Checked,
+    CallCompleted,
+    CallParked,
+    CallRefused,
     Compacted,
     Ended,
     Entry,
     Forgotten,
+    InputGiven,
+    InputRequested,
     Intended,
-    Parked,
+    ModelReplied,
+    PrecheckDone,
     Quorum,
-    Refused,
-    Replied,
     Sampled,
-    Settled,
     Started,
     ToolsChanged,
 )
@@ -45,8 +45,8 @@ _TURNED_AWAY = frozenset({"budget_exceeded", "loop_detected"})
 _sorted = msgspec.json.Encoder(order="sorted")
 
 
-class Place(Struct, frozen=True):
-    """Where a call stands in its run: the number of the `Replied` entry that holds it, and its index there.
+class CallRef(Struct, frozen=True):
+    """Where a call stands in its run: the number of the `ModelReplied` entry that holds it, and its index there.
 
     Ids made by models are unique only within a turn; this is unique within the run.
     """
@@ -60,7 +60,7 @@ class Place(Struct, frozen=True):
         return f"{self.reply}.{self.index}"
 
 
-class Recording:
+class RunState:
     """A run's records, in the shapes in which the loop and the path ask for them.
 
     Attributes:
@@ -78,28 +78,28 @@ class Recording:
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.started: Started | None = None
         self.ended: Ended | None = None
-        self.replies: list[tuple[int, Replied]] = []
-        self.questions: list[Asked] = []
-        self.answers: dict[str, Answered] = {}
+        self.replies: list[tuple[int, ModelReplied]] = []
+        self.questions: list[InputRequested] = []
+        self.answers: dict[str, InputGiven] = {}
         self.compacted: Compacted | None = None
         self.elapsed = 0.0
         self.tools = ""
         self.tools_at: list[str] = []
         self.sampled: dict[str, Reply] = {}
-        self.cut: dict[Place, int] = {}
-        self._outcomes: dict[Place, tuple[ToolResult, float]] = {}
-        self._used: dict[Place, Used] = {}
-        self._attempts: dict[Place, int] = {}
-        self._open: set[Place] = set()
-        self._asked: dict[Place, Asked] = {}
-        self._doubts: dict[Place, Asked] = {}
-        self._checks: dict[tuple[Place, str], Checked] = {}
-        self._by_id: dict[str, Asked] = {}
-        self._agreed: dict[tuple[str, bytes], dict[str, Answered]] = {}  # by whom
+        self.cut: dict[CallRef, int] = {}
+        self._outcomes: dict[CallRef, tuple[ToolResult, float]] = {}
+        self._used: dict[CallRef, Used] = {}
+        self._attempts: dict[CallRef, int] = {}
+        self._open: set[CallRef] = set()
+        self._asked: dict[CallRef, InputRequested] = {}
+        self._doubts: dict[CallRef, InputRequested] = {}
+        self._checks: dict[tuple[CallRef, str], PrecheckDone] = {}
+        self._by_id: dict[str, InputRequested] = {}
+        self._agreed: dict[tuple[str, bytes], dict[str, InputGiven]] = {}  # by whom
         self._grants: list[Grant] = []
-        self._children: list[Asked] = []
-        self._midway: list[Asked] = []
-        self._parked: dict[Place, str] = {}
+        self._children: list[InputRequested] = []
+        self._midway: list[InputRequested] = []
+        self._parked: dict[CallRef, str] = {}
         for entry in entries:
             self._take(entry.number, entry)
 
@@ -107,25 +107,25 @@ class Recording:
         match entry.record:
             case Started() as record:
                 self.begin(record)
-            case Replied() as record:
+            case ModelReplied() as record:
                 self.replies.append((number, record))
                 self.tools_at.append(self.tools)
                 self.elapsed = record.elapsed
             case Intended() as record:
-                self.note_attempt(Place(record.reply, record.index), record.attempt)
-            case Settled() | Refused() as record:
-                self.note_outcome(Place(record.reply, record.index), record)
+                self.note_attempt(CallRef(record.reply, record.index), record.attempt)
+            case CallCompleted() | CallRefused() as record:
+                self.note_outcome(CallRef(record.reply, record.index), record)
                 self.elapsed = record.elapsed
-            case Checked() as record:
+            case PrecheckDone() as record:
                 self.note_check(record)
                 self.elapsed = record.elapsed
-            case Asked() as record:
+            case InputRequested() as record:
                 self.note_question(record)
-            case Answered() as record:
+            case InputGiven() as record:
                 self.note_answer(record)
             case Ended() as record:
                 self.ended = record
-            case Parked() as record:
+            case CallParked() as record:
                 self.note_parked(record)
             case other:
                 self._take_rest(other)
@@ -145,11 +145,11 @@ class Recording:
         self.started = started
         self.tools = started.tools
 
-    def outcome(self, place: Place) -> tuple[ToolResult, float] | None:
+    def outcome(self, place: CallRef) -> tuple[ToolResult, float] | None:
         """How this call ended, and when in the run; None when it has not."""
         return self._outcomes.get(place)
 
-    def told(self, place: Place, result: ToolResult) -> ToolResult:
+    def told(self, place: CallRef, result: ToolResult) -> ToolResult:
         """What the model is shown of the result of this call."""
         shown = self.cut.get(place)
         return result if shown is None else excerpt(result, shown, place.name)
@@ -159,7 +159,7 @@ class Recording:
         place = next((place for place in self.cut if place.name == name), None)
         return self._outcomes[place][0] if place is not None else None
 
-    def used_by(self, place: Place) -> Used:
+    def used_by(self, place: CallRef) -> Used:
         """What a call has used up so far."""
         return self._used.get(place, NOTHING)
 
@@ -167,7 +167,7 @@ class Recording:
         """What the calls of one reply have used up."""
         if not self._used:
             return NOTHING
-        return sum((self.used_by(Place(reply, index)) for index in range(calls)), NOTHING)
+        return sum((self.used_by(CallRef(reply, index)) for index in range(calls)), NOTHING)
 
     def used(self) -> Used:
         """What is on record that the run has used, with all that it started."""
@@ -178,11 +178,11 @@ class Recording:
         )
         return sum(self._used.values(), asked)
 
-    def was_made(self, place: Place) -> bool:
+    def was_made(self, place: CallRef) -> bool:
         """This call was counted as one that the run makes, though it may have no outcome yet."""
         return place in self._attempts or place in self._asked
 
-    def _made(self) -> set[Place]:
+    def _made(self) -> set[CallRef]:
         """The calls that the run made, and was not kept from making by a limit."""
         refused = {
             place
@@ -191,24 +191,24 @@ class Recording:
         }
         return (self._outcomes.keys() - refused) | self._attempts.keys() | self._asked.keys()
 
-    def attempts(self, place: Place) -> int:
+    def attempts(self, place: CallRef) -> int:
         """How many attempts at this call were begun."""
         return self._attempts.get(place, 0)
 
-    def in_doubt(self, place: Place) -> bool:
+    def in_doubt(self, place: CallRef) -> bool:
         """An attempt was begun and nobody knows how it ended: it may have happened."""
         return place in self._open
 
-    def asked(self, place: Place) -> Asked | None:
+    def asked(self, place: CallRef) -> InputRequested | None:
         """What a person was asked about this call."""
         return self._asked.get(place)
 
-    def was_asked(self, place: Place) -> bool:
+    def was_asked(self, place: CallRef) -> bool:
         """A person was asked about this call, by itself or by an agent that works on it, after it was begun."""
         asked = [*self._children, *self._doubts.values(), *self._midway]
-        return any(Place(each.reply, each.index) == place for each in asked)
+        return any(CallRef(each.reply, each.index) == place for each in asked)
 
-    def doubt(self, place: Place) -> Asked | None:
+    def doubt(self, place: CallRef) -> InputRequested | None:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
         return self._doubts.get(place)
 
@@ -216,24 +216,24 @@ class Recording:
         """Whether this was asked already."""
         return ask_id in self._by_id
 
-    def parked(self, place: Place) -> str | None:
+    def parked(self, place: CallRef) -> str | None:
         """What the tool of this call left when it stopped to wait for an answer; None when it did not."""
         return self._parked.get(place)
 
-    def missing(self, place: Place) -> Asked | None:
+    def missing(self, place: CallRef) -> InputRequested | None:
         """What the tool of this call stopped for and nobody has given yet."""
         if place not in self._parked:
             return None
-        here = [asked for asked in self._midway if Place(asked.reply, asked.index) == place]
+        here = [asked for asked in self._midway if CallRef(asked.reply, asked.index) == place]
         return next((asked for asked in here if asked.id not in self.answers), None)
 
-    def midway(self) -> list[Asked]:
+    def midway(self) -> list[InputRequested]:
         """What running tools asked for and nobody has given yet, in order."""
         return [asked for asked in self.waiting() if asked.kind in MIDWAY and not asked.run] if self._midway else []
 
-    def note_parked(self, record: Parked) -> None:
+    def note_parked(self, record: CallParked) -> None:
         """The tool of a call has stopped to wait for an answer: nothing of it is in doubt."""
-        place = Place(record.reply, record.index)
+        place = CallRef(record.reply, record.index)
         self._parked[place] = record.state
         if record.used is not NOTHING:
             self._used[place] = record.used
@@ -243,17 +243,17 @@ class Recording:
         """A running tool asked a model."""
         self.sampled[record.id] = record.reply
 
-    def check(self, place: Place, rule: str) -> Checked | None:
+    def check(self, place: CallRef, rule: str) -> PrecheckDone | None:
         """What was looked up last for this call, because this rule requires it."""
         return self._checks.get((place, rule))
 
-    def waiting(self) -> list[Asked]:
+    def waiting(self) -> list[InputRequested]:
         """What was asked and not yet answered, in order; of a call that has its outcome, such as one whose approval ran
         out, nothing waits any more.
         """
         asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self._midway, *self.questions]
         ended = self._outcomes
-        return [each for each in asked if each.id not in self.answers and Place(each.reply, each.index) not in ended]
+        return [each for each in asked if each.id not in self.answers and CallRef(each.reply, each.index) not in ended]
 
     def beginning(self) -> Started:
         """The record that the run began with.
@@ -265,20 +265,20 @@ class Recording:
             raise JournalError("this run has no Started record: it can not be shown or resumed")
         return self.started
 
-    def note_attempt(self, place: Place, attempt: int) -> None:
+    def note_attempt(self, place: CallRef, attempt: int) -> None:
         """An attempt at a call begins."""
         self._attempts[place] = attempt
         self._open.add(place)
         self._doubts.pop(place, None)
 
-    def note_outcome(self, place: Place, record: Settled | Refused) -> None:
+    def note_outcome(self, place: CallRef, record: CallCompleted | CallRefused) -> None:
         """A call, or an attempt at it, has its outcome; one of which nobody knows what it did is still in doubt."""
-        if isinstance(record, Settled):
+        if isinstance(record, CallCompleted):
             if record.used is not NOTHING:
                 self._used[place] = record.used
             if record.shown and record.final:
                 self.cut[place] = record.shown
-        if isinstance(record, Refused) or record.final:
+        if isinstance(record, CallRefused) or record.final:
             self._outcomes[place] = (record.result, record.elapsed)
         elif record.result.error is not None and record.result.error.effect == "unknown":
             return
@@ -286,11 +286,11 @@ class Recording:
 
     def granted(
         self, tool: Tool, arguments: JsonObject, rule: str, quorums: Sequence[Quorum], now: float
-    ) -> Asked | None:
+    ) -> InputRequested | None:
         """The question whose approval for the whole run covers this call, too; see `Grant.covers`."""
         return next((grant.asked for grant in self._grants if grant.covers(tool, arguments, rule, quorums, now)), None)
 
-    def note_answer(self, answer: Answered) -> None:
+    def note_answer(self, answer: InputGiven) -> None:
         """A person answers. It counts at once, but a yes where several are needed: they have to agree to the same."""
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
@@ -309,7 +309,7 @@ class Recording:
         """Who has said yes so far: to these arguments in the place of the call's own, where they are given."""
         return frozenset(self._agreed.get((ask_id, _sorted.encode(arguments)), ()))
 
-    def edited(self, asked: Asked | None) -> JsonObject | None:
+    def edited(self, asked: InputRequested | None) -> JsonObject | None:
         """The arguments that a person put in the place of the model's; None where nobody did."""
         if asked is None:
             return None
@@ -318,11 +318,11 @@ class Recording:
             return answer.arguments
         return asked.call.arguments if asked.edited and asked.call is not None else None
 
-    def note_check(self, checked: Checked) -> None:
+    def note_check(self, checked: PrecheckDone) -> None:
         """Something was looked up for a call."""
-        self._checks[Place(checked.reply, checked.index), checked.rule] = checked
+        self._checks[CallRef(checked.reply, checked.index), checked.rule] = checked
 
-    def note_question(self, asked: Asked) -> None:
+    def note_question(self, asked: InputRequested) -> None:
         """A person is asked."""
         self._by_id[asked.id] = asked
         if asked.run:
@@ -332,12 +332,12 @@ class Recording:
         elif asked.kind == "answer":
             self.questions.append(asked)
         elif asked.kind == "doubt":
-            self._doubts[Place(asked.reply, asked.index)] = asked
+            self._doubts[CallRef(asked.reply, asked.index)] = asked
         else:
-            self._asked[Place(asked.reply, asked.index)] = asked
+            self._asked[CallRef(asked.reply, asked.index)] = asked
 
 
-def _as_all_say(answer: Answered, said: Collection[Answered]) -> Answered:
+def _as_all_say(answer: InputGiven, said: Collection[InputGiven]) -> InputGiven:
     """The last of several approvals, as far as all of them go."""
     for_run = all(each.for_run for each in said)
     free = tuple(name for name in answer.free if all(name in each.free for each in said)) if for_run else ()

@@ -13,35 +13,35 @@ from msgspec import Struct, field
 from ..core.call import ToolCall
 from ..core.errors import JournalError
 from ..core.record import (
-    Answered,
-    Asked,
-    Checked,
+    CallCompleted,
+    CallParked,
+    CallRefused,
     Compacted,
     Ended,
     Entry,
     Forgotten,
+    InputGiven,
+    InputRequested,
     Intended,
-    Parked,
+    ModelReplied,
+    PrecheckDone,
     Record,
-    Refused,
-    Replied,
     Sampled,
-    Settled,
     Started,
     ToolsChanged,
 )
-from .recording import Place
+from .recording import CallRef
 
 
-class Question(Struct):
+class InputAsked(Struct):
     """What somebody was asked, and what was said, each word with its time; an approval may need several."""
 
-    asked: Asked
+    asked: InputRequested
     at: float
-    answers: list[tuple[Answered, float]] = field(default_factory=list)
+    answers: list[tuple[InputGiven, float]] = field(default_factory=list)
 
     @property
-    def answered(self) -> Answered | None:
+    def answered(self) -> InputGiven | None:
         """The last word so far."""
         return self.answers[-1][0] if self.answers else None
 
@@ -63,7 +63,7 @@ class Attempt(Struct):
     intended: Intended
     at: float
     ended: float | None = None
-    settled: Settled | None = None
+    settled: CallCompleted | None = None
     waited_s: float = 0.0
 
     @property
@@ -76,7 +76,7 @@ class Attempt(Struct):
 class Check(Struct, frozen=True):
     """What a policy wanted looked up before a call, and when it was."""
 
-    checked: Checked
+    checked: PrecheckDone
     at: float
 
 
@@ -98,16 +98,16 @@ class CallSpan(Struct):
 
     call: ToolCall
     attempts: list[Attempt] = field(default_factory=list)
-    questions: list[Question] = field(default_factory=list)
+    questions: list[InputAsked] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
-    outcome: Settled | Refused | None = None
+    outcome: CallCompleted | CallRefused | None = None
     ended: float | None = None
 
     @property
     def begun(self) -> float | None:
         """When it first came up; None when nothing was done about it yet."""
-        happened: list[Attempt | Question | Check] = [*self.attempts, *self.questions, *self.checks]
+        happened: list[Attempt | InputAsked | Check] = [*self.attempts, *self.questions, *self.checks]
         times = [each.at for each in happened]
         return min(times, default=self.ended)
 
@@ -120,12 +120,12 @@ class CallSpan(Struct):
         return last.ended is None or last.left_unknown
 
 
-class Step(Struct):
+class ModelTurn(Struct):
     """The model's turn, and the calls that it said. It began `replied.seconds` before `at`."""
 
     number: int
     at: float
-    replied: Replied
+    replied: ModelReplied
     calls: list[CallSpan]
 
     @property
@@ -133,7 +133,7 @@ class Step(Struct):
         return self.at - self.replied.seconds
 
 
-class Note(Struct, frozen=True):
+class OtherEvent(Struct, frozen=True):
     """Something else that happened. `record` is None where it was deleted or can not be read."""
 
     number: int
@@ -154,24 +154,24 @@ class Timeline:
         self.started: Started | None = None
         self.began = 0.0
         self.latest = 0.0
-        self.rows: list[Step | Question | Note] = []
-        self._calls: dict[Place, CallSpan] = {}
-        self._asked: dict[str, Question] = {}
+        self.rows: list[ModelTurn | InputAsked | OtherEvent] = []
+        self._calls: dict[CallRef, CallSpan] = {}
+        self._asked: dict[str, InputAsked] = {}
         for count, entry in enumerate(entries):
             self.latest = max(self.latest, entry.at)
             if not count:
                 self.began = self.latest = entry.at
             self._take(entry)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[ModelTurn]:
         """The model's turns."""
-        return (row for row in self.rows if isinstance(row, Step))
+        return (row for row in self.rows if isinstance(row, ModelTurn))
 
     def calls(self) -> Iterator[CallSpan]:
         """Every call that the model said."""
         return (call for step in self.steps() for call in step.calls)
 
-    def questions(self) -> Iterator[Question]:
+    def questions(self) -> Iterator[InputAsked]:
         """Everything that somebody was asked."""
         yield from self._asked.values()
 
@@ -193,64 +193,64 @@ class Timeline:
         match record:
             case Started():
                 self.started = record
-            case Replied():
+            case ModelReplied():
                 calls = [CallSpan(call) for call in record.reply.calls]
-                self._calls |= {Place(entry.number, index): call for index, call in enumerate(calls)}
-                self.rows.append(Step(entry.number, entry.at, record, calls))
+                self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(calls)}
+                self.rows.append(ModelTurn(entry.number, entry.at, record, calls))
             case Intended():
                 self._begin(record, entry.at)
-            case Settled() | Refused():
+            case CallCompleted() | CallRefused():
                 self._end(record, entry.at)
-            case Checked():
-                self._call(Place(record.reply, record.index)).checks.append(Check(record, entry.at))
-            case Asked():
-                self._ask(Question(record, entry.at))
-            case Answered():
+            case PrecheckDone():
+                self._call(CallRef(record.reply, record.index)).checks.append(Check(record, entry.at))
+            case InputRequested():
+                self._ask(InputAsked(record, entry.at))
+            case InputGiven():
                 question = self._asked.get(record.id)
                 if question is not None:
                     question.answers.append((record, max(question.at, entry.at)))
-            case Parked() | Sampled():
+            case CallParked() | Sampled():
                 self._midway(record, entry.at)
             case ToolsChanged() | Compacted() | Forgotten() | Ended() | None:
-                self.rows.append(Note(entry.number, entry.at, record))
+                self.rows.append(OtherEvent(entry.number, entry.at, record))
 
-    def _call(self, place: Place) -> CallSpan:
+    def _call(self, place: CallRef) -> CallSpan:
         """The call at a place; a nameless one where the reply that holds it was deleted."""
         return self._calls.setdefault(place, CallSpan(ToolCall("", "", {})))
 
     def _begin(self, record: Intended, at: float) -> None:
-        call = self._call(Place(record.reply, record.index))
+        call = self._call(CallRef(record.reply, record.index))
         before = call.attempts[-1] if call.attempts else None
         failed_at = before.ended if before is not None and before.settled is not None else None
         waited_s = max(0.0, at - failed_at) if failed_at is not None else 0.0
         call.attempts.append(Attempt(record, at, waited_s=waited_s))
 
-    def _end(self, record: Settled | Refused, at: float) -> None:
-        call = self._call(Place(record.reply, record.index))
-        final = isinstance(record, Refused) or record.final
+    def _end(self, record: CallCompleted | CallRefused, at: float) -> None:
+        call = self._call(CallRef(record.reply, record.index))
+        final = isinstance(record, CallRefused) or record.final
         attempt = call.attempts[-1] if call.attempts else None
-        if isinstance(record, Settled) and attempt is not None and attempt.ended is None:
+        if isinstance(record, CallCompleted) and attempt is not None and attempt.ended is None:
             found_out_later = final and not record.seconds and at > attempt.at  # by a probe, or by a person
             if not found_out_later:
                 attempt.ended, attempt.settled = max(attempt.at, at), record
         if final:
             call.outcome, call.ended = record, at
 
-    def _midway(self, record: Parked | Sampled, at: float) -> None:
+    def _midway(self, record: CallParked | Sampled, at: float) -> None:
         """A running tool asked a model, or stopped until somebody answers."""
         if isinstance(record, Sampled):
-            self._call(Place(record.call, record.index)).samples.append(Sample(record, at))
+            self._call(CallRef(record.call, record.index)).samples.append(Sample(record, at))
             return
-        attempts = self._call(Place(record.reply, record.index)).attempts
+        attempts = self._call(CallRef(record.reply, record.index)).attempts
         if attempts:
             attempts[-1].ended = at
 
-    def _ask(self, question: Question) -> None:
+    def _ask(self, question: InputAsked) -> None:
         asked = self._asked[question.asked.id] = question
         if question.asked.index < 0:
             self.rows.append(asked)
         else:
-            call = self._call(Place(question.asked.reply, question.asked.index))
+            call = self._call(CallRef(question.asked.reply, question.asked.index))
             call.questions.append(asked)
             if question.asked.run and call.attempts:
                 call.attempts[-1].ended = question.at

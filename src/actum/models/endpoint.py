@@ -31,7 +31,7 @@ from ..core.tool import Tool
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDialect
 from ..dialects.loose import Loose
-from ..transport.http import Answer, HttpFailure, post, retry_after
+from ..transport.http import HttpFailure, HttpResponse, post, retry_after
 
 _log = logging.getLogger(__name__)
 
@@ -232,7 +232,7 @@ class Endpoint:
             error.args = (f"{self.name}: {said}",)
             raise
 
-    async def _listen(self, answer: Answer, request: Request, ear: _Ear) -> Reply:
+    async def _listen(self, answer: HttpResponse, request: Request, ear: _Ear) -> Reply:
         decoder = self.dialect.decoder(tools=request.tools)
         async for chunk in answer.chunks():
             ear.tell(decoder.feed(chunk))

@@ -44,7 +44,7 @@ PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 """Its engine hands a regular pattern to the linear one; only look-around and back-references are ever backtracked."""
 
 
-class Checked(Struct, frozen=True):
+class CheckedArguments(Struct, frozen=True):
     """What came of checking arguments.
 
     Attributes:
@@ -75,7 +75,7 @@ class Schema:
 
     def check(
         self, arguments: JsonObject, *, coerce: bool = True, extra: Literal["refuse", "drop"] = "refuse"
-    ) -> Checked:
+    ) -> CheckedArguments:
         """Check arguments, and mend what can be mended without guessing.
 
         Args:
@@ -86,19 +86,19 @@ class Schema:
         """
         try:
             if self._is_valid(arguments):
-                return Checked(arguments)
+                return CheckedArguments(arguments)
             dumps(arguments)
             errors = list(self._errors(arguments))
         except (ValueError, TypeError, RecursionError):  # half a surrogate pair, or a Python object: it was never JSON
-            return Checked(arguments, problems=(Problem("", "json", "values that JSON can hold"),))
+            return CheckedArguments(arguments, problems=(Problem("", "json", "values that JSON can hold"),))
         mending = Mending(self._document, arguments)
         for _ in range(ROUNDS_MAX):
             if not errors or not mending.go_over(errors, coerce=coerce, extra=extra):
                 break
             errors = list(self._errors(mending.value))
         if errors:
-            return Checked(arguments, problems=_problems(errors, self._document))
-        return Checked(mending.value, _counted(mending.repairs))
+            return CheckedArguments(arguments, problems=_problems(errors, self._document))
+        return CheckedArguments(mending.value, _counted(mending.repairs))
 
 
 def compile_schema(schema: JsonObject, *, where: str, blanks: bool = False, foreign: bool = False) -> Schema:

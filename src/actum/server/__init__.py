@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from ..core.errors import UsageError
 
 if TYPE_CHECKING:
-    from .mcp.auth import Doorkeeper, Issuer, SignedTokens
-    from .mcp.calls import Who
+    from .mcp.auth import Authenticator, Issuer, SignedTokens
+    from .mcp.calls import Identity
     from .mcp.gateway.gateway import McpGateway
     from .mcp.http import Access, SharedKey
     from .mcp.prompts import Prompt, prompt
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Access",
-    "Doorkeeper",
+    "Authenticator",
     "Folder",
+    "Identity",
     "Issuer",
     "McpGateway",
     "McpService",
@@ -38,14 +39,13 @@ __all__ = [
     "Resource",
     "SharedKey",
     "SignedTokens",
-    "Who",
     "own_runs",
     "prompt",
 ]
 
 _PLACES = {
     "Access": "mcp.http",
-    "Doorkeeper": "mcp.auth",
+    "Authenticator": "mcp.auth",
     "Folder": "mcp.resources",
     "Issuer": "mcp.auth",
     "McpGateway": "mcp.gateway.gateway",
@@ -54,7 +54,7 @@ _PLACES = {
     "Resource": "mcp.resources",
     "SharedKey": "mcp.http",
     "SignedTokens": "mcp.auth",
-    "Who": "mcp.calls",
+    "Identity": "mcp.calls",
     "own_runs": "mcp.resources",
     "prompt": "mcp.prompts",
 }

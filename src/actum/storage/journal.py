@@ -26,9 +26,9 @@ from ..core.record import (
     Ended,
     Entry,
     Forgotten,
-    Head,
     Record,
     RunSummary,
+    SignedHead,
     Started,
     Telling,
     seal,
@@ -218,10 +218,10 @@ class DatabaseJournal:
             await self._writer.ask(lambda database: database.scrub(), aside=True)
             return deleted
 
-    async def heads(self) -> list[Head]:
+    async def heads(self) -> list[SignedHead]:
         query = "SELECT run_id, number, head, signature FROM heads ORDER BY place"
         rows = await self._writer.ask(lambda database: database.execute(query))
-        return [Head(_str(run_id), _int(number), _bytes(head), _bytes(by)) for run_id, number, head, by in rows]
+        return [SignedHead(_str(run_id), _int(number), _bytes(head), _bytes(by)) for run_id, number, head, by in rows]
 
     async def close(self) -> None:
         """Write what is left and let go of the database.

@@ -38,7 +38,7 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Looks up a name: the IP addresses that it leads to."""
 
 
-class Refused(HttpFailure):
+class AddressRefused(HttpFailure):
     """The address is not one that may be reached on somebody else's word. Nothing was sent."""
 
     def __init__(self, message: str) -> None:
@@ -77,13 +77,13 @@ class Guard:
         try:
             parts, host = canonical.split(canonical.url(url))
         except Unclear as unclear:
-            raise Refused(f"its address is not well formed: {unclear} was expected") from None
+            raise AddressRefused(f"its address is not well formed: {unclear} was expected") from None
         here = self._here and host in _LOOPBACK_NAMES
         if parts.scheme != "https" and not (here and parts.scheme == "http"):
-            raise Refused("its address does not begin with https://")
+            raise AddressRefused("its address does not begin with https://")
         named = host in self._named
         if not here and not named and not canonical.is_public(host):
-            raise Refused("its address is not one of the open internet")
+            raise AddressRefused("its address is not one of the open internet")
         try:
             found = await self._resolve(host, parts.port or canonical.PORTS[parts.scheme])
         except OSError as error:
@@ -102,7 +102,7 @@ class Guard:
         never = number.is_link_local or number.is_multicast or number.is_unspecified
         indoors = number.is_private or number in _SHARED
         if never or not (number.is_loopback if here else named and indoors and not number.is_loopback):
-            raise Refused("its name leads to an address that is not one of the open internet")
+            raise AddressRefused("its name leads to an address that is not one of the open internet")
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -216,7 +216,7 @@ class Fetcher:
         return Fetched(response.status_code, response.headers, bytes(body)), str(to) if inside else None
 
 
-class Link(NamedTuple):
+class SafeLink(NamedTuple):
     """An address that a person may be sent to.
 
     Attributes:
@@ -230,7 +230,7 @@ class Link(NamedTuple):
     words: tuple[str, ...]
 
 
-def check_link(url: str, *, local: bool = False) -> Link:
+def check_link(url: str, *, local: bool = False) -> SafeLink:
     """What a person has to know of a link before deciding to open it. Nothing is fetched.
 
     Args:
@@ -246,18 +246,18 @@ def check_link(url: str, *, local: bool = False) -> Link:
     try:
         plain = canonical.url(url)
     except Unclear as unclear:
-        raise Refused(f"the link is not well formed: {unclear} was expected") from None
+        raise AddressRefused(f"the link is not well formed: {unclear} was expected") from None
     parts, host = canonical.split(plain)
     here = local and host in _LOOPBACK_NAMES
     if parts.scheme != "https" and not (here and parts.scheme == "http"):
-        raise Refused("the link does not begin with https://")
+        raise AddressRefused("the link does not begin with https://")
     if not here and not canonical.is_public(host):
-        raise Refused("the link leads to this machine or into a private network")
+        raise AddressRefused("the link leads to this machine or into a private network")
     shown = _unicode(host)
     site = f"The site is {host}."
     if shown != host:
         site = f"The site is {host}, which a browser may show as {shown}: letters of other alphabets look alike."
-    return Link(plain, host, (plain, site))
+    return SafeLink(plain, host, (plain, site))
 
 
 def origin(url: str) -> tuple[str, str, int | None]:
@@ -279,7 +279,7 @@ def _host(address: str) -> str:
     try:
         return canonical.host(address)
     except Unclear as unclear:
-        raise Refused(f"its address is not well formed: {unclear} was expected") from None
+        raise AddressRefused(f"its address is not well formed: {unclear} was expected") from None
 
 
 def _unicode(host: str) -> str:

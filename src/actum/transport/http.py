@@ -42,7 +42,7 @@ class HttpFailure(Exception):
         self.lasting = lasting
 
 
-class Answer:
+class HttpResponse:
     """The head of an answer. Its body is still to be read, once.
 
     Attributes:
@@ -85,7 +85,7 @@ class Answer:
 @asynccontextmanager
 async def post(
     url: str, *, headers: Mapping[str, str], body: bytes, timeout_s: float, bytes_max: int = ANSWER_BYTES_MAX
-) -> AsyncIterator[Answer]:
+) -> AsyncIterator[HttpResponse]:
     """Send a request and wait for the head of the answer. The connection is given back at the end of the block.
 
     Args:
@@ -106,7 +106,7 @@ async def post(
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         raise translated(error) from None
     try:
-        yield Answer(response, bytes_max)
+        yield HttpResponse(response, bytes_max)
     finally:
         await response.aclose()
 

@@ -12,13 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from msgspec import structs
 
 from actum import Agent, Answer, Context, Limits, Rule, Rules, Tool, ToolCall, tool
-from actum.call.asking.inbox import inbox, put, read_inbox
+from actum.call.asking.inbox import answer_pending, inbox, read_inbox
 from actum.core.errors import Busy, JournalError, UnknownName, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision, Facts, Policy, Request
 from actum.core.json import JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import Answered, Asked, Intended
+from actum.core.record import InputGiven, InputRequested, Intended
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, Said, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
@@ -69,25 +69,25 @@ def codes(result: RunResult) -> list[str]:
 async def test_as_many_as_the_rule_wants_have_to_agree_and_nobody_twice() -> None:
     desk = Desk()
     ask = await desk.begin()
-    await put(desk.journal, ask, Answer("approve", by="ada"))
+    await answer_pending(desk.journal, ask, Answer("approve", by="ada"))
     assert (await desk.go_on()).status == "paused"
     with pytest.raises(UsageError, match="already"):
-        await put(desk.journal, ask, Answer("approve", by="ada"))
+        await answer_pending(desk.journal, ask, Answer("approve", by="ada"))
     with pytest.raises(UsageError, match="mallory may not"):
-        await put(desk.journal, ask, Answer("approve", by="mallory"))
+        await answer_pending(desk.journal, ask, Answer("approve", by="mallory"))
     (waiting,) = await inbox(desk.journal)
     assert (waiting.agreed, waiting.asked.needs, desk.till.paid) == (("ada",), 2, [])
-    await put(desk.journal, ask, Answer("approve", by="eve"))
+    await answer_pending(desk.journal, ask, Answer("approve", by="eve"))
     assert await inbox(desk.journal) == []
     assert ((await desk.go_on()).status, desk.till.paid) == ("done", [1])
     with pytest.raises(UnknownName):
-        await put(desk.journal, ask, Answer("approve", by="bob"))
+        await answer_pending(desk.journal, ask, Answer("approve", by="bob"))
 
 
 async def test_the_word_of_somebody_whose_name_is_half_a_character_counts() -> None:
     desk = Desk(Rules(Rule("ask")))
     ask = await desk.begin()
-    await put(desk.journal, ask, Answer("approve", by="ada\udc80"))
+    await answer_pending(desk.journal, ask, Answer("approve", by="ada\udc80"))
     assert ((await desk.go_on()).status, desk.till.paid) == ("done", [1])
 
 
@@ -110,7 +110,7 @@ async def test_a_run_that_can_not_be_read_hides_nothing_of_what_others_wait_for(
     assert [waiting.asked.id for waiting in found.waiting] == [ask_id]
     assert [str(each) for each in found.unreadable] == ["run bad can not be read: entry 0: its payload was changed"]
     with pytest.raises(UnknownName):
-        await put(desk.journal, "ask_of_bad", Answer("approve"))
+        await answer_pending(desk.journal, "ask_of_bad", Answer("approve"))
 
 
 async def test_changed_arguments_are_not_checked_by_definitions_that_somebody_changed() -> None:
@@ -118,14 +118,14 @@ async def test_changed_arguments_are_not_checked_by_definitions_that_somebody_ch
     ask_id = await desk.begin()
     desk.journal._kept = dict.fromkeys(desk.journal._kept, b"[]")
     with pytest.raises(JournalError, match=r"the tool definitions [0-9a-f]{12} were changed"):
-        await put(desk.journal, ask_id, Answer("approve", by="ada", arguments={"amount": 2}))
+        await answer_pending(desk.journal, ask_id, Answer("approve", by="ada", arguments={"amount": 2}))
 
 
 async def test_one_no_is_a_no() -> None:
     desk = Desk()
     ask = await desk.begin()
-    await put(desk.journal, ask, Answer("approve", by="ada"))
-    await put(desk.journal, ask, Answer("deny", "Not this month.", by="bob"))
+    await answer_pending(desk.journal, ask, Answer("approve", by="ada"))
+    await answer_pending(desk.journal, ask, Answer("deny", "Not this month.", by="bob"))
     result = await desk.go_on()
     assert (codes(result), desk.till.paid) == (["approval_denied"], [])
     assert "Not this month." in result.calls[0][1].text
@@ -136,8 +136,8 @@ async def test_an_approval_runs_out_answered_or_not(answered_in_time: bool) -> N
     desk = Desk()
     ask = await desk.begin()
     if answered_in_time:
-        await put(desk.journal, ask, Answer("approve", by="ada"))
-        await put(desk.journal, ask, Answer("approve", by="bob"))
+        await answer_pending(desk.journal, ask, Answer("approve", by="ada"))
+        await answer_pending(desk.journal, ask, Answer("approve", by="bob"))
     desk.clock.advance(61.0)
     result = await desk.go_on()
     assert (codes(result), desk.till.paid) == (["approval_expired"], [])
@@ -155,7 +155,7 @@ async def test_a_default_of_how_long_an_approval_holds_is_a_limit() -> None:
 async def test_changed_arguments_are_what_is_paid_and_the_model_is_told() -> None:
     desk = Desk(Rules(Rule("ask")))
     ask = await desk.begin()
-    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": 7}))
+    await answer_pending(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": 7}))
     result = await desk.go_on()
     assert desk.till.paid == [7]
     assert result.calls[0][1].text == (
@@ -172,8 +172,8 @@ JUDGED = [(50, ["ok"]), (5000, ["permission_denied"])]
 async def test_changed_arguments_are_judged_anew(amount: int, came: list[str]) -> None:
     desk = Desk()
     ask = await desk.begin()
-    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": amount}))
-    await put(desk.journal, ask, Answer("approve", by="bob", arguments={"amount": amount}))
+    await answer_pending(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": amount}))
+    await answer_pending(desk.journal, ask, Answer("approve", by="bob", arguments={"amount": amount}))
     assert codes(await desk.go_on()) == came
     assert desk.till.paid == ([50] if amount == 50 else [])
 
@@ -182,20 +182,20 @@ async def test_changed_arguments_that_fall_under_another_rule_are_asked_about_by
     desk = Desk()
     ask = await desk.begin()
     for by in ("ada", "bob"):
-        await put(desk.journal, ask, Answer("approve", by=by, arguments={"amount": 500}))
+        await answer_pending(desk.journal, ask, Answer("approve", by=by, arguments={"amount": 500}))
     (pending,) = (await desk.go_on()).pending
     assert (pending.approvers, pending.call and pending.call.arguments) == (("boss",), {"amount": 500})
-    await put(desk.journal, pending.id, Answer("approve", by="boss"))
+    await answer_pending(desk.journal, pending.id, Answer("approve", by="boss"))
     assert ((await desk.go_on()).status, desk.till.paid) == ("done", [500])
 
 
 async def test_two_who_agree_to_different_arguments_have_not_agreed() -> None:
     desk = Desk()
     ask = await desk.begin()
-    await put(desk.journal, ask, Answer("approve", by="ada"))
-    await put(desk.journal, ask, Answer("approve", by="bob", arguments={"amount": 50}))
+    await answer_pending(desk.journal, ask, Answer("approve", by="ada"))
+    await answer_pending(desk.journal, ask, Answer("approve", by="bob", arguments={"amount": 50}))
     assert ((await desk.go_on()).status, desk.till.paid) == ("paused", [])
-    await put(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": 50}))
+    await answer_pending(desk.journal, ask, Answer("approve", by="ada", arguments={"amount": 50}))
     assert ((await desk.go_on()).status, desk.till.paid) == ("done", [50])
 
 
@@ -206,7 +206,7 @@ async def test_a_slip_of_whoever_changes_arguments_is_told_to_them_and_the_call_
     desk = Desk(Rules(Rule("ask")))
     ask = await desk.begin()
     with pytest.raises(UsageError, match="pay can not be called so"):
-        await put(desk.journal, ask, Answer("approve", by="ada", arguments=arguments))
+        await answer_pending(desk.journal, ask, Answer("approve", by="ada", arguments=arguments))
     assert [waiting.asked.id for waiting in await inbox(desk.journal)] == [ask]
 
 
@@ -308,9 +308,9 @@ async def test_what_an_agent_asks_that_works_for_another_is_in_the_inbox_once_an
     paused = await parent.run("Pay")
     (waiting,) = await inbox(journal)
     assert (waiting.run.run_id, waiting.asked.needs) == (paused.run_id, 2)
-    await put(journal, waiting.asked.id, Answer("approve", by="ada"))
+    await answer_pending(journal, waiting.asked.id, Answer("approve", by="ada"))
     assert (await parent.resume(paused.run_id)).status == "paused"
-    await put(journal, waiting.asked.id, Answer("approve", by="bob"))
+    await answer_pending(journal, waiting.asked.id, Answer("approve", by="bob"))
     assert ((await parent.resume(paused.run_id)).status, till.paid) == ("done", [1])
 
 
@@ -335,7 +335,7 @@ async def test_a_run_that_is_being_driven_is_not_answered_behind_its_back() -> N
     ask = await desk.begin()
     async with desk.journal.claim("r"):
         with pytest.raises(Busy):
-            await put(desk.journal, ask, Answer("approve", by="ada"))
+            await answer_pending(desk.journal, ask, Answer("approve", by="ada"))
 
 
 async def test_a_call_that_the_program_makes_itself_is_approved_first_and_then_waits_for_its_result() -> None:
@@ -382,10 +382,10 @@ class Approvals(RuleBasedStateMachine):
         rule, needed = ("boss", 1) if amount > 100 else ("two", 2)
         if self.strict or amount > 1000:
             return "the policy denies it"
-        asked = [r for r in records if isinstance(r, Asked) and r.rule == rule]
+        asked = [r for r in records if isinstance(r, InputRequested) and r.rule == rule]
         if not asked:
             return "nobody was asked"
-        words = [r for r in records if isinstance(r, Answered) and r.id == asked[-1].id]
+        words = [r for r in records if isinstance(r, InputGiven) and r.id == asked[-1].id]
         if any(word.verdict == "deny" for word in words):
             return "somebody said no"
         asked_for = asked[-1].call.arguments if asked[-1].call else {}
@@ -429,7 +429,7 @@ class Approvals(RuleBasedStateMachine):
         arguments = None if amount is None or verdict == "deny" else {"amount": amount}
         for one in waiting:
             try:
-                asyncio.run(put(self.journal, one.asked.id, Answer(verdict, by=by, arguments=arguments)))  # type: ignore[arg-type]  # one of two
+                asyncio.run(answer_pending(self.journal, one.asked.id, Answer(verdict, by=by, arguments=arguments)))  # type: ignore[arg-type]  # one of two
             except UsageError:
                 assert by not in one.asked.approvers or by in one.agreed
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from actum import Agent, Context, Tool, ToolCall, tool
-from actum.call.asking.inbox import inbox, put
+from actum.call.asking.inbox import answer_pending, inbox
 from actum.call.limits.limits import Limits
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ApprovalDenied, UsageError
@@ -16,7 +16,7 @@ from actum.core.event import Pending
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, Usage, UserMessage
-from actum.core.record import Parked, Sampled
+from actum.core.record import CallParked, Sampled
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, ScriptedModel
 
@@ -82,7 +82,7 @@ async def test_a_call_whose_question_nobody_answers_now_is_parked_and_goes_on_wi
     assert first.status == "paused"
     (waiting,) = await inbox(journal)
     assert waiting.asked.message == "Which dish?"
-    await put(journal, waiting.asked.id, Answer("answer", arguments={"name": "soup"}))
+    await answer_pending(journal, waiting.asked.id, Answer("answer", arguments={"name": "soup"}))
     second = await agent.resume("r")
     assert [pending.message for pending in second.pending] == ["How large?"]
     third = await agent.resume("r", {second.pending[0].id: '{"name": "large"}'})
@@ -105,7 +105,7 @@ async def test_a_parked_call_is_not_in_doubt_and_is_not_executed_before_its_answ
     again = await agent.resume("r")
     assert [pending.kind for pending in again.pending] == ["elicitation"]
     assert started == [1]
-    assert any(isinstance(entry.record, Parked) for entry in await journal.read("r"))
+    assert any(isinstance(entry.record, CallParked) for entry in await journal.read("r"))
 
 
 async def test_an_approver_who_answers_later_is_asked_once_and_the_run_pauses() -> None:

@@ -16,9 +16,9 @@ from actum.call.limits.meters import (
     WAIT_S_MAX,
     WINDOW_S,
     Account,
-    Gate,
-    Meters,
-    through,
+    RateLimit,
+    RateLimiters,
+    acquire,
 )
 from actum.core.errors import RateLimited
 from actum.testing import FakeClock
@@ -28,14 +28,14 @@ pytestmark = pytest.mark.row("C5")
 
 @given(most=st.integers(1, 6), gaps=st.lists(st.floats(0, 40), min_size=1, max_size=60))
 def test_never_more_calls_begin_in_any_minute_than_may_whenever_they_arrive(most: int, gaps: list[float]) -> None:
-    clock, gate, begun = FakeClock(auto=True), Gate(None, most, "rate"), list[float]()
+    clock, gate, begun = FakeClock(auto=True), RateLimit(None, most, "rate"), list[float]()
 
     async def arrive() -> None:
         for gap in gaps:
             clock.advance(gap)
             arrived = clock.now()
             try:
-                async with through([gate], clock):
+                async with acquire([gate], clock):
                     begun.append(clock.now())
                     assert clock.now() - arrived <= WAIT_S_MAX
             except RateLimited:
@@ -47,20 +47,20 @@ def test_never_more_calls_begin_in_any_minute_than_may_whenever_they_arrive(most
 
 
 async def test_who_is_turned_away_hears_when_to_come_back() -> None:
-    clock, gate = FakeClock(), Gate(None, 1, "rate")
-    async with through([gate], clock):
+    clock, gate = FakeClock(), RateLimit(None, 1, "rate")
+    async with acquire([gate], clock):
         clock.advance(20)
     with pytest.raises(RateLimited, match=r"Only 1 such calls a minute.*in 40 s") as turned_away:
-        async with through([gate], clock):
+        async with acquire([gate], clock):
             pass
     assert (turned_away.value.retry_after, turned_away.value.limit) == (40.0, "rate")
 
 
 async def test_a_clock_that_is_set_back_does_not_shut_the_gate() -> None:
-    clock, gate = FakeClock(), Gate(None, 1, "rate")
-    async with through([gate], clock):
+    clock, gate = FakeClock(), RateLimit(None, 1, "rate")
+    async with acquire([gate], clock):
         clock.advance(-7200)
-    async with through([gate], clock):
+    async with acquire([gate], clock):
         pass
 
 
@@ -70,11 +70,11 @@ async def test_a_clock_that_is_set_back_does_not_shut_the_gate() -> None:
 )
 def test_never_more_are_inside_than_may_be_and_every_place_comes_back(most: int, plan: list[tuple[int, bool]]) -> None:
     inside, peak = 0, 0
-    gate, clock = Gate(most, None, "rate"), FakeClock()
+    gate, clock = RateLimit(most, None, "rate"), FakeClock()
 
     async def work(turns: int) -> None:
         nonlocal inside, peak
-        async with through([gate], clock):
+        async with acquire([gate], clock):
             inside += 1
             peak = max(peak, inside)
             try:
@@ -99,7 +99,7 @@ def test_never_more_are_inside_than_may_be_and_every_place_comes_back(most: int,
 
 
 async def test_a_place_that_was_handed_to_somebody_cancelled_goes_to_the_next() -> None:
-    gate = Gate(1, None, "rate")
+    gate = RateLimit(1, None, "rate")
     await gate.enter()
     first, second = asyncio.create_task(gate.enter()), asyncio.create_task(gate.enter())
     await asyncio.sleep(0)
@@ -112,7 +112,7 @@ async def test_a_place_that_was_handed_to_somebody_cancelled_goes_to_the_next() 
 
 
 def test_a_gate_serves_one_event_loop_after_another() -> None:
-    gate = Gate(1, None, "rate")
+    gate = RateLimit(1, None, "rate")
 
     async def wait_in_vain() -> None:
         await gate.enter()
@@ -126,11 +126,11 @@ def test_a_gate_serves_one_event_loop_after_another() -> None:
 
 
 async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() -> None:
-    meters = Meters(Limits(tools={"a*": ToolLimits(parallel=1), "*": ToolLimits(parallel=1)}))
+    meters = RateLimiters(Limits(tools={"a*": ToolLimits(parallel=1), "*": ToolLimits(parallel=1)}))
     clock, done = FakeClock(), list[str]()
 
     async def call(tool: str) -> None:
-        async with through(meters.gates(tool, "", 0.0), clock):
+        async with acquire(meters.gates(tool, "", 0.0), clock):
             await asyncio.sleep(0)
             done.append(tool)
 
@@ -157,7 +157,7 @@ def test_so_many_runs_of_a_user_may_be_under_way() -> None:
 
 
 def test_users_who_left_nothing_to_remember_are_forgotten() -> None:
-    meters = Meters(Limits(users=UserLimits(runs=1)))
+    meters = RateLimiters(Limits(users=UserLimits(runs=1)))
     busy = meters.account("ada", 0.0)
     assert busy is not None
     busy.begin_run()
@@ -168,6 +168,6 @@ def test_users_who_left_nothing_to_remember_are_forgotten() -> None:
 
 
 def test_without_limits_of_tools_and_users_nothing_is_counted() -> None:
-    meters = Meters(Limits())
+    meters = RateLimiters(Limits())
     assert not meters.gated
     assert meters.account("ada", 0.0) is None

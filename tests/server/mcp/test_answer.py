@@ -7,7 +7,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from actum.core.json import JsonObject
-from actum.server.mcp.answer import Answer
+from actum.server.mcp.answer import HttpAnswer
 
 ONE: JsonObject = {"n": 1}
 TWO: JsonObject = {"n": 2}
@@ -36,8 +36,8 @@ class Line:
         await self.reads.wait()
         self.sent.append(message)
 
-    def answer(self, opens_after_s: float = 15.0) -> Answer:
-        return Answer(self.receive, self.send, headers=((b"x-own", b"1"),), opens_after_s=opens_after_s)
+    def answer(self, opens_after_s: float = 15.0) -> HttpAnswer:
+        return HttpAnswer(self.receive, self.send, headers=((b"x-own", b"1"),), opens_after_s=opens_after_s)
 
     @property
     def start(self) -> tuple[int, dict[bytes, bytes]]:

@@ -18,8 +18,8 @@ from actum.core.json import JsonObject
 from actum.server.mcp.auth import (
     KEYS_ANEW_S,
     AskedTokens,
+    Authenticator,
     ChallengedScopes,
-    Doorkeeper,
     Identity,
     Issuer,
     Key,
@@ -113,7 +113,7 @@ async def test_a_token_signed_by_somebody_else_is_refused(real: RealIssuer, cloc
 @given(st.one_of(st.text(), st.binary().map(lambda raw: f"{raw.hex()}.{raw.hex()}.{raw.hex()}"), st.from_regex(_TOKEN)))
 def test_whatever_comes_as_a_token_is_refused_and_breaks_nothing(token: str) -> None:
     nobody = Issuer(url="http://127.0.0.1:9", audience=US)
-    door = Doorkeeper([Keys([new_key("ci")[1]]), SignedTokens(nobody, fetcher=Fetcher(Guard()))])
+    door = Authenticator([Keys([new_key("ci")[1]]), SignedTokens(nobody, fetcher=Fetcher(Guard()))])
     assert asyncio.run(door.verify_token(token)) is None
 
 
@@ -221,7 +221,7 @@ async def test_the_sdks_server_lets_in_whom_we_know_and_tells_others_where_to_go
     caplog.set_level(logging.DEBUG)
     text, key = new_key("ci", scopes=["read"])
     weak, weak_key = new_key("weak")
-    door = Doorkeeper([Keys([key, weak_key], clock=clock), signed(real, clock)])
+    door = Authenticator([Keys([key, weak_key], clock=clock), signed(real, clock)])
     auth = settings(US, issuer=real.url, scopes=["read"])
     app = ChallengedScopes(Server("t").streamable_http_app(auth=auth, token_verifier=door), ["read"])
     token = real.sign({"aud": US, "scope": "read"})

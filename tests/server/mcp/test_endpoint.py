@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from actum import tool
 from actum.core.json import JsonObject, dumps
 from actum.server import McpService
-from actum.server.mcp.endpoint import Incoming, Refused
+from actum.server.mcp.endpoint import Incoming, RequestRefused
 from tests.effort import effort
 
 NEW, OLD = "2026-07-28", "2025-11-25"
@@ -172,7 +172,7 @@ async def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
     async def send(message: MutableMapping[str, Any]) -> None:
         raise AssertionError(message)
 
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRefused) as refused:
         await Incoming({"headers": []}, receive, send, body_s=0.0).message()
     assert refused.value.status == 408
 

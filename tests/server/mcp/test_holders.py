@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from actum.core.json import Json
-from actum.server.mcp.calls import Who
+from actum.server.mcp.calls import Identity
 from actum.server.mcp.holders import (
     CLIENTS_MAX,
     Client,
@@ -14,7 +14,7 @@ from actum.server.mcp.holders import (
     Context,
 )
 
-ADA, EVE = Who(principal="ada", key_id="k1"), Who(principal="eve", key_id="k2")
+ADA, EVE = Identity(principal="ada", key_id="k1"), Identity(principal="eve", key_id="k2")
 
 
 def asked(program: str = "p", **capabilities: Json) -> Context:
@@ -33,7 +33,7 @@ def test_a_client_is_known_again_by_user_key_program_and_capabilities() -> None:
     assert clients.client(asked(roots={}), ADA) is first
     others = [
         clients.client(asked(roots={}), EVE),
-        clients.client(asked(roots={}), Who(principal="ada", key_id="k9")),
+        clients.client(asked(roots={}), Identity(principal="ada", key_id="k9")),
         clients.client(asked("q", roots={}), ADA),
         clients.client(asked(), ADA),
     ]

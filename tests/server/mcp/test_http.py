@@ -9,7 +9,7 @@ from actum import Context, Tool, ToolCall, ToolResult, tool
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
-from actum.server import Access, Doorkeeper, McpService, SharedKey
+from actum.server import Access, Authenticator, McpService, SharedKey
 from actum.server.mcp.http import is_loopback
 from actum.toolsets.mcp.connection import McpConnection
 from tests.mcp_service import served
@@ -91,7 +91,7 @@ def test_which_addresses_only_this_machine_reaches(host: str, local: bool) -> No
 
 
 async def test_without_its_key_nobody_comes_in() -> None:
-    access = Access(verifier=Doorkeeper([SharedKey(KEY, "ada")]), scopes=())
+    access = Access(verifier=Authenticator([SharedKey(KEY, "ada")]), scopes=())
     for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": f"Basic {KEY}"}):
         refused = await asked(McpService([whoami]), access, **headers)
         assert refused.status_code == 401

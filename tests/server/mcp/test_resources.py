@@ -11,7 +11,7 @@ from actum import Context, tool
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal
-from actum.server import Folder, McpService, Resource, Who, own_runs
+from actum.server import Folder, Identity, McpService, Resource, own_runs
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_service import connected
 
@@ -94,14 +94,14 @@ async def test_a_run_is_read_by_whoever_it_was_made_for_and_by_nobody_else() -> 
         return a + b
 
     journal = MemoryJournal()
-    ada = McpService([add], resources=[own_runs(journal)], journal=journal, who=Who(principal="ada"))
+    ada = McpService([add], resources=[own_runs(journal)], journal=journal, who=Identity(principal="ada"))
     async with connected(ada) as way:
         await way.request("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
         (run,) = await journal.runs()
         read = await way.request("resources/read", {"uri": f"actum://runs/{run.run_id}"})
         assert '"tool":"add"' in read["contents"][0]["text"]  # type: ignore[index,call-overload,operator]
         assert '"result":"5"' in read["contents"][0]["text"]  # type: ignore[index,call-overload,operator]
-    eve = McpService([add], resources=[own_runs(journal)], journal=journal, who=Who(principal="eve"))
+    eve = McpService([add], resources=[own_runs(journal)], journal=journal, who=Identity(principal="eve"))
     async with connected(eve) as way:
         with pytest.raises(McpError, match="not found"):
             await way.request("resources/read", {"uri": f"actum://runs/{run.run_id}"})

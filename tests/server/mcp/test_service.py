@@ -8,17 +8,17 @@ from collections.abc import Sequence
 import pytest
 
 from actum import Agent, Context, Image, Rule, Rules, Tool, ToolCall, ToolError, ToolResult, tool
-from actum.call.asking.inbox import put
+from actum.call.asking.inbox import answer_pending
 from actum.core.errors import UsageError
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import UserMessage
 from actum.core.record import Ended
 from actum.journal.memory import MemoryJournal
-from actum.journal.recording import Recording
+from actum.journal.recording import RunState
 from actum.policy.rules import CAREFUL
 from actum.protocols.mcp.config import McpEra
-from actum.server import McpService, Resource, Who, prompt
+from actum.server import Identity, McpService, Resource, prompt
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
@@ -154,7 +154,7 @@ async def test_a_tool_with_a_name_that_the_protocol_does_not_know_is_served_unde
 async def test_what_is_denied_to_somebody_outright_is_not_shown_to_them_and_denied_on_record() -> None:
     journal = MemoryJournal()
     policy = Rules(Rule("deny", tools="pay", users="eve"), Rule("deny", tools="add", when="args.a > 5"))
-    service = McpService([add, pay], policy=policy, journal=journal, who=Who(principal="eve"))
+    service = McpService([add, pay], policy=policy, journal=journal, who=Identity(principal="eve"))
     async with connected(service) as way:
         assert [definition["name"] for definition in await way.list_all("tools/list")] == ["add"]
         result = await call(way, "pay", {"amount": 5})
@@ -342,15 +342,15 @@ async def test_a_call_that_waits_for_somebody_else_is_gone_on_with_by_making_it_
     journal = MemoryJournal()
     policy = Rules(Rule("ask", tools="pay", approvers=["boss"]))
     client = Client({"elicitation": {"form": {}}})
-    async with connected(McpService([pay], policy=policy, journal=journal, who=Who(principal="eve")), era) as way:
+    async with connected(McpService([pay], policy=policy, journal=journal, who=Identity(principal="eve")), era) as way:
         waits = await call(way, "pay", {"amount": 5}, client)
         assert waits["isError"] is True
         assert "waits for a person" in text(waits)
         assert await call(way, "pay", {"amount": 5}, client) == waits
         (run,) = await journal.runs()
-        (asked,) = Recording(await journal.read(run.run_id)).waiting()
+        (asked,) = RunState(await journal.read(run.run_id)).waiting()
         assert asked.id in text(waits)
-        await put(journal, asked.id, Answer("approve", by="boss"))
+        await answer_pending(journal, asked.id, Answer("approve", by="boss"))
         assert text(await call(way, "pay", {"amount": 5}, client)) == "paid 5"
     assert client.asked == []
 

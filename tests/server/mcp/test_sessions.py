@@ -13,7 +13,7 @@ from mcp.server.lowlevel import Server
 
 from actum import Context, tool
 from actum.core.json import JsonObject, dumps
-from actum.server import Access, Doorkeeper, McpService, Resource, SharedKey
+from actum.server import Access, Authenticator, McpService, Resource, SharedKey
 from actum.server.mcp.exchange import decode
 from actum.server.mcp.sessions import SESSIONS_MAX, Sessions
 from tests.mcp_service import served
@@ -118,7 +118,7 @@ async def test_a_session_that_was_ended_is_not_known_any_more() -> None:
 
 
 async def test_a_session_is_of_whoever_opened_it() -> None:
-    access = Access(verifier=Doorkeeper([SharedKey(ADA, "ada"), SharedKey(BOB, "bob")]))
+    access = Access(verifier=Authenticator([SharedKey(ADA, "ada"), SharedKey(BOB, "bob")]))
     async with session(McpService([greet]), access, ADA) as way:
         assert (await way.post(request(1, "tools/list"), authorization=f"Bearer {BOB}")).status_code == 404
         assert (await way.post(request(2, "tools/list"))).status_code == 200

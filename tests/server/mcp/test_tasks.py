@@ -13,9 +13,9 @@ from actum import Agent, Rule, Rules, ToolCall
 from actum.core.clock import SystemClock
 from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
-from actum.core.record import Answered
+from actum.core.record import InputGiven
 from actum.protocols.mcp.config import McpServer
-from actum.server.mcp.calls import Who
+from actum.server.mcp.calls import Identity
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp import McpToolset
@@ -102,7 +102,7 @@ async def test_a_task_that_is_cancelled_is_not_gone_on_with_whatever_it_is_answe
         given: JsonObject = {key: {"action": "accept", "content": {"name": "Ada"}} for key in asked}
         await way.request("tasks/update", {"taskId": task_id, "inputResponses": given}, caller=Client(KNOWS))
         assert (await look(way, task_id))["status"] == "cancelled"
-        assert not any(isinstance(entry.record, Answered) for entry in await service.journal.read(task_id))
+        assert not any(isinstance(entry.record, InputGiven) for entry in await service.journal.read(task_id))
 
 
 async def test_a_task_that_is_cancelled_stops() -> None:
@@ -164,9 +164,9 @@ async def test_a_task_may_take_longer_than_its_server_may_be_silent() -> None:
 async def test_nobody_sees_the_task_of_another(tmp_path: Path) -> None:
     journal = open_journal(tmp_path / "runs.db")
     desk = Desk()
-    async with connected(desk.service(journal=journal, who=Who(principal="ada"))) as way:
+    async with connected(desk.service(journal=journal, who=Identity(principal="ada"))) as way:
         task_id = await begun(way, "dig", {"name": "x"})
-        async with connected(Desk().service(journal=journal, who=Who(principal="mallory"))) as other:
+        async with connected(Desk().service(journal=journal, who=Identity(principal="mallory"))) as other:
             for method in ("tasks/get", "tasks/cancel", "tasks/update"):
                 with pytest.raises(McpError, match="-32602"):
                     await other.request(method, {"taskId": task_id, "inputResponses": {}}, caller=Client(KNOWS))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from actum.core.errors import ToolError
-from actum.toolsets.everyday.files import FILE_BYTES_MAX, FOUND_MAX, NOTE_BYTES_MAX, Folder
+from actum.toolsets.everyday.files import FILE_BYTES_MAX, FOUND_MAX, NOTE_BYTES_MAX, FileFolder
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def found(root: Path, pattern: str, folder: str = "") -> list[str]:
-    return [file["path"] for file in Folder(root).find_files(pattern, folder)["files"]]
+    return [file["path"] for file in FileFolder(root).find_files(pattern, folder)["files"]]
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_files_are_found_by_name_pattern_and_words(root: Path, pattern: str, fol
 
 
 def test_a_search_tells_paths_and_sizes_and_no_more(root: Path) -> None:
-    assert Folder(root).find_files("README.md") == {
+    assert FileFolder(root).find_files("README.md") == {
         "pattern": "README.md",
         "files": [{"path": "README.md", "bytes": 4}],
         "more": False,
@@ -91,7 +91,7 @@ def test_a_search_never_leaves_its_root(root: Path, folder: str) -> None:
 def test_a_search_stops_at_its_limit_and_says_so(tmp_path: Path) -> None:
     for number in range(FOUND_MAX + 5):
         (tmp_path / f"{number}.txt").touch()
-    result = Folder(tmp_path).find_files("*.txt")
+    result = FileFolder(tmp_path).find_files("*.txt")
     assert (len(result["files"]), result["more"]) == (FOUND_MAX, True)
 
 
@@ -101,7 +101,7 @@ def test_an_empty_pattern_is_asked_for(root: Path) -> None:
 
 
 def test_a_note_is_added_below_the_root(root: Path) -> None:
-    folder = Folder(root)
+    folder = FileFolder(root)
     assert folder.write_note("buy milk") == {"noted_in": "notes/notes.txt", "bytes": 9}
     assert folder.write_note(" 买面包\n") == {"noted_in": "notes/notes.txt", "bytes": 19}
     assert (root / "notes" / "notes.txt").read_text("utf-8") == "buy milk\n买面包\n"
@@ -112,7 +112,7 @@ def test_a_note_is_added_below_the_root(root: Path) -> None:
 )
 def test_a_note_goes_nowhere_else(root: Path, file: str) -> None:
     with pytest.raises(ToolError, match="no name"):
-        Folder(root).write_note("text", file)
+        FileFolder(root).write_note("text", file)
     assert not (root / "notes").exists()
 
 
@@ -125,19 +125,19 @@ def test_a_note_is_not_written_through_a_link(root: Path) -> None:
     os.mkfifo(notes / "pipe.txt")
     for name in ("link.txt", "hard.txt", "pipe.txt"):
         with pytest.raises(ToolError):
-            Folder(root).write_note("gone", name)
+            FileFolder(root).write_note("gone", name)
     assert (outside / "secret.txt").read_text() == "secret"
 
 
 def test_a_folder_of_notes_that_is_a_link_is_refused(root: Path) -> None:
     (root / "notes").symlink_to(root.parent / "outside")
     with pytest.raises(ToolError, match="link"):
-        Folder(root).write_note("gone")
+        FileFolder(root).write_note("gone")
     assert [path.name for path in (root.parent / "outside").iterdir()] == ["secret.txt"]
 
 
 def test_notes_have_an_end(root: Path) -> None:
-    folder = Folder(root)
+    folder = FileFolder(root)
     with pytest.raises(ToolError, match="at most"):
         folder.write_note("x" * NOTE_BYTES_MAX)
     (root / "notes").mkdir()

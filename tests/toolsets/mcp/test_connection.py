@@ -14,7 +14,7 @@ from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, use_s
 from actum.core.call import ToolCall
 from actum.core.errors import CallTimeout, Unavailable, UsageError
 from actum.core.event import Pending
-from actum.core.interfaces import Waiting
+from actum.core.interfaces import InputRequired
 from actum.core.json import Json, JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.testing import FakeClock
@@ -56,7 +56,7 @@ class Absent(Somebody):
     """One who can not answer now."""
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
-        raise Waiting(Pending("q", "elicitation", "Your name?", ToolCall(id="1", name="x", arguments={})))
+        raise InputRequired(Pending("q", "elicitation", "Your name?", ToolCall(id="1", name="x", arguments={})))
 
 
 class Broken(Somebody):
@@ -276,7 +276,7 @@ async def test_rounds_are_bounded() -> None:
 
 async def test_who_can_not_answer_now_goes_on_later_where_the_server_stopped() -> None:
     async with McpConnection(odd()) as connection:
-        with pytest.raises(Waiting) as waiting:
+        with pytest.raises(InputRequired) as waiting:
             await connection.request("tools/call", {"name": "two things"}, caller=Absent())
         paused = json.loads(waiting.value.state)
 

@@ -18,7 +18,7 @@ from actum.core.event import CallProgress, Event, Pending, RunResult
 from actum.core.holder import Holder
 from actum.core.interfaces import Answer, Toolset
 from actum.core.json import JsonObject
-from actum.core.record import Asked
+from actum.core.record import InputRequested
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpServer
@@ -300,7 +300,7 @@ async def test_a_question_during_several_calls_is_asked_once_and_recorded_with_a
     assert '"name": "Ada"' in texts(result)[2]
     assert [pending.kind for pending in person.asked].count("elicitation") == 1
     records = [entry.record for entry in await journal.read("r")]
-    (asked,) = [record for record in records if isinstance(record, Asked) and record.kind == "elicitation"]
+    (asked,) = [record for record in records if isinstance(record, InputRequested) and record.kind == "elicitation"]
     assert len(asked.beside) == 2
 
 

@@ -22,7 +22,7 @@ from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpServer
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
-from actum.toolsets.mcp.stdio import Lines, messages, process
+from actum.toolsets.mcp.stdio import LineCutter, messages, process
 
 
 def odd(*words: str, **settings: object) -> McpServer:
@@ -66,11 +66,11 @@ def children() -> list[int]:
 @given(st.lists(st.binary(max_size=12)), st.integers(1, 8))
 def test_lines_do_not_depend_on_how_the_bytes_are_cut(pieces: list[bytes], most: int) -> None:
     whole = b"".join(pieces)
-    lines = Lines(most)
+    lines = LineCutter(most)
 
     cut = [line for piece in pieces for line in lines.feed(piece)]
 
-    assert cut == Lines(most).feed(whole)
+    assert cut == LineCutter(most).feed(whole)
     assert cut == [(line[:most], len(line) <= most) for line in whole.split(b"\n")[:-1]]
 
 

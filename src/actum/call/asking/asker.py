@@ -8,12 +8,12 @@ from contextlib import nullcontext
 from ...core.cancellation import is_being_cancelled
 from ...core.event import Pending
 from ...core.interfaces import Approver
-from ...core.record import Answered
-from ..scope import Scope
+from ...core.record import InputGiven
+from ..scope import RunContext
 from .inbox import answered, fit
 
 
-class Asker:
+class LiveApprover:
     """Asks on behalf of one run.
 
     Args:
@@ -26,7 +26,7 @@ class Asker:
         cancelled: whoever was asked broke the run off.
     """
 
-    def __init__(self, scope: Scope, approver: Approver | None, depth: int = 0) -> None:
+    def __init__(self, scope: RunContext, approver: Approver | None, depth: int = 0) -> None:
         self._scope = scope
         self._depth = depth
         self._approver = approver
@@ -34,7 +34,7 @@ class Asker:
         self._later: set[str] = set()
         self.cancelled = False
 
-    async def answer(self, pending: Pending) -> Answered | None:
+    async def answer(self, pending: Pending) -> InputGiven | None:
         """The answer to what waits, on record; None when there is none now. Nobody is asked the same twice.
 
         The time a person takes is not the run's.

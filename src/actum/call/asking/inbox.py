@@ -26,12 +26,12 @@ from ...core.json import (
     whole_text,
 )
 from ...core.record import (
-    Answered,
-    Asked,
     AskedKind,
     Ended,
     Entry,
     Forgotten,
+    InputGiven,
+    InputRequested,
     RunSummary,
     Verdict,
     summary_of,
@@ -39,7 +39,7 @@ from ...core.record import (
 from ...core.tool import Tool
 from ...journal.export import definitions, faults
 from ...journal.grant import check_free
-from ...journal.recording import MIDWAY, Recording
+from ...journal.recording import MIDWAY, RunState
 from ...schema.schema import compile_schema
 
 log = logging.getLogger("actum.journal")
@@ -57,7 +57,7 @@ VERDICTS: dict[AskedKind, tuple[Verdict, ...]] = {
 _OPEN = ("waiting", "paused", "running")
 
 
-class Waiting(Struct, frozen=True):
+class InboxItem(Struct, frozen=True):
     """Something that waits for a person.
 
     Attributes:
@@ -68,7 +68,7 @@ class Waiting(Struct, frozen=True):
     """
 
     run: RunSummary
-    asked: Asked
+    asked: InputRequested
     at: float
     agreed: tuple[str, ...] = ()
 
@@ -96,11 +96,11 @@ class Inbox(Struct, frozen=True):
         unreadable: runs that have not ended, as far as can be told, and may wait too.
     """
 
-    waiting: Sequence[Waiting]
+    waiting: Sequence[InboxItem]
     unreadable: Sequence[Unreadable]
 
 
-async def inbox(journal: Journal) -> list[Waiting]:
+async def inbox(journal: Journal) -> list[InboxItem]:
     """All that waits in a journal, the oldest first. An agent that works for another asks by that one.
 
     A run that can not be read hides nothing of the others: it is named in the log, and by `read_inbox`.
@@ -116,7 +116,7 @@ async def read_inbox(journal: Journal) -> Inbox:
 
     Read is the latest entry of every run, and the whole of every run that has not ended.
     """
-    waiting: list[Waiting] = []
+    waiting: list[InboxItem] = []
     unreadable: list[Unreadable] = []
     known = set()
     for run_id, latest in await journal.edges("latest"):
@@ -147,13 +147,13 @@ def _is_over(latest: Entry) -> bool:
     return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status != "paused")
 
 
-def _waiting_in(run: RunSummary, entries: Sequence[Entry]) -> list[Waiting]:
-    recording = Recording(entries)
-    at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, Asked)}
-    return [Waiting(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
+def _waiting_in(run: RunSummary, entries: Sequence[Entry]) -> list[InboxItem]:
+    recording = RunState(entries)
+    at = {entry.record.id: entry.at for entry in entries if isinstance(entry.record, InputRequested)}
+    return [InboxItem(run, one, at[one.id], tuple(sorted(recording.agreed(one.id)))) for one in recording.waiting()]
 
 
-async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
+async def answer_pending(journal: Journal, ask_id: str, answer: Answer) -> InboxItem:
     """Answer what waits; the run goes on when it is resumed next.
 
     Returns:
@@ -170,7 +170,7 @@ async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
         raise UnknownName(f"nothing waits under {ask_id!r}")
     run_id = waiting.run.run_id
     async with journal.claim(run_id):
-        recording = Recording(await journal.read(run_id))
+        recording = RunState(await journal.read(run_id))
         if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
             _check(answer.arguments, waiting.asked, await definitions(journal, recording.tools))
         (record,) = records_of(recording, {ask_id: answer})
@@ -179,7 +179,7 @@ async def put(journal: Journal, ask_id: str, answer: Answer) -> Waiting:
     return waiting
 
 
-def _check(arguments: JsonObject, asked: Asked, tools: Sequence[Tool]) -> None:
+def _check(arguments: JsonObject, asked: InputRequested, tools: Sequence[Tool]) -> None:
     """A slip of whoever changes arguments is told to them, not to the model when it is too late.
 
     Raises:
@@ -195,7 +195,7 @@ def _check(arguments: JsonObject, asked: Asked, tools: Sequence[Tool]) -> None:
         raise UsageError(f"{name} can not be called so: {tell_problem(problems[0])}")
 
 
-def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> list[Answered]:
+def records_of(recording: RunState, answers: Mapping[str, Answer | str]) -> list[InputGiven]:
     """The records of answers to what a run waits for, all looked at before one is taken.
 
     Raises:
@@ -215,14 +215,14 @@ def records_of(recording: Recording, answers: Mapping[str, Answer | str]) -> lis
     return records
 
 
-def answered(ask_id: str, answer: Answer, elapsed: float) -> Answered:
+def answered(ask_id: str, answer: Answer, elapsed: float) -> InputGiven:
     """The record of an answer."""
     text, by = whole_text(answer.text), whole_text(answer.by)
     free = tuple(map(whole_text, answer.free))
-    return Answered(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run, free=free)
+    return InputGiven(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run, free=free)
 
 
-def pending_of(asked: Asked) -> Pending:
+def pending_of(asked: InputRequested) -> Pending:
     """What was asked, as a run tells it."""
     return Pending(
         id=asked.id,
@@ -246,7 +246,7 @@ def pending_of(asked: Asked) -> Pending:
     )
 
 
-def fit(asked: Asked | Pending, answer: Answer) -> None:
+def fit(asked: InputRequested | Pending, answer: Answer) -> None:
     """An answer is of the kind that was asked for, and by somebody who may give it.
 
     Raises:
@@ -266,7 +266,7 @@ def fit(asked: Asked | Pending, answer: Answer) -> None:
         raise UsageError("only an approval can change arguments")
 
 
-def _fit_form(asked: Asked | Pending, answer: Answer) -> None:
+def _fit_form(asked: InputRequested | Pending, answer: Answer) -> None:
     """What was filled in fits the form.
 
     Raises:
@@ -280,7 +280,7 @@ def _fit_form(asked: Asked | Pending, answer: Answer) -> None:
         raise UsageError(f"this does not answer {asked.id}: {tell_problem(problems[0])}")
 
 
-def _as_answer(asked: Asked, given: Answer | str) -> Answer:
+def _as_answer(asked: InputRequested, given: Answer | str) -> Answer:
     if isinstance(given, Answer) and (given.verdict != "answer" or asked.kind != "doubt"):
         return given
     text, by = (given.text, given.by) if isinstance(given, Answer) else (given, "user")
@@ -295,7 +295,7 @@ def _as_answer(asked: Asked, given: Answer | str) -> Answer:
     return Answer(verdict, by=by)
 
 
-def _read_form(asked: Asked, text: str) -> JsonObject:
+def _read_form(asked: InputRequested, text: str) -> JsonObject:
     try:
         return parse_object(text)[0]
     except JsonProblem as problem:

@@ -26,20 +26,20 @@ from ...core.errors import (
     ToolError,
 )
 from ...core.event import Pending
-from ...core.interfaces import Request, Waiting
+from ...core.interfaces import InputRequired, Request
 from ...core.json import Json, JsonObject
 from ...core.message import Reply
 from ...core.record import (
-    Answered,
-    Asked,
     AskedKind,
+    InputGiven,
+    InputRequested,
     Sampled,
 )
 from ...core.redaction import RedactedStream
 from ...core.tool import Tool
-from ...journal.recording import Place
-from ..scope import Scope
-from .asker import Asker
+from ...journal.recording import CallRef
+from ..scope import RunContext
+from .asker import LiveApprover
 
 log = logging.getLogger("actum.tool")
 
@@ -48,7 +48,7 @@ T = TypeVar("T")
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "notice": logging.INFO, "warning": logging.WARNING}
 
 
-class Inquiry(Struct, kw_only=True):
+class LiveToolRequests(Struct, kw_only=True):
     """What one attempt at a call asks for.
 
     Attributes:
@@ -66,11 +66,11 @@ class Inquiry(Struct, kw_only=True):
         logged: cleans what the tool tells as to a log; made when it first does.
     """
 
-    scope: Scope
-    asker: Asker
+    scope: RunContext
+    asker: LiveApprover
     call: ToolCall
     tool: Tool
-    place: Place
+    place: CallRef
     key: str
     limit: asyncio.Timeout
     count: dict[str, int] = msgspec.field(default_factory=dict)
@@ -79,7 +79,7 @@ class Inquiry(Struct, kw_only=True):
     others: tuple[str, ...] = ()
     logged: RedactedStream | None = None
 
-    async def ask(self, pending: Pending) -> Answered:
+    async def ask(self, pending: Pending) -> InputGiven:
         """The answer to a question of the running tool.
 
         Raises:
@@ -87,7 +87,7 @@ class Inquiry(Struct, kw_only=True):
         """
         return await self._answer(self._known_by(pending))
 
-    async def _answer(self, pending: Pending) -> Answered:
+    async def _answer(self, pending: Pending) -> InputGiven:
         recording = self.scope.recording
         known = recording.answers.get(pending.id)
         if known is None:
@@ -96,7 +96,7 @@ class Inquiry(Struct, kw_only=True):
             with self.held():
                 known = await self.asker.answer(pending)
         if known is None:
-            raise Waiting(pending)
+            raise InputRequired(pending)
         return known
 
     def beside(self, keys: tuple[str, ...]) -> None:
@@ -127,7 +127,7 @@ class Inquiry(Struct, kw_only=True):
         return msgspec.structs.replace(pending, id=f"ask_{digest}_{self.count[digest]}", name="")
 
     def _put_on_record(self, pending: Pending) -> None:
-        asked = Asked(
+        asked = InputRequested(
             id=pending.id,
             kind=pending.kind,
             message=pending.message,
@@ -174,7 +174,7 @@ class Inquiry(Struct, kw_only=True):
         self._put_sample_on_record(pending, reply, self.scope.clock.now() - began)
         return reply
 
-    async def _agreed(self, pending: Pending) -> Answered:
+    async def _agreed(self, pending: Pending) -> InputGiven:
         answer = await self._answer(pending)
         if answer.verdict not in ("approve", "answer"):
             raise ApprovalDenied(f"The model may not be asked. {answer.text}".rstrip())

@@ -12,16 +12,16 @@ from ...core.budget import Used
 from ...core.call import ToolCall
 from ...core.errors import ApprovalDenied, ApprovalExpired
 from ...core.event import Pending
-from ...core.interfaces import Decision, Waiting
+from ...core.interfaces import Decision, InputRequired
 from ...core.json import same
-from ...core.record import Asked, Parked, new_id
+from ...core.record import CallParked, InputRequested, new_id
 from ...core.tool import Tool
 from ...journal.grant import told
-from ...journal.recording import Place
+from ...journal.recording import CallRef
 from ...policy.origins import OriginIndex
 from ..limits.limits import Limits
 from ..plan import Plan
-from ..scope import Scope
+from ..scope import RunContext
 
 WORDS_MAX = 1_000
 """Characters of what a foreign tool says of itself that are shown with the question whether to call it."""
@@ -29,7 +29,7 @@ WORDS_MAX = 1_000
 _DOUBT = "The program was interrupted during this call. It may or may not have happened. Did it?"
 
 
-class Questions:
+class Approvals:
     """Asks on behalf of one run.
 
     Args:
@@ -38,12 +38,12 @@ class Questions:
         origins: where the arguments of a call came from.
     """
 
-    def __init__(self, scope: Scope, limits: Limits, origins: OriginIndex) -> None:
+    def __init__(self, scope: RunContext, limits: Limits, origins: OriginIndex) -> None:
         self._scope = scope
         self._limits = limits
         self._origins = origins
 
-    def standing(self, plan: Plan, place: Place) -> Asked | None:
+    def standing(self, plan: Plan, place: CallRef) -> InputRequested | None:
         """What must be answered before this plan may be carried out: an approval, then the result of a call that the
         program makes itself; None when nothing is in the way.
 
@@ -57,7 +57,7 @@ class Questions:
         asked = self._scope.recording.asked(place)
         return self._ask(plan, place, kind="result") if asked is None or asked.kind == "approval" else None
 
-    def _approval(self, plan: Plan, place: Place) -> Asked | None:
+    def _approval(self, plan: Plan, place: CallRef) -> InputRequested | None:
         """What a person must say of this plan first; see `standing`."""
         asked = self._scope.recording.asked(place)
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
@@ -84,11 +84,13 @@ class Questions:
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
 
-    def _ask(self, plan: Plan, place: Place, note: str = "", kind: Literal["approval", "result"] = "approval") -> Asked:
+    def _ask(
+        self, plan: Plan, place: CallRef, note: str = "", kind: Literal["approval", "result"] = "approval"
+    ) -> InputRequested:
         """Put the question on record."""
         approval, tool = kind == "approval", plan.bound.tool
         parameters = tuple(tool.property_schemas()) if approval else ()
-        asked = Asked(
+        asked = InputRequested(
             id=new_id("ask"),
             kind=kind,
             message=note + plan.decision.reason + (_own_words(tool) if approval else ""),
@@ -116,28 +118,28 @@ class Questions:
         seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
         return 0.0 if seconds is None else self._scope.clock.now() + seconds
 
-    def _write(self, asked: Asked) -> None:
+    def _write(self, asked: InputRequested) -> None:
         self._scope.journal.append(self._scope.run_id, asked)
         self._scope.recording.note_question(asked)
 
-    def ask_doubt(self, call: ToolCall, place: Place) -> Asked:
+    def ask_doubt(self, call: ToolCall, place: CallRef) -> InputRequested:
         """Only a person can say what became of it."""
-        asked = Asked(
+        asked = InputRequested(
             new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins.of(call.arguments)
         )
         self._write(asked)
         return asked
 
-    def wait_with(self, waiting: Waiting, place: Place, used: Used) -> Pending:
+    def wait_with(self, waiting: InputRequired, place: CallRef, used: Used) -> Pending:
         """The tool can not go on without an answer: its call waits for it, on record with what it used."""
         pending = waiting.pending
         if not waiting.run_id:
-            parked = Parked(place.reply, place.index, waiting.state, used)
+            parked = CallParked(place.reply, place.index, waiting.state, used)
             self._scope.journal.append(self._scope.run_id, parked)
             self._scope.recording.note_parked(parked)
         if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
             self._write(
-                Asked(
+                InputRequested(
                     id=pending.id,
                     kind=pending.kind,
                     message=pending.message,

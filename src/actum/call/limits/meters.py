@@ -29,7 +29,7 @@ _lock = threading.Lock()
 """Held for a few lines at a time, by whichever thread's event loop counts."""
 
 
-class Gate:
+class RateLimit:
     """Lets so many calls through at a time, and so many in any minute. May be used from several event loops.
 
     Args:
@@ -106,14 +106,14 @@ def _hand_over(place: asyncio.Future[None]) -> None:
 
 
 @asynccontextmanager
-async def through(gates: Sequence[Gate], clock: Clock) -> AsyncIterator[None]:
+async def acquire(gates: Sequence[RateLimit], clock: Clock) -> AsyncIterator[None]:
     """A block that is entered when every gate lets one in; always in the same order, so that no two wait for each
     other.
 
     Raises:
         RateLimited: that would take longer than `WAIT_S_MAX`.
     """
-    inside: list[Gate] = []
+    inside: list[RateLimit] = []
     try:
         for gate in gates:
             await gate.enter()
@@ -135,7 +135,7 @@ async def through(gates: Sequence[Gate], clock: Clock) -> AsyncIterator[None]:
             gate.leave()
 
 
-def _begin(gates: Sequence[Gate], now: float) -> Gate | None:
+def _begin(gates: Sequence[RateLimit], now: float) -> RateLimit | None:
     """Begin a call, if every gate lets it; else the one that must be waited for longest."""
     with _lock:
         slowest = max(gates, key=lambda gate: gate.wait_s(now))
@@ -184,7 +184,7 @@ class Account:
         self._limits = limits
         self._tally = Tally()
         self._runs = 0
-        self.gate = Gate(limits.parallel, limits.per_minute, "user_rate")
+        self.gate = RateLimit(limits.parallel, limits.per_minute, "user_rate")
 
     def begin_run(self) -> str:
         """The limit that forbids one more run; empty when it has begun."""
@@ -217,7 +217,7 @@ class Account:
         return not self._runs and not self._tally.tokens and self.gate.idle and not self.gate.wait_s(now)
 
 
-class Meters:
+class RateLimiters:
     """What is counted over all runs of an agent.
 
     Args:
@@ -230,7 +230,7 @@ class Meters:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._tools = {
-            pattern: Gate(each.parallel, each.per_minute, "rate")
+            pattern: RateLimit(each.parallel, each.per_minute, "rate")
             for pattern, each in limits.tools.items()
             if each.parallel is not None or each.per_minute is not None
         }
@@ -247,7 +247,7 @@ class Meters:
             self._users = {name: user for name, user in self._users.items() if not user.idle(now)}
         return self._users.setdefault(principal, Account(self._limits.users))
 
-    def gates(self, tool: str, principal: str, now: float) -> Sequence[Gate]:
+    def gates(self, tool: str, principal: str, now: float) -> Sequence[RateLimit]:
         """What a call of this tool goes through, in the order in which it must."""
         found = [self._tools[name] for name, _ in self._limits.of_tool(tool) if name in self._tools]
         if self._user_gated and (account := self.account(principal, now)) is not None:

@@ -20,7 +20,7 @@ from ...core.errors import ActumError, UsageError
 from ...core.json import Json, JsonObject, dumps
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.document import entries_of, entry_of, server_of
-from ...protocols.mcp.places import CLIENTS, Place, places_of
+from ...protocols.mcp.places import CLIENTS, ClientFile, places_of
 from ...protocols.plain_text import shown
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
@@ -203,7 +203,7 @@ def _found(source: str) -> list[tuple[Path, str, JsonObject]]:
     return found
 
 
-def _path_of(place: Place) -> Path:
+def _path_of(place: ClientFile) -> Path:
     return Path(place.path).expanduser() if place.path.startswith("~") else Path.cwd() / place.path
 
 

@@ -17,7 +17,7 @@ from ...storage.tokens import TokenStore
 from ...toolsets.mcp.auth import OAuth, oauth_of
 from ...toolsets.mcp.error import LoginFailed
 from ...toolsets.mcp.grants import Person
-from ...transport.guard import Refused, check_link
+from ...transport.guard import AddressRefused, check_link
 from ...transport.loopback import Loopback
 from ..show.terminal import Terminal
 
@@ -27,7 +27,7 @@ Open = Callable[[str], bool]
 """Opens an address in a browser; False when there is none."""
 
 
-class AtTerminal:
+class TerminalLogin:
     """The person at the terminal, with a browser somewhere.
 
     Args:
@@ -57,7 +57,7 @@ class AtTerminal:
         """
         try:
             site = check_link(url, local=True).words[1]
-        except Refused as refused:
+        except AddressRefused as refused:
             raise LoginFailed(str(refused)) from None
         self._terminal.note(f"To log in, open this address. {site}")
         self._terminal.err.print(url, soft_wrap=True, markup=False, highlight=False)
@@ -114,7 +114,7 @@ async def log_in(
     """
     terminal = terminal or Terminal()
     async with Loopback(_port(server, store, secrets)) as loopback:
-        person = AtTerminal(terminal, loopback, paste=paste, open_link=open_link)
+        person = TerminalLogin(terminal, loopback, paste=paste, open_link=open_link)
         granted = await _oauth(server, store, secrets, person).log_in(scopes)
     what = f", for {granted.scope}" if granted.scope else ""
     terminal.text(f"Logged in at {granted.issuer}{what}.")

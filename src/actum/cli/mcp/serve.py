@@ -37,7 +37,7 @@ from ..show.terminal import (
 if TYPE_CHECKING:
     from ...server import (
         Access,
-        Doorkeeper,
+        Authenticator,
         McpGateway,
         McpService,
         Prompt,
@@ -186,7 +186,7 @@ def _service(
         policy=compose.open_policy(settings),
         limits=settings.limits,
         journal=journal,
-        who=doors.Who(principal=who()),
+        who=doors.Identity(principal=who()),
         keys=compose.mcp_keys(settings, os.environ),
     )
 
@@ -204,7 +204,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
         policy=compose.open_policy(settings),
         limits=settings.limits,
         journal=journal,
-        who=doors.Who(principal=who()),
+        who=doors.Identity(principal=who()),
         keys=compose.mcp_keys(settings, os.environ),
     )
 
@@ -224,7 +224,7 @@ async def _serve_http(service: McpService, place: str, access: Access, shown: st
         await uvicorn.Server(config).serve([taken])
 
 
-def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:
+def _verifier(key_env: str, issuer: str, resource: str) -> Authenticator | None:
     """What checks tokens, by the flags; None where there are none to be checked.
 
     Raises:
@@ -240,7 +240,7 @@ def _verifier(key_env: str, issuer: str, resource: str) -> Doorkeeper | None:
         if not resource:
             raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
         verifiers.append(doors.SignedTokens(doors.Issuer(url=issuer, audience=resource)))
-    return doors.Doorkeeper(verifiers) if verifiers else None
+    return doors.Authenticator(verifiers) if verifiers else None
 
 
 def _folder(word: str) -> tuple[str, Path]:

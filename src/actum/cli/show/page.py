@@ -15,11 +15,11 @@ from msgspec import UNSET, Struct
 from ...core.call import ToolResult
 from ...core.message import UserMessage
 from ...core.record import (
+    CallCompleted,
+    CallRefused,
     Compacted,
     Ended,
     Forgotten,
-    Refused,
-    Settled,
     ToolsChanged,
     child_id,
 )
@@ -28,9 +28,9 @@ from ...journal.timeline import (
     Attempt,
     CallSpan,
     Check,
-    Note,
-    Question,
-    Step,
+    InputAsked,
+    ModelTurn,
+    OtherEvent,
     Timeline,
     union,
 )
@@ -141,7 +141,9 @@ def page_of(family: Family) -> str:
 def _header(family: Family, timeline: Timeline) -> Html:
     run, started = family.run, timeline.started
     asked = started.question if started else ""
-    answers = [row.record.text for row in timeline.rows if isinstance(row, Note) and isinstance(row.record, Ended)]
+    answers = [
+        row.record.text for row in timeline.rows if isinstance(row, OtherEvent) and isinstance(row.record, Ended)
+    ]
     told = [
         element("p", element("code", run.run_id), " ", element("span", run.status, class_=f"pill {run.status}")),
         element("h1", asked or "(its question was deleted)"),
@@ -194,17 +196,17 @@ class _Rows:
         """Every row."""
         for row in self._timeline.rows:
             match row:
-                case Step():
+                case ModelTurn():
                     yield self._step(row)
                     yield from (self._call(call) for call in row.calls)
-                case Question():
+                case InputAsked():
                     yield self._asked(row)
-                case Note():
+                case OtherEvent():
                     yield self._note(row)
         for child in self._children.values():  # that no call on record has started
             yield self._child(child)
 
-    def _step(self, step: Step) -> Html:
+    def _step(self, step: ModelTurn) -> Html:
         reply = step.replied.reply
         said = f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}" if reply.calls else "answers"
         tokens = f"{reply.usage.input_tokens:,} tokens in, {reply.usage.output_tokens:,} out"
@@ -233,7 +235,7 @@ class _Rows:
         elif call.in_doubt:
             body.append(element("p", self._open, class_="bad"))
         error = call.outcome.result.error if call.outcome is not None else None
-        if isinstance(call.outcome, Refused) and call.ended is not None:
+        if isinstance(call.outcome, CallRefused) and call.ended is not None:
             bars.append(Bar(call.ended, call.ended, "failed", "refused"))
         took = duration(call.ended - call.begun) if call.ended is not None and call.begun is not None else ""
         state = self._open.partition(":")[0] if call.in_doubt else error.code if error is not None else ""
@@ -260,16 +262,16 @@ class _Rows:
         name = element("p", element("code", child.run.run_id), f" {child.run.agent} · {child.run.status}")
         return element("section", name, element("p", child.run.question), *rows, class_="child")
 
-    def _asked(self, question: Question) -> Html:
+    def _asked(self, question: InputAsked) -> Html:
         return self._row(
             "asks", question.asked.message, self._wait(question), _waited(question), [self._question(question)]
         )
 
-    def _wait(self, question: Question) -> list[Bar]:
+    def _wait(self, question: InputAsked) -> list[Bar]:
         end = question.answered_at if question.answered_at is not None else self._timeline.latest
         return [Bar(question.at, end, "person", f"waiting for a person, {duration(end - question.at)}")]
 
-    def _question(self, question: Question) -> Html:
+    def _question(self, question: InputAsked) -> Html:
         words = [
             f"{ANSWERED[answer.verdict]} by {answer.by} after {duration(at - question.at)}  {answer.text}".rstrip()
             for answer, at in question.answers
@@ -277,7 +279,7 @@ class _Rows:
         told = [element("p", word, class_="person") for word in words or ["nobody has answered yet"]]
         return _part(f"asked for {question.asked.kind}", element("span", question.asked.message), *told)
 
-    def _note(self, note: Note) -> Html:
+    def _note(self, note: OtherEvent) -> Html:
         label, text = _told(note)
         body = [_text(text)] if len(text) > LABEL_MAX or "\n" in text else []
         bar = Bar(note.at, note.at, "end", moments.shown(note.at))
@@ -300,7 +302,7 @@ class _Rows:
         )
 
 
-def _told(note: Note) -> tuple[str, str]:
+def _told(note: OtherEvent) -> tuple[str, str]:
     """A note as a label and a text."""
     match note.record:
         case ToolsChanged():
@@ -342,12 +344,12 @@ def _stretch(axis: Axis, bar: Bar) -> Html:
     return element("i", class_=bar.kind, style=place, title=bar.title)
 
 
-def _outcome(outcome: Settled | Refused) -> Iterator[Html]:
+def _outcome(outcome: CallCompleted | CallRefused) -> Iterator[Html]:
     result = outcome.result
     yield _part("result" if result.error is None else result.error.code, _text(_result_text(result)))
-    if isinstance(outcome, Settled) and outcome.detail:
+    if isinstance(outcome, CallCompleted) and outcome.detail:
         yield element("p", outcome.detail, class_="facts")
-    if isinstance(outcome, Refused) and outcome.rule:
+    if isinstance(outcome, CallRefused) and outcome.rule:
         yield element("p", outcome.rule, class_="facts")
 
 
@@ -360,7 +362,7 @@ def _result_text(result: ToolResult) -> str:
     return result.text or "(nothing)"
 
 
-def _waited(question: Question) -> str:
+def _waited(question: InputAsked) -> str:
     return duration(question.answered_at - question.at) if question.answered_at is not None else ""
 
 

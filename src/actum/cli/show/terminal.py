@@ -99,7 +99,7 @@ class Terminal:
         self.err = _console(sys.stderr)
         self.person = sys.stdin.isatty() and sys.stderr.isatty()
         self.live = sys.stdout.isatty()
-        self.waiting = Waiting(self.err if sys.stderr.isatty() else None)
+        self.waiting = Spinner(self.err if sys.stderr.isatty() else None)
 
     def line(self, label: str, text: str | Text, style: str = "", *, console: Console | None = None) -> None:
         """A line with a label in the gutter; what does not fit is folded under itself, on a terminal."""
@@ -173,7 +173,7 @@ class Terminal:
         return line.rstrip("\n") if line else None
 
 
-class Waiting:
+class Spinner:
     """A spinner with a clock for what takes long. Shown only to a person, and only after a moment.
 
     Args:

@@ -22,12 +22,12 @@ from rich.tree import Tree
 from ...core.call import ToolCall
 from ...core.message import UserMessage
 from ...core.record import (
+    CallCompleted,
+    CallRefused,
     Compacted,
     Ended,
     Forgotten,
-    Refused,
     RunSummary,
-    Settled,
     Started,
     ToolsChanged,
     child_id,
@@ -39,9 +39,9 @@ from ...journal.timeline import (
     Attempt,
     CallSpan,
     Check,
-    Note,
-    Question,
-    Step,
+    InputAsked,
+    ModelTurn,
+    OtherEvent,
     Timeline,
 )
 from . import moments
@@ -139,25 +139,25 @@ class _Branches:
                 self._tree.add(_line("told of earlier turns", message.text, ""))
             elif isinstance(message, UserMessage):
                 self._tree.add(_line("question", message.text, "bold cyan"))
-        for gone, rows in groupby(self._timeline.rows, lambda row: isinstance(row, Note) and row.record is None):
+        for gone, rows in groupby(self._timeline.rows, lambda row: isinstance(row, OtherEvent) and row.record is None):
             if gone:
-                self._tree.add(styled((gone_line([row.number for row in rows if isinstance(row, Note)]), "red")))
+                self._tree.add(styled((gone_line([row.number for row in rows if isinstance(row, OtherEvent)]), "red")))
             else:
                 self._rows(rows)
         for child in self._children.values():  # that no call on record has started
             self._tree.add(tree_of(child))
 
-    def _rows(self, rows: Iterable[Step | Question | Note]) -> None:
+    def _rows(self, rows: Iterable[ModelTurn | InputAsked | OtherEvent]) -> None:
         for row in rows:
             match row:
-                case Step():
+                case ModelTurn():
                     self._step(row)
-                case Question():
+                case InputAsked():
                     self._question(self._tree, row)
-                case Note():
+                case OtherEvent():
                     self._tree.add(self._note(row))
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: ModelTurn) -> None:
         reply = step.replied.reply
         said = f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}" if reply.calls else "answered"
         took = f"  · {duration(step.replied.seconds)}{self._after(step.at)}"
@@ -174,13 +174,13 @@ class _Branches:
         if call.begun is not None and call.ended is not None and (len(call.attempts) > 1 or call.questions):
             whole = f"  · {duration(call.ended - call.begun)} in all"
         branch = tree.add(styled(call_line(call.call), (whole, "dim")))
-        happened: list[Attempt | Question | Check]
+        happened: list[Attempt | InputAsked | Check]
         happened = sorted([*call.checks, *call.questions, *call.attempts], key=lambda each: each.at)
         for each in happened:
             match each:
                 case Check():
                     self._check(branch, each)
-                case Question():
+                case InputAsked():
                     self._question(branch, each)
                 case Attempt():
                     self._attempt(branch, each)
@@ -211,15 +211,15 @@ class _Branches:
             another = "" if attempt.settled.final or attempt.left_unknown else "  another attempt follows"
             self._outcome(branch, attempt.settled, f"  · {duration(attempt.ended - attempt.at)}{another}")
 
-    def _outcome(self, branch: Tree, outcome: Settled | Refused, note: str) -> None:
+    def _outcome(self, branch: Tree, outcome: CallCompleted | CallRefused, note: str) -> None:
         label = ("result  " if outcome.result.error is None else "", "green")
-        if isinstance(outcome, Refused):
+        if isinstance(outcome, CallRefused):
             note = f"  · {outcome.rule}" if outcome.rule else ""
         shown = branch.add(styled(label, result_line(outcome.result), (note, "dim")))
-        if isinstance(outcome, Settled) and outcome.detail:
+        if isinstance(outcome, CallCompleted) and outcome.detail:
             shown.add(styled((outcome.detail, "dim")))
 
-    def _question(self, branch: Tree, question: Question) -> None:
+    def _question(self, branch: Tree, question: InputAsked) -> None:
         asked = question.asked
         note = f"  {asked.id}{self._after(question.at)}"
         shown = branch.add(_line(f"asked for {asked.kind}", asked.message, "magenta", note))
@@ -230,7 +230,7 @@ class _Branches:
             note += f"  by {answered.by}  after {duration(at - question.at)}"
             shown.add(_line(ANSWERED[answered.verdict], answered.text, "magenta", note))
 
-    def _note(self, note: Note) -> Text:
+    def _note(self, note: OtherEvent) -> Text:
         match note.record:
             case ToolsChanged():
                 return styled(("the tools changed", "dim"))

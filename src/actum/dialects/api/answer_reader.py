@@ -1,7 +1,7 @@
 """Reads the answer of any model API in any cut: finds the events of a stream, or the body that came in their place.
 
 Endpoints answer a streaming request with a whole body and the other way round: the first byte tells which it is. What
-an event says is for the `Answer` of the API. Pure.
+an event says is for the `ApiAnswer` of the API. Pure.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _END = b"[DONE]"
 """Not JSON, and the last event of many streams, also where the API's own has another end."""
 
 
-class Answer(Protocol):
+class ApiAnswer(Protocol):
     """An answer of one API, as it is read into a draft. Each may raise a `ModelError`.
 
     Attributes:
@@ -56,7 +56,7 @@ class Answer(Protocol):
 class AnswerReader:
     """Reads one answer; see `base.ApiDecoder`."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ApiAnswer) -> None:
         self._answer = answer
         self._draft = answer.draft
         self._sse = SseReader()

@@ -46,7 +46,7 @@ class CallParts(Struct, frozen=True):
     rest: str
 
 
-class Row(Struct, frozen=True):
+class GrammarRow(Struct, frozen=True):
     """What a row of the table knows.
 
     Attributes:
@@ -67,7 +67,7 @@ def has_row(body: Body) -> bool:
     return type(body) in _ROWS
 
 
-def row_of(body: Body) -> Row:
+def row_of(body: Body) -> GrammarRow:
     """The row of a body's kind."""
     return _ROWS[type(body)]
 
@@ -129,9 +129,9 @@ def _json_alike(body: Body, names: Sequence[str]) -> str:
     return rf"\{{((?s:.*)[,，{{])?\s*{_QUOTE}(?i:{keys})\s{{0,16}}{_QUOTE}\s{{0,16}}[:：]"
 
 
-_ROWS: dict[type[Body], Row] = {
-    JsonCall: Row(lambda body: "", _json_parts, _json_alike),
-    NamedCall: Row(_named_prefix, _named_parts, listed=False),
-    XmlCall: Row(_xml_prefix, _xml_parts, lambda body, names: re.escape(_xml_prefix(body)), listed=False),
-    PythonicCall: Row(lambda body: "", _python_parts, lambda body, names: r"\[\s*[\w.\-]+\s*\("),
+_ROWS: dict[type[Body], GrammarRow] = {
+    JsonCall: GrammarRow(lambda body: "", _json_parts, _json_alike),
+    NamedCall: GrammarRow(_named_prefix, _named_parts, listed=False),
+    XmlCall: GrammarRow(_xml_prefix, _xml_parts, lambda body, names: re.escape(_xml_prefix(body)), listed=False),
+    PythonicCall: GrammarRow(lambda body: "", _python_parts, lambda body, names: r"\[\s*[\w.\-]+\s*\("),
 }

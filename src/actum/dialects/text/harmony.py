@@ -36,17 +36,17 @@ from ...core.tool import Tool
 from ..tools_once import OncePerTools
 from .history import as_text, instructions, without_tools
 from .invented_results import CUT
-from .marks import Head, Marks, Waiting, unlike
+from .marks import CallHead, Marks, NeedsMore, unlike
 from .reader import (
     Position,
     ReplyMarks,
     TextReader,
     TextRules,
 )
-from .speech import Said, Speech
+from .speech import CallRead, Speech
 from .tagged.bodies import (
     Arguments,
-    Place,
+    BodySetting,
     ValueReader,
     resolve,
 )
@@ -70,7 +70,7 @@ _ROLE = re.compile(r"<\|start\|>\s*([^\s<]*)")
 _MARK = re.compile(r"<\|\w+\|>")
 _LOOSE = re.compile(r"[\s}\]]+")
 
-_OPENING = Head(
+_OPENING = CallHead(
     re.compile(r"(?:(?:assistant)? ?to=[^\s<]{1,128}|assistant)\s*(?=<\|(?:channel|constrain|message)\|>)"),
     refuse=re.compile(
         rf"{unlike(' to=', 'to=', 'assistant')}|assistant(?:[^ <]| [^t]| t[^o]| to[^=])"
@@ -79,7 +79,7 @@ _OPENING = Head(
 )
 """How a reply begins whose prompt ended with `<|start|>assistant`, where the recipient comes first."""
 
-_STRIPPED = Head(
+_STRIPPED = CallHead(
     re.compile(r"(?P<channel>analysis)(?=[^a-z\s,.:;'])|(?P<recipient>commentary) ?(?=to=functions\.)"),
     refuse=re.compile(
         rf"{unlike('analysis', 'commentary to=functions.', 'commentaryto=functions.')}|analysis[a-z\s,.:;']"
@@ -88,7 +88,7 @@ _STRIPPED = Head(
 """How a reply begins from which a server dropped the marks."""
 
 _STRIPPED_MARKS = Marks(("assistantanalysis", "assistantcommentary", "assistantfinal"))
-_STRIPPED_CALL = Head(
+_STRIPPED_CALL = CallHead(
     re.compile(r"\s?to=functions\.(?P<name>[^\s<{]{1,128}?)\s?(?:json|code)?\s*(?=\{)"),
     refuse=re.compile(rf"{unlike(' to=functions.', 'to=functions.')}|\s?to=functions\.[^\s<{{]*+\s*+[^\s{{jsonc]"),
 )
@@ -195,7 +195,7 @@ class HarmonyReader:
             self._speech.settled |= self._thinking
             self._state = self._in_text if self._thinking else self._at_stripped_call
             return at + len(bare[0].rstrip())
-        if isinstance(opening, Waiting) or isinstance(bare, Waiting):
+        if isinstance(opening, NeedsMore) or isinstance(bare, NeedsMore):
             return at
         self._state = self._in_text
         return at
@@ -286,7 +286,7 @@ class HarmonyReader:
         recipient = _recipient(header)
         if recipient and (self._closing or self._header_length < _HEADER_MAX):
             name, repairs = resolve(recipient, self._box)
-            self._speech.call(Said(name, {}, complete=False, repairs=repairs))
+            self._speech.call(CallRead(name, {}, complete=False, repairs=repairs))
         elif not _CHANNEL_NEAR.search(header):
             words = _MARK.sub(" ", header).removeprefix(" assistant")
             self._speech.think(words)
@@ -298,7 +298,7 @@ class HarmonyReader:
         self._speech.begin_call(name)
         self.begun += 1
         stops = _STRIPPED_MARKS if self._stripped else _CALL_ENDS
-        place = Place(self._speech, self._box, stops, stops, True)
+        place = BodySetting(self._speech, self._box, stops, stops, True)
         self._reader = ValueReader(Arguments(name, repairs, place), place)
         self._thinking = False
         self._state = self._in_call

@@ -15,11 +15,11 @@ HEAD_MAX = 320
 """Characters in which a head must be complete."""
 
 
-class Waiting:
+class NeedsMore:
     """More text may decide."""
 
 
-WAIT: Final = Waiting()
+WAIT: Final = NeedsMore()
 
 
 class Marks:
@@ -45,7 +45,7 @@ class Marks:
         return end
 
 
-class Head(Struct, frozen=True):
+class CallHead(Struct, frozen=True):
     """How a call begins.
 
     Attributes:
@@ -58,7 +58,7 @@ class Head(Struct, frozen=True):
     refuse: re.Pattern[str] | None = None
     may: re.Pattern[str] | None = None
 
-    def sees(self, text: str, at: int, *, closing: bool) -> re.Match[str] | Waiting | None:
+    def sees(self, text: str, at: int, *, closing: bool) -> re.Match[str] | NeedsMore | None:
         """The head at a place, None if there is none. The match is of the text from that place on."""
         window = text[at : at + HEAD_MAX]
         found = self.match.match(window)
@@ -71,7 +71,7 @@ class Head(Struct, frozen=True):
         return None if self.refuse is not None and self.refuse.match(window) else WAIT
 
 
-class KnownHead(Head, frozen=True):
+class KnownHead(CallHead, frozen=True):
     """A head that counts only behind one of some names, and that those may be many of.
 
     Attributes:
@@ -84,14 +84,14 @@ class KnownHead(Head, frozen=True):
     beginnings: frozenset[str] = frozenset()
     word: re.Pattern[str] = re.compile(r"\w+")
 
-    def sees(self, text: str, at: int, *, closing: bool) -> re.Match[str] | Waiting | None:
-        """As `Head.sees`."""
+    def sees(self, text: str, at: int, *, closing: bool) -> re.Match[str] | NeedsMore | None:
+        """As `CallHead.sees`."""
         word = self.word.match(text, at, at + HEAD_MAX)
         if word is None:
             return None
         if word.end() == len(text) and not closing:
             return WAIT if word[0] in self.beginnings else None
-        return Head.sees(self, text, at, closing=closing) if word[0] in self.names else None
+        return CallHead.sees(self, text, at, closing=closing) if word[0] in self.names else None
 
 
 def unlike(*beginnings: str) -> str:
@@ -107,7 +107,7 @@ def unlike(*beginnings: str) -> str:
     return "(?:" + "|".join(sorted(found)) + ")"
 
 
-def follows(beginnings: Marks, text: str, at: int, *, closing: bool) -> bool | Waiting:
+def follows(beginnings: Marks, text: str, at: int, *, closing: bool) -> bool | NeedsMore:
     """Whether white space and one of the marks stand here, or nothing more at all.
 
     Only the next `HEAD_MAX` characters are looked at, so that endless white space costs nothing.

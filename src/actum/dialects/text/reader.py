@@ -28,7 +28,7 @@ from ...core.event import Delta
 from ...core.json import whole_text
 from ...core.message import Reply
 from .invented_results import CUT, EDGES, LOOSE, WORD, alternatives, prefix_free, unfinished_word
-from .marks import Marks, Waiting, follows
+from .marks import Marks, NeedsMore, follows
 from .speech import Speech
 from .thought_marks import Line, ThoughtMarks
 
@@ -255,7 +255,7 @@ class TextReader:
             at = found.start()
             quoted = self._quoted(text[found.end() : found.end() + 1]) if found[0][-1] not in _COLONS else False
             dropped = not quoted and self._ends_output(found, text)
-            if isinstance(quoted, Waiting) or isinstance(dropped, Waiting):
+            if isinstance(quoted, NeedsMore) or isinstance(dropped, NeedsMore):
                 self._held = text[at:]
                 return
             if not dropped and (quoted or not self._take(found)):
@@ -274,12 +274,12 @@ class TextReader:
         self._pass(text[at:certain])
         self._held = text[certain:]
 
-    def _quoted(self, behind: str) -> bool | Waiting:
+    def _quoted(self, behind: str) -> bool | NeedsMore:
         if self._stretch.position in ("call", "value"):
             return False
         return self._line.quotes(behind, closing=self._closing)
 
-    def _ends_output(self, found: re.Match[str], text: str) -> bool | Waiting:
+    def _ends_output(self, found: re.Match[str], text: str) -> bool | NeedsMore:
         """Whether a closing mark, of no thought any more, is the last that the model wrote."""
         if found[0] != self._rules.last or self._thought is not None or not self._speech.settled:
             return False

@@ -24,7 +24,7 @@ from ...core.json import Json, JsonObject, dumps
 from ...core.message import ReasoningPart, Reply, ReplyPart
 
 
-class Said(Struct, frozen=True):
+class CallRead(Struct, frozen=True):
     """A call as it was read: see `ToolCall` for the fields. Its id is empty where the model gave none."""
 
     name: str
@@ -78,7 +78,7 @@ class Speech:
     def __init__(self) -> None:
         self.waits = False
         self.settled = False
-        self._ended: Said | None = None
+        self._ended: CallRead | None = None
         self._late: tuple[str, ...] = ()
         self._said_length = 0
         self._cited: list[str] | None = None
@@ -247,7 +247,7 @@ class Speech:
         if source:
             self._deltas.append(CallDelta(self.calls, arguments=source))
 
-    def end_call(self, said: Said) -> None:
+    def end_call(self, said: CallRead) -> None:
         """The call that is being said is at its end."""
         self._ended = said
         if not self.waits:
@@ -276,7 +276,7 @@ class Speech:
         self._parts.append(call)
         self._deltas.append(CallSaid(index, call))
 
-    def call(self, said: Said) -> None:
+    def call(self, said: CallRead) -> None:
         """A whole call at once. Arguments that had to be mended are told as the JSON that they were mended to."""
         self.begin_call(said.name, said.id)
         self.call_text(dumps(said.arguments) if said.complete and (said.repairs or not said.raw) else said.raw)

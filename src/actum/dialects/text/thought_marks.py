@@ -13,7 +13,7 @@ import re
 
 from msgspec import Struct
 
-from .marks import WAIT, Waiting
+from .marks import WAIT, NeedsMore
 
 
 class ThoughtMarks(Struct, frozen=True):
@@ -94,7 +94,7 @@ class Line:
         self._read()
         return self._tail
 
-    def quotes(self, behind: str, *, closing: bool) -> bool | Waiting:
+    def quotes(self, behind: str, *, closing: bool) -> bool | NeedsMore:
         """Whether a mark at the place is quoted.
 
         Args:

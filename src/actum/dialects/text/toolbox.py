@@ -22,7 +22,7 @@ from ...core.json import (
 )
 from ...core.tool import Tool
 from ..json_mend import Reader, mend
-from .speech import Said
+from .speech import CallRead
 
 _NAMESPACE = re.compile(r"^(?:functions?|tools?)[.:/]", re.IGNORECASE)
 _DECORATION = " \t\r\n`*_'\"“”「」《》<>.。,，;；:："
@@ -105,7 +105,7 @@ class Toolbox:
         return self._by_spelling
 
 
-def read_object(name: str, source: str, *, close: bool = False) -> Said:
+def read_object(name: str, source: str, *, close: bool = False) -> CallRead:
     """A call whose arguments are meant as a JSON object.
 
     Args:
@@ -122,16 +122,16 @@ def read_object(name: str, source: str, *, close: bool = False) -> Said:
         try:
             value, repairs = mend(source, close=close)
         except Ambiguous as problem:
-            return Said(name, {}, source, complete=False, repairs=(str(problem),))
+            return CallRead(name, {}, source, complete=False, repairs=(str(problem),))
         except JsonProblem:
-            return Said(name, {}, source, complete=False)
+            return CallRead(name, {}, source, complete=False)
         if not isinstance(value, dict):
-            return Said(name, {}, source, complete=False)
+            return CallRead(name, {}, source, complete=False)
         arguments = value
-    return Said(name, arguments, source, repairs=repairs)
+    return CallRead(name, arguments, source, repairs=repairs)
 
 
-def read_input(name: str, source: str, box: Toolbox, *, close: bool = False) -> Said:
+def read_input(name: str, source: str, box: Toolbox, *, close: bool = False) -> CallRead:
     """A call whose arguments stand in any of the ways in which models write them.
 
     A JSON object, fenced or not, JSON text in a string, `key=value` pairs, or a bare value for a tool's only parameter.
@@ -146,35 +146,35 @@ def read_input(name: str, source: str, box: Toolbox, *, close: bool = False) -> 
         return read_object(name, text, close=close)
     if not text or _NOTHING.fullmatch(text):
         repairs = (f"read {text!r} as no arguments",) if text else ()
-        return Said(name, {}, repairs=repairs)
+        return CallRead(name, {}, repairs=repairs)
     quoted = _quoted(text)
     if quoted is not None and quoted.lstrip().startswith("{"):
         inner = read_object(name, quoted, close=close)
         note = "arguments were JSON inside a string: opened"
-        return Said(name, inner.arguments, text, inner.complete, (note, *inner.repairs))
+        return CallRead(name, inner.arguments, text, inner.complete, (note, *inner.repairs))
     pairs = read_pairs(name, text, box)
     if pairs is not None:
         return pairs
     return read_value(name, text if quoted is None else quoted, text, box)
 
 
-def read_value(name: str, value: Json, source: str, box: Toolbox) -> Said:
+def read_value(name: str, value: Json, source: str, box: Toolbox) -> CallRead:
     """A call with one value in place of named arguments: it goes to the only parameter, or the call is not complete.
 
     A number or a word stays text, for the schema to type; only a list is read as one.
     """
     if name in box.tools and not box.parameters(name):
-        return Said(name, {}, source, repairs=(f"ignored {source[:40]!r}: the tool takes no parameters",))
+        return CallRead(name, {}, source, repairs=(f"ignored {source[:40]!r}: the tool takes no parameters",))
     only = box.only_parameter(name)
     if not only:
-        return Said(name, {}, source, complete=False)
+        return CallRead(name, {}, source, complete=False)
     if isinstance(value, str):
         key = _PAIR_KEY.match(value)
         value = _list_or_text(value[key.end() :] if key is not None and key[1] == only else value)
-    return Said(name, {only: value}, source, repairs=(f"took a bare {kind_of(value)} as {only!r}",))
+    return CallRead(name, {only: value}, source, repairs=(f"took a bare {kind_of(value)} as {only!r}",))
 
 
-def read_signature(name: str, source: str, box: Toolbox) -> Said:
+def read_signature(name: str, source: str, box: Toolbox) -> CallRead:
     """A call whose arguments stood in brackets behind the name: `city="Oslo", 3`, an object, or one value."""
     text = source.strip()
     if not text or text.startswith("{"):
@@ -183,7 +183,7 @@ def read_signature(name: str, source: str, box: Toolbox) -> Said:
     return read_value(name, _quoted(text) or text, text, box) if pairs is None else pairs
 
 
-def read_pairs(name: str, text: str, box: Toolbox, *, positional: bool = False) -> Said | None:
+def read_pairs(name: str, text: str, box: Toolbox, *, positional: bool = False) -> CallRead | None:
     """`city="Oslo", days=3`: a call, or None unless every key is a parameter of the tool: prose is not taken for pairs.
 
     Args:
@@ -210,7 +210,7 @@ def read_pairs(name: str, text: str, box: Toolbox, *, positional: bool = False) 
         try:
             value = _pair_value(reader)
         except Ambiguous as problem:
-            return Said(name, {}, text, complete=False, repairs=(str(problem),))
+            return CallRead(name, {}, text, complete=False, repairs=(str(problem),))
         except JsonProblem:
             return None
         if reader.match(_PAIR_END) is None:
@@ -220,9 +220,9 @@ def read_pairs(name: str, text: str, box: Toolbox, *, positional: bool = False) 
             try:
                 reader.note(given_twice(where, arguments[where], value))
             except Ambiguous as problem:
-                return Said(name, {}, text, complete=False, repairs=(str(problem),))
+                return CallRead(name, {}, text, complete=False, repairs=(str(problem),))
         arguments[where] = value
-    return Said(name, arguments, text, repairs=(repair, *reader.repairs)) if arguments else None
+    return CallRead(name, arguments, text, repairs=(repair, *reader.repairs)) if arguments else None
 
 
 def unfence(source: str) -> str:

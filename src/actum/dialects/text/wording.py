@@ -22,7 +22,7 @@ _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323a
 _KANA = re.compile(r"[\u3041-\u30ff]")
 
 
-class Wording(Struct, frozen=True, kw_only=True):
+class DialectPhrases(Struct, frozen=True, kw_only=True):
     """All phrases that both dialects share, in one language. What stands in braces is filled in."""
 
     colon: str
@@ -43,8 +43,8 @@ class Wording(Struct, frozen=True, kw_only=True):
     output: str
 
 
-WORDING: dict[Language, Wording] = {
-    "en": Wording(
+WORDING: dict[Language, DialectPhrases] = {
+    "en": DialectPhrases(
         colon=": ",
         comma=", ",
         required="required",
@@ -62,7 +62,7 @@ WORDING: dict[Language, Wording] = {
         one_call="Use one tool at a time: one call in a reply.",
         output="Give your final answer as JSON alone that fits this JSON Schema: {schema}",
     ),
-    "zh": Wording(
+    "zh": DialectPhrases(
         colon="：",
         comma="，",
         required="必填",
@@ -123,7 +123,7 @@ def describe_wishes(request: Request, language: Language) -> list[str]:
     return said
 
 
-def _describe_tool(tool: Tool, words: Wording) -> str:
+def _describe_tool(tool: Tool, words: DialectPhrases) -> str:
     lines = [tool.name + (words.colon + " ".join(tool.description.split()) if tool.description else "")]
     schemas = tool.property_schemas()
     if not schemas:
@@ -136,7 +136,7 @@ def _describe_tool(tool: Tool, words: Wording) -> str:
     return "\n".join(lines)
 
 
-def _describe_parameter(name: str, schema: JsonObject, required: bool, words: Wording) -> str:
+def _describe_parameter(name: str, schema: JsonObject, required: bool, words: DialectPhrases) -> str:
     """`- city (string, required): Name of the city`."""
     facts = [kind for kind in [_kind(schema, words)] if kind]
     if required:
@@ -162,7 +162,7 @@ def _is_flat(schema: Json) -> bool:
     return all(_is_flat(part) for part in (*unions, schema.get("items")))
 
 
-def _kind(schema: JsonObject, words: Wording) -> str:
+def _kind(schema: JsonObject, words: DialectPhrases) -> str:
     for key in ("anyOf", "oneOf"):
         options = schema.get(key)
         if isinstance(options, list):

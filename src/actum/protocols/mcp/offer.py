@@ -14,7 +14,7 @@ from ...core.json import Json, JsonObject
 from ..plain_text import plain
 
 
-class Resource(Struct, frozen=True, omit_defaults=True):
+class ResourceOffer(Struct, frozen=True, omit_defaults=True):
     """Something that can be read, or a pattern of such.
 
     Attributes:
@@ -42,7 +42,7 @@ class PromptArgument(Struct, frozen=True, omit_defaults=True):
     required: bool = False
 
 
-class Prompt(Struct, frozen=True, omit_defaults=True):
+class PromptOffer(Struct, frozen=True, omit_defaults=True):
     """A conversation that a server begins for whoever picks it.
 
     Attributes:
@@ -57,19 +57,19 @@ class Prompt(Struct, frozen=True, omit_defaults=True):
     arguments: tuple[PromptArgument, ...] = ()
 
 
-def resources_of(items: Sequence[JsonObject]) -> list[Resource]:
+def resources_of(items: Sequence[JsonObject]) -> list[ResourceOffer]:
     """The elements of `resources/list` or `resources/templates/list`; one without an address is left out.
 
     >>> resources_of([{"uri": "memo://today", "name": "today"}])[0].name
     'today'
     """
-    found: list[Resource] = []
+    found: list[ResourceOffer] = []
     for item in items:
         template, uri, size = item.get("uriTemplate"), item.get("uri"), item.get("size")
         address = template if isinstance(template, str) else uri
         if isinstance(address, str):
             found.append(
-                Resource(
+                ResourceOffer(
                     address,
                     _said(item, "name"),
                     _said(item, "title"),
@@ -82,10 +82,12 @@ def resources_of(items: Sequence[JsonObject]) -> list[Resource]:
     return found
 
 
-def prompts_of(items: Sequence[JsonObject]) -> list[Prompt]:
+def prompts_of(items: Sequence[JsonObject]) -> list[PromptOffer]:
     """The elements of `prompts/list`; one without a name is left out."""
     return [
-        Prompt(str(item["name"]), _said(item, "title"), _said(item, "description"), _arguments(item.get("arguments")))
+        PromptOffer(
+            str(item["name"]), _said(item, "title"), _said(item, "description"), _arguments(item.get("arguments"))
+        )
         for item in items
         if isinstance(item.get("name"), str)
     ]

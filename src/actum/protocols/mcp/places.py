@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 
-class Place(Struct, frozen=True):
+class ClientFile(Struct, frozen=True):
     """A file in which a client keeps its servers.
 
     Attributes:
@@ -20,27 +20,27 @@ class Place(Struct, frozen=True):
 
 
 PLACES = (
-    Place("claude", "Claude Desktop", "~/.config/Claude/claude_desktop_config.json"),
-    Place("claude", "Claude Desktop", "~/Library/Application Support/Claude/claude_desktop_config.json"),
-    Place("claude-code", "Claude Code", ".mcp.json"),
-    Place("claude-code", "Claude Code", "~/.claude.json"),
-    Place("vscode", "VS Code", ".vscode/mcp.json"),
-    Place("vscode", "VS Code", "~/.config/Code/User/mcp.json"),
-    Place("vscode", "VS Code", "~/Library/Application Support/Code/User/mcp.json"),
-    Place("cursor", "Cursor", ".cursor/mcp.json"),
-    Place("cursor", "Cursor", "~/.cursor/mcp.json"),
-    Place("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json"),
-    Place("gemini", "Gemini CLI", ".gemini/settings.json"),
-    Place("gemini", "Gemini CLI", "~/.gemini/settings.json"),
-    Place("codex", "Codex", "~/.codex/config.toml"),
-    Place("lmstudio", "LM Studio", "~/.lmstudio/mcp.json"),
-    Place("zed", "Zed", "~/.config/zed/settings.json"),
+    ClientFile("claude", "Claude Desktop", "~/.config/Claude/claude_desktop_config.json"),
+    ClientFile("claude", "Claude Desktop", "~/Library/Application Support/Claude/claude_desktop_config.json"),
+    ClientFile("claude-code", "Claude Code", ".mcp.json"),
+    ClientFile("claude-code", "Claude Code", "~/.claude.json"),
+    ClientFile("vscode", "VS Code", ".vscode/mcp.json"),
+    ClientFile("vscode", "VS Code", "~/.config/Code/User/mcp.json"),
+    ClientFile("vscode", "VS Code", "~/Library/Application Support/Code/User/mcp.json"),
+    ClientFile("cursor", "Cursor", ".cursor/mcp.json"),
+    ClientFile("cursor", "Cursor", "~/.cursor/mcp.json"),
+    ClientFile("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json"),
+    ClientFile("gemini", "Gemini CLI", ".gemini/settings.json"),
+    ClientFile("gemini", "Gemini CLI", "~/.gemini/settings.json"),
+    ClientFile("codex", "Codex", "~/.codex/config.toml"),
+    ClientFile("lmstudio", "LM Studio", "~/.lmstudio/mcp.json"),
+    ClientFile("zed", "Zed", "~/.config/zed/settings.json"),
 )
 
 CLIENTS = tuple(dict.fromkeys(place.client for place in PLACES))
 
 
-def places_of(client: str = "") -> tuple[Place, ...]:
+def places_of(client: str = "") -> tuple[ClientFile, ...]:
     """The files of a client; of all, where none is named.
 
     >>> [place.path for place in places_of("codex")]

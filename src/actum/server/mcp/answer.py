@@ -32,7 +32,7 @@ _STREAM = (
 )
 
 
-class Answer:
+class HttpAnswer:
     """The answer to one request, which is written by whoever has something to say.
 
     Args:

@@ -1,7 +1,7 @@
 """Who asks an MCP server of ours: bearer tokens are checked, and become a user, roles and a key id.
 
-Three kinds of token, each a `Verifier`, tried in order by `Doorkeeper`: a key of our own (small set-ups), a JWT of an
-outside issuer by its published keys (RFC 9068), and any token by asking its issuer (RFC 7662). A token must be meant
+Three kinds of token, each a `Verifier`, tried in order by `Authenticator`: a key of our own (small set-ups), a JWT of
+an outside issuer by its published keys (RFC 9068), and any token by asking its issuer (RFC 7662). A token must be meant
 for this server: its audience is checked exactly (RFC 8707), and so are issuer and end. The token itself is not handed
 on to whoever serves the request, so that it can not reach another server.
 
@@ -282,7 +282,7 @@ class AskedTokens:
         return _claimed(claims, self._issuer, self._clock.now())
 
 
-class Doorkeeper:
+class Authenticator:
     """Several kinds of token at one door: the first verifier that knows a token decides.
 
     Args:

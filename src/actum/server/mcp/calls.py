@@ -28,7 +28,7 @@ from ...core.interfaces import Answer, Request
 from ...core.json import Json, JsonObject
 from ...core.message import Reply, UserMessage
 from ...core.record import new_id
-from ...journal.recording import Recording
+from ...journal.recording import RunState
 from .client import McpClient
 from .wire import WANTED, question_of, told_by_client
 
@@ -42,7 +42,7 @@ CALL = "call"
 PARKED_MAX = 1_000
 
 
-class Who(Struct, frozen=True, kw_only=True):
+class Identity(Struct, frozen=True, kw_only=True):
     """On whose behalf a client speaks.
 
     Attributes:
@@ -93,7 +93,7 @@ class NotYet(Struct, frozen=True):
 
 
 async def begin(
-    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Who, run_id: str, emit: Emit | None
+    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Identity, run_id: str, emit: Emit | None
 ) -> RunResult:
     """Make a call."""
     said = UserMessage.of(_encoder.encode(Said(tool, arguments)).decode())
@@ -113,7 +113,7 @@ async def begin(
 
 
 async def go_on(
-    agent: Agent, run_id: str, responses: Json, client: McpClient, who: Who, emit: Emit | None = None
+    agent: Agent, run_id: str, responses: Json, client: McpClient, who: Identity, emit: Emit | None = None
 ) -> RunResult:
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
 
@@ -121,7 +121,7 @@ async def go_on(
         MCPError: there is no such call of theirs, or it can not be gone on with.
     """
     entries = await agent.journal.read(run_id)
-    recording = Recording(entries)
+    recording = RunState(entries)
     if not entries or recording.beginning().principal != who.principal:
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
@@ -132,7 +132,7 @@ async def go_on(
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
 
 
-def answers_of(recording: Recording, responses: Mapping[str, Json], who: Who) -> dict[str, Answer]:
+def answers_of(recording: RunState, responses: Mapping[str, Json], who: Identity) -> dict[str, Answer]:
     """What a client answered, as far as it was asked for that and it fits."""
     waiting = {asked.name or asked.id: pending_of(asked) for asked in recording.waiting()}
     found: dict[str, Answer] = {}
@@ -201,11 +201,11 @@ class Parked:
     def __init__(self) -> None:
         self._runs: dict[bytes, str] = {}
 
-    def take(self, tool: str, arguments: JsonObject, who: Who) -> str | None:
+    def take(self, tool: str, arguments: JsonObject, who: Identity) -> str | None:
         """The run of such a call, which is now somebody's to go on with."""
         return self._runs.pop(_key(tool, arguments, who), None) if self._runs else None
 
-    def note(self, tool: str, arguments: JsonObject, who: Who, result: RunResult, client: McpClient) -> None:
+    def note(self, tool: str, arguments: JsonObject, who: Identity, result: RunResult, client: McpClient) -> None:
         """What came of it, if it waits for more than its client."""
         if result.status == "paused" and not any(map(client.can_be_asked, result.pending)):
             while len(self._runs) >= PARKED_MAX:
@@ -213,7 +213,7 @@ class Parked:
             self._runs[_key(tool, arguments, who)] = result.run_id
 
 
-def _key(tool: str, arguments: JsonObject, who: Who) -> bytes:
+def _key(tool: str, arguments: JsonObject, who: Identity) -> bytes:
     return _sorted.encode([tool, arguments, who])
 
 

@@ -38,11 +38,11 @@ from starlette import datastructures
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from .answer import PING_S, Answer, Headers
+from .answer import PING_S, Headers, HttpAnswer
 from .exchange import (
     Exchange,
     Id,
-    Message,
+    JsonRpcMessage,
     decode,
     refusal,
 )
@@ -58,7 +58,7 @@ OPENS_AFTER_S = 1.0
 """A client with a handshake is given a stream this soon: there no status depends on how its request ends."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The request is not served.
 
     Args:
@@ -98,7 +98,7 @@ class Incoming:
         self.takes_json = not accepted.isdisjoint(_JSON)
         self.takes_stream = not accepted.isdisjoint(_STREAM)
 
-    async def message(self) -> Message:
+    async def message(self) -> JsonRpcMessage:
         """What it says.
 
         Raises:
@@ -108,15 +108,15 @@ class Incoming:
             async with asyncio.timeout(self._body_s):
                 body = await self._body()
         except TimeoutError:
-            raise Refused(408, "The request did not arrive in time") from None
+            raise RequestRefused(408, "The request did not arrive in time") from None
         try:
             message = decode(body)
         except msgspec.ValidationError:
-            raise Refused(400, _NO_MESSAGE) from None
+            raise RequestRefused(400, _NO_MESSAGE) from None
         except (ValueError, RecursionError):
-            raise Refused(400, ErrorData(code=PARSE_ERROR, message="Parse error")) from None
+            raise RequestRefused(400, ErrorData(code=PARSE_ERROR, message="Parse error")) from None
         if message.method is not UNSET and message.id is None:
-            raise Refused(400, _NO_MESSAGE)
+            raise RequestRefused(400, _NO_MESSAGE)
         return message
 
     async def _body(self) -> bytearray:
@@ -124,18 +124,18 @@ class Incoming:
         while True:
             part = await self.receive()
             if part["type"] == "http.disconnect":  # nobody said that what came is all there is
-                raise Refused(400, "The request was cut off")
+                raise RequestRefused(400, "The request was cut off")
             body += part.get("body", b"")
             _check_size(len(body))
             if not part.get("more_body"):
                 return body
 
-    def answer(self, headers: Headers = (), opens_after_s: float = PING_S) -> Answer:
-        """Where it is answered; see `Answer`."""
-        return Answer(self.receive, self.send, headers=headers, opens_after_s=opens_after_s)
+    def answer(self, headers: Headers = (), opens_after_s: float = PING_S) -> HttpAnswer:
+        """Where it is answered; see `HttpAnswer`."""
+        return HttpAnswer(self.receive, self.send, headers=headers, opens_after_s=opens_after_s)
 
 
-class Endpoint:
+class McpEndpoint:
     """Serves at one address.
 
     Args:
@@ -183,24 +183,24 @@ class Endpoint:
                 await self._in_session(incoming)
             else:
                 await self._by_itself(incoming)
-        except Refused as refused:
+        except RequestRefused as refused:
             answer = incoming.answer(headers=refused.headers)
             await answer.end(refusal(refused.request_id, refused.error), refused.status)
 
-    async def _posted(self, incoming: Incoming) -> Message:
+    async def _posted(self, incoming: Incoming) -> JsonRpcMessage:
         """What a client says that can read the answer."""
         if not (incoming.takes_json and incoming.takes_stream):
-            raise Refused(406, "Not Acceptable: accept both application/json and text/event-stream")
+            raise RequestRefused(406, "Not Acceptable: accept both application/json and text/event-stream")
         return await incoming.message()
 
     # Without a handshake ----------------------------------------------------------------------------------------------
 
     async def _by_itself(self, incoming: Incoming) -> None:
         if incoming.scope["method"] != "POST":
-            raise Refused(405, "Method Not Allowed", headers=((b"allow", b"POST"),))
+            raise RequestRefused(405, "Method Not Allowed", headers=((b"allow", b"POST"),))
         message = await self._posted(incoming)
         if message.method is UNSET:
-            raise Refused(400, _NO_MESSAGE)
+            raise RequestRefused(400, _NO_MESSAGE)
         if message.id is UNSET:
             # There are none in this era; who sends one nonetheless is not answered with an error that nobody reads.
             _check(unsupported_protocol_version_rejection(incoming.headers[VERSION]), None)
@@ -214,7 +214,7 @@ class Endpoint:
             work = runner.on_request(exchange, str(message.method), message.params)
             await exchange.serve(work, ERROR_CODE_HTTP_STATUS, lambda: exchange.stop(_GONE))
 
-    def _route(self, incoming: Incoming, message: Message) -> InboundModernRoute:
+    def _route(self, incoming: Incoming, message: JsonRpcMessage) -> InboundModernRoute:
         """What its headers and its envelope say, which have to agree.
 
         Raises:
@@ -225,7 +225,7 @@ class Endpoint:
         twice = find_duplicated_routing_header(lines.items()) if len(incoming.headers) < len(lines.raw) else None
         if twice is not None:
             mismatch = ErrorData(code=HEADER_MISMATCH, message=f"{twice} header appears more than once")
-            raise Refused(400, mismatch, number)
+            raise RequestRefused(400, mismatch, number)
         method, params = message.method, message.params
         route = classify_inbound_request({"method": method, "params": params}, headers=incoming.headers)
         if isinstance(route, InboundLadderRejection):
@@ -244,28 +244,30 @@ class Endpoint:
         owner = tuple(authorization_context(user).items()) if isinstance(user, AuthenticatedUser) else None
         method = incoming.scope["method"]
         if method not in ("GET", "POST", "DELETE"):
-            raise Refused(405, "Method Not Allowed", headers=((b"allow", b"GET, POST, DELETE"),))
+            raise RequestRefused(405, "Method Not Allowed", headers=((b"allow", b"GET, POST, DELETE"),))
         message = await self._posted(incoming) if method == "POST" else None
         named, session = incoming.headers.get(SESSION), None
         if named is not None:  # looked for when all has arrived: it may have ended meanwhile
             session = self._sessions.find(named, owner)
             if session is None:
-                raise Refused(404, "Session not found")
+                raise RequestRefused(404, "Session not found")
         if message is not None:
             await self._post(incoming, message, session, owner)
         elif session is None:
-            raise Refused(400, _NO_SESSION)
+            raise RequestRefused(400, _NO_SESSION)
         elif method == "GET":
             await self._listen(incoming, session)
         else:
             await self._sessions.end(session)
             await incoming.answer().refuse(200)
 
-    async def _post(self, incoming: Incoming, message: Message, session: Session | None, owner: Hashable) -> None:
+    async def _post(
+        self, incoming: Incoming, message: JsonRpcMessage, session: Session | None, owner: Hashable
+    ) -> None:
         is_request = message.id is not UNSET and message.method is not UNSET
         if session is None:
             if not is_request or message.method != "initialize":
-                raise Refused(400, _NO_SESSION)
+                raise RequestRefused(400, _NO_SESSION)
             await self._open(incoming, message, owner)
         elif is_request:
             await session.request(message, incoming.headers, incoming.answer(opens_after_s=OPENS_AFTER_S))
@@ -273,10 +275,10 @@ class Endpoint:
             await incoming.answer().refuse(202)
             await session.hear(message, incoming.headers)
 
-    async def _open(self, incoming: Incoming, message: Message, owner: Hashable) -> None:
+    async def _open(self, incoming: Incoming, message: JsonRpcMessage, owner: Hashable) -> None:
         session = self._sessions.open(self._state, owner)
         if session is None:
-            raise Refused(503, ErrorData(code=INTERNAL_ERROR, message="Too many open sessions"))
+            raise RequestRefused(503, ErrorData(code=INTERNAL_ERROR, message="Too many open sessions"))
         try:
             headers = ((SESSION.encode(), session.id.encode()),)
             await session.request(message, incoming.headers, incoming.answer(headers=headers))
@@ -286,9 +288,9 @@ class Endpoint:
 
     async def _listen(self, incoming: Incoming, session: Session) -> None:
         if not incoming.takes_stream:
-            raise Refused(406, "Not Acceptable: text/event-stream is all there is")
+            raise RequestRefused(406, "Not Acceptable: text/event-stream is all there is")
         if session.listens:
-            raise Refused(409, "Conflict: a session has one stream")
+            raise RequestRefused(409, "Conflict: a session has one stream")
         await session.listen(incoming.answer())
 
 
@@ -300,7 +302,7 @@ def _is_ending() -> bool:
 
 def _check_size(size: int) -> None:
     if size > BODY_BYTES_MAX:
-        raise Refused(413, "Request body too large")
+        raise RequestRefused(413, "Request body too large")
 
 
 def _check(rejection: InboundLadderRejection | None, number: Id | None) -> None:
@@ -308,9 +310,9 @@ def _check(rejection: InboundLadderRejection | None, number: Id | None) -> None:
         raise _refused(rejection, number)
 
 
-def _refused(rejection: InboundLadderRejection, number: Id | None) -> Refused:
+def _refused(rejection: InboundLadderRejection, number: Id | None) -> RequestRefused:
     error = ErrorData(code=rejection.code, message=rejection.message, data=rejection.data)
-    return Refused(ERROR_CODE_HTTP_STATUS.get(rejection.code, 200), error, number)
+    return RequestRefused(ERROR_CODE_HTTP_STATUS.get(rejection.code, 200), error, number)
 
 
 _JSON = frozenset({"*/*", "application/*", "application/json"})

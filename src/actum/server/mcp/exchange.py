@@ -19,12 +19,12 @@ from mcp_types import ErrorData
 from msgspec import UNSET, Struct, UnsetType
 
 from ...core.json import JsonObject
-from .answer import Answer
+from .answer import HttpAnswer
 
 Id = int | str
 
 
-class Message(Struct, frozen=True):
+class JsonRpcMessage(Struct, frozen=True):
     """A JSON-RPC message: a request with `id` and `method`, a notification without `id`, else an answer of the client.
 
     Source: JSON-RPC 2.0, sections 4 and 5. Batches are in neither era of MCP that is served.
@@ -38,7 +38,7 @@ class Message(Struct, frozen=True):
     error: JsonObject | UnsetType = UNSET
 
 
-class Carrier(Struct, frozen=True):
+class IncomingRequest(Struct, frozen=True):
     """The HTTP request that a message came by, as whoever handles it sees it."""
 
     headers: Mapping[str, str]
@@ -47,7 +47,9 @@ class Carrier(Struct, frozen=True):
 class Asking(Protocol):
     """Puts a request to the client: method, params, and the answer on whose stream it goes."""
 
-    def __call__(self, method: str, params: Mapping[str, Any] | None, way: Answer | None) -> Awaitable[JsonObject]: ...
+    def __call__(
+        self, method: str, params: Mapping[str, Any] | None, way: HttpAnswer | None
+    ) -> Awaitable[JsonObject]: ...
 
 
 class Exchange:
@@ -61,13 +63,17 @@ class Exchange:
     """
 
     def __init__(
-        self, message: Message, headers: Mapping[str, str], answer: Answer | None, asking: Asking | None = None
+        self,
+        message: JsonRpcMessage,
+        headers: Mapping[str, str],
+        answer: HttpAnswer | None,
+        asking: Asking | None = None,
     ) -> None:
         self.message = message
         self.headers = headers
         self.answer = answer
         self.request_id = message.id if not isinstance(message.id, UnsetType) else None
-        self.message_metadata = ServerMessageMetadata(request_context=Carrier(headers))
+        self.message_metadata = ServerMessageMetadata(request_context=IncomingRequest(headers))
         self._asking = asking
         self._task: asyncio.Task[object] | None = None
         self._reason: ErrorData | None = None
@@ -178,4 +184,4 @@ def refusal(request_id: Id | None, error: ErrorData) -> JsonObject:
     return {"jsonrpc": "2.0", "id": request_id, "error": told}
 
 
-decode = msgspec.json.Decoder(Message).decode
+decode = msgspec.json.Decoder(JsonRpcMessage).decode

@@ -21,7 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...core.holder import Holder
-from .calls import Who
+from .calls import Identity
 from .client import connection_of
 
 CLIENTS_MAX = 1_000
@@ -80,7 +80,7 @@ class Clients:
         self._connected: dict[Connection, Client] = {}
         self._others: dict[Hashable, Client] = {}
 
-    def client(self, ctx: Context, who: Who) -> Client:
+    def client(self, ctx: Context, who: Identity) -> Client:
         """The client that makes a request."""
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return self._known_again(ctx, who)
@@ -93,7 +93,7 @@ class Clients:
     def _left(self, connection: Connection) -> None:
         self._connected.pop(connection).end()
 
-    def _known_again(self, ctx: Context, who: Who) -> Client:
+    def _known_again(self, ctx: Context, who: Identity) -> Client:
         meta = (ctx.params or {}).get("_meta")
         told = _encoder.encode([meta.get(field) for field in _SAYS_WHO] if isinstance(meta, Mapping) else [])
         client = self._others.pop((who, told), None)

@@ -35,7 +35,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...core.errors import UsageError
 from .auth import ChallengedScopes, settings
-from .endpoint import BODY_BYTES_MAX, Endpoint
+from .endpoint import BODY_BYTES_MAX, McpEndpoint
 from .sessions import SESSIONS_MAX
 
 log = logging.getLogger("actum.mcp")
@@ -96,7 +96,7 @@ class SharedKey:
         return AccessToken(token="", client_id="shared", scopes=[], subject=self._principal, claims=claims)
 
 
-def endpoint_of(server: Server[Any], *, host: str, access: Access, hang_up: Callable[[], None]) -> Endpoint:
+def endpoint_of(server: Server[Any], *, host: str, access: Access, hang_up: Callable[[], None]) -> McpEndpoint:
     """A server, as it is served over HTTP to those who may come in by their way.
 
     Args:
@@ -113,10 +113,10 @@ def endpoint_of(server: Server[Any], *, host: str, access: Access, hang_up: Call
             f"others than this machine reach {host or 'every address'}, and nobody would have to show who they are: "
             "have tokens checked, listen at 127.0.0.1, or say insecure if you mean it"
         )
-    return Endpoint(server, _security(host, access), hang_up)
+    return McpEndpoint(server, _security(host, access), hang_up)
 
 
-def http_app(endpoint: Endpoint, *, path: str, host: str, access: Access, sse: bool = False) -> Starlette:
+def http_app(endpoint: McpEndpoint, *, path: str, host: str, access: Access, sse: bool = False) -> Starlette:
     """It as an application for any ASGI server.
 
     Args:

@@ -131,7 +131,7 @@ def messages_of(result: ToolResult) -> list[Json]:
     ]
 
 
-class Prompts:
+class PromptToolset:
     """Prompts as a toolset, so that they are filled in on the call path."""
 
     generation = 0

@@ -34,7 +34,7 @@ from ...core.json import (
 )
 from ...core.record import Started
 from ...core.tool import Tool
-from ...journal.recording import Place, Recording
+from ...journal.recording import CallRef, RunState
 from ...kinds import Unclear, open_under
 from ...protocols.mcp.content import ANY_TYPE
 from ...toolsets.function.function import FunctionTool
@@ -293,11 +293,11 @@ def own_runs(journal: Journal) -> Resource:
         started = entries[0].record if entries else None
         if not isinstance(started, Started) or started.principal != ctx.principal:
             return None
-        recording = Recording(entries)
+        recording = RunState(entries)
         calls: list[Json] = []
         for number, replied in recording.replies:
             for index, call in enumerate(replied.reply.calls):
-                known = recording.outcome(Place(number, index))
+                known = recording.outcome(CallRef(number, index))
                 told: JsonObject = {"tool": call.name, "arguments": call.arguments}
                 if known is not None:
                     told["failed" if known[0].error is not None else "result"] = known[0].text

@@ -53,10 +53,10 @@ from .auth import identity_of
 from .calls import (
     INVALID_PARAMS,
     Emit,
+    Identity,
     NotYet,
     Parked,
     Spoken,
-    Who,
     begin,
     go_on,
     new_call,
@@ -77,7 +77,7 @@ from .http import (
     http_app,
 )
 from .page import LISTS, page
-from .prompts import Prompt, Prompts, messages_of
+from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
     READ,
     Folder,
@@ -95,12 +95,12 @@ RUNS_KEPT = 1_000
 
 Context = ServerRequestContext[Any, Any]
 Handler = Callable[[Context, JsonObject], Awaitable[JsonObject]]
-Visible = Callable[[Tool, Who], bool]
+Visible = Callable[[Tool, Identity], bool]
 
 _CACHED = frozenset({*LISTS, "resources/read"})
 
 
-class Shown:
+class ListedTools:
     """The tools as they are told, made once for each list of them.
 
     Args:
@@ -158,13 +158,13 @@ class McpService:
         secrets: Mapping[str, str] | None = None,
         tasks: Mapping[str, TaskMode] | None = None,
         visible: Visible | None = None,
-        who: Who | None = None,
+        who: Identity | None = None,
         keys: Sequence[bytes] = (),
         clock: Clock | None = None,
     ) -> None:
         self.clock: Clock = clock or SystemClock()
         self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
-        self._prompts = Prompts(prompts)
+        self._prompts = PromptToolset(prompts)
         self._resources = Resources(resources)
         agent = partial(
             Agent,
@@ -182,9 +182,9 @@ class McpService:
         self._parked = Parked()
         self._policy = DEFAULT if policy is None else policy
         self._visible = visible
-        self._who = who or Who()
+        self._who = who or Identity()
         self._clients = Clients()
-        self._shown = Shown(())
+        self._shown = ListedTools(())
         self.changes = Changes(self.clock, self._look)
         self._served = 0
         self._methods: dict[str, Handler] = self._table()
@@ -253,13 +253,13 @@ class McpService:
             result["_meta"] = {**self._stamp, **(meta if isinstance(meta, dict) else {})}
         return cast(HandlerResult, result)
 
-    def who(self) -> Who:
+    def who(self) -> Identity:
         """On whose behalf the current request is made: by its token, where it has one."""
         access = get_access_token()
         if access is None:
             return self._who
         identity = identity_of(access)
-        return Who(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
+        return Identity(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
 
     def _client(self, ctx: Context) -> Client:
         """The client that makes this request."""
@@ -302,11 +302,11 @@ class McpService:
 
     # Tools ------------------------------------------------------------------------------------------------------------
 
-    async def _tools(self) -> Shown:
+    async def _tools(self) -> ListedTools:
         """The tools as they are now."""
         tools = await self.agent.list_tools()
         if tools is not self._shown.tools:
-            self._shown = Shown(tools)
+            self._shown = ListedTools(tools)
         return self._shown
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
@@ -314,7 +314,7 @@ class McpService:
         tool = self._shown.by_name.get(name)
         return tool.parameters if tool is not None else None
 
-    def _may_see(self, tool: Tool, who: Who, facts: Facts) -> bool:
+    def _may_see(self, tool: Tool, who: Identity, facts: Facts) -> bool:
         if self._visible is not None and not self._visible(tool, who):
             return False
         return not (isinstance(self._policy, Barring) and self._policy.bars(tool, facts))
@@ -366,7 +366,7 @@ class McpService:
         return handle
 
     async def _perform(
-        self, agent: Agent, tool: str, arguments: JsonObject, params: JsonObject, client: McpClient, who: Who
+        self, agent: Agent, tool: str, arguments: JsonObject, params: JsonObject, client: McpClient, who: Identity
     ) -> ToolResult | NotYet:
         """Make a call, or go on with one that waited for its client."""
         state = params.get("requestState")

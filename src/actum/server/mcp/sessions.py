@@ -25,11 +25,11 @@ from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, ErrorData
 from msgspec import UNSET, UnsetType
 
 from ...core.json import JsonObject
-from .answer import Answer
+from .answer import HttpAnswer
 from .exchange import (
     Exchange,
     Id,
-    Message,
+    JsonRpcMessage,
     refusal,
     said,
 )
@@ -65,7 +65,7 @@ class Session:
         self.used_at = asyncio.get_running_loop().time()
         self.connection = Connection.for_loop(self, session_id=self.id)
         self._runner = ServerRunner(server, self.connection, state)
-        self._stream: Answer | None = None
+        self._stream: HttpAnswer | None = None
         self._exchanges: dict[Id, Exchange] = {}
         self._asked: dict[Id, asyncio.Future[JsonObject]] = {}
         self._number = 0
@@ -81,7 +81,7 @@ class Session:
 
     # What comes -------------------------------------------------------------------------------------------------------
 
-    async def request(self, message: Message, headers: Mapping[str, str], answer: Answer) -> None:
+    async def request(self, message: JsonRpcMessage, headers: Mapping[str, str], answer: HttpAnswer) -> None:
         """Answer a request."""
         exchange = Exchange(message, headers, answer, self.ask)
         number = coerce_request_id(exchange.request_id or 0)
@@ -96,7 +96,7 @@ class Session:
             del self._exchanges[number]
             self.touch()
 
-    async def hear(self, message: Message, headers: Mapping[str, str]) -> None:
+    async def hear(self, message: JsonRpcMessage, headers: Mapping[str, str]) -> None:
         """Take what it tells, or answers to a question."""
         if message.method is UNSET:
             self._answered(message)
@@ -108,7 +108,7 @@ class Session:
                 exchange.stop(_CANCELLED)
         await self._runner.on_notify(Exchange(message, headers, self._stream), str(message.method), message.params)
 
-    def _answered(self, message: Message) -> None:
+    def _answered(self, message: JsonRpcMessage) -> None:
         waiting = None if not isinstance(message.id, int | str) else self._asked.get(coerce_request_id(message.id))
         if waiting is None or waiting.done():
             return
@@ -118,7 +118,7 @@ class Session:
             code, words = message.error.get("code"), message.error.get("message")
             waiting.set_exception(MCPError(code if isinstance(code, int) else 0, str(words)[:2_000]))
 
-    async def listen(self, answer: Answer) -> None:
+    async def listen(self, answer: HttpAnswer) -> None:
         """Serve the one stream of what belongs to no request."""
         self._stream = answer
         try:
@@ -158,7 +158,7 @@ class Session:
         """
         return await self.ask(method, params, self._stream)
 
-    async def ask(self, method: str, params: Mapping[str, Any] | None, way: Answer | None) -> JsonObject:
+    async def ask(self, method: str, params: Mapping[str, Any] | None, way: HttpAnswer | None) -> JsonObject:
         """Ask it something on one of its streams, and wait for what it says.
 
         Raises:

@@ -31,14 +31,14 @@ from ...core.event import (
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
 from ...core.record import Ended, Entry
-from ...journal.recording import Place, Recording
+from ...journal.recording import CallRef, RunState
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
 from .calls import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,
     Emit,
+    Identity,
     NotYet,
-    Who,
     answers_of,
     asked_of,
     go_on,
@@ -141,21 +141,21 @@ class Tasks:
 
     # What a client asks of a task -------------------------------------------------------------------------------------
 
-    async def get(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
+    async def get(self, client: McpClient, who: Identity, params: JsonObject) -> JsonObject:
         """`tasks/get`: how far it is."""
         task_id = task_named(client, params)
         entries = await entries_of(self._journal, task_id, who)
         await self._revive(task_id, entries)
         return (await self._look(task_id, client)).detailed()
 
-    async def update(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
+    async def update(self, client: McpClient, who: Identity, params: JsonObject) -> JsonObject:
         """`tasks/update`: what it asked for. It goes on when it has all of it; one that is over does not."""
         task_id = task_named(client, params)
         await entries_of(self._journal, task_id, who)
         await self._quiet(task_id)
         given = params.get("inputResponses")
         async with self._journal.claim(task_id):
-            recording = Recording(await self._journal.read(task_id))
+            recording = RunState(await self._journal.read(task_id))
             if _is_over(recording):
                 return {}
             answers = answers_of(recording, given if isinstance(given, dict) else {}, who)
@@ -167,7 +167,7 @@ class Tasks:
             self._start(task_id, go_on(self._agent, task_id, None, client.detached(), who))
         return {}
 
-    async def cancel(self, client: McpClient, who: Who, params: JsonObject) -> JsonObject:
+    async def cancel(self, client: McpClient, who: Identity, params: JsonObject) -> JsonObject:
         """`tasks/cancel`: it is to stop; what it is doing may have happened."""
         task_id = task_named(client, params)
         await entries_of(self._journal, task_id, who)
@@ -177,7 +177,7 @@ class Tasks:
             await asyncio.wait([running])
             return {}
         async with self._journal.claim(task_id):
-            recording = Recording(await self._journal.read(task_id))
+            recording = RunState(await self._journal.read(task_id))
             if not _is_over(recording):
                 self._journal.append(task_id, Ended("stopped", "", "cancelled"))
                 await self._journal.sync(task_id)
@@ -191,7 +191,7 @@ class Tasks:
 
     async def _revive(self, task_id: str, entries: list[Entry]) -> None:
         """Go on with a task that was interrupted: by an end of this process, say."""
-        recording = Recording(entries)
+        recording = RunState(entries)
         if (
             task_id in self._running
             or _is_over(recording)
@@ -206,7 +206,7 @@ class Tasks:
 
     async def _look(self, task_id: str, client: McpClient) -> Task:
         entries = await self._journal.read(task_id)
-        recording = Recording(entries)
+        recording = RunState(entries)
         status, message, told = self._state(recording, client, is_running=task_id in self._running)
         return Task(
             id=task_id,
@@ -221,7 +221,7 @@ class Tasks:
         )
 
     def _state(
-        self, recording: Recording, client: McpClient, *, is_running: bool
+        self, recording: RunState, client: McpClient, *, is_running: bool
     ) -> tuple[TaskStatus, str, JsonObject | None]:
         outcome = self._outcome(recording)
         ended = recording.ended
@@ -243,11 +243,11 @@ class Tasks:
         return "working", "", None
 
     @staticmethod
-    def _outcome(recording: Recording) -> tuple[str, ToolResult] | None:
+    def _outcome(recording: RunState) -> tuple[str, ToolResult] | None:
         """What its call came to."""
         for number, replied in recording.replies:
             for index, call in enumerate(replied.reply.calls):
-                known = recording.outcome(Place(number, index))
+                known = recording.outcome(CallRef(number, index))
                 return (call.name, known[0]) if known is not None else None
         return None
 
@@ -276,19 +276,19 @@ def task_named(client: McpClient, params: JsonObject) -> str:
     return task_id
 
 
-async def entries_of(journal: Journal, task_id: str, who: Who) -> list[Entry]:
+async def entries_of(journal: Journal, task_id: str, who: Identity) -> list[Entry]:
     """The record of a task.
 
     Raises:
         MCPError: there is no such task of this principal.
     """
     entries = await journal.read(task_id)
-    if not entries or Recording(entries[:1]).beginning().principal != who.principal:
+    if not entries or RunState(entries[:1]).beginning().principal != who.principal:
         raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
     return entries
 
 
-def _is_over(recording: Recording) -> bool:
+def _is_over(recording: RunState) -> bool:
     """Its run has ended, also by being cancelled: it is not gone on with."""
     return recording.ended is not None and recording.ended.status != "paused"
 
@@ -305,4 +305,4 @@ def lacking_tasks() -> MCPError:
     return MCPError(MISSING_CAPABILITY, "Missing required client capability", {"requiredCapabilities": wanted})
 
 
-Answering = Callable[[McpClient, Who, JsonObject], Awaitable[JsonObject]]
+Answering = Callable[[McpClient, Identity, JsonObject], Awaitable[JsonObject]]

@@ -15,7 +15,7 @@ from ..function.function import FunctionTool, tool
 from .calculator import calculate
 from .dates import add_days, days_between, weekday
 from .facts import country_facts, query_data
-from .files import Folder
+from .files import FileFolder
 from .units import convert_units
 from .zones import WorldClock
 
@@ -29,7 +29,7 @@ def everyday_tools(root: Path | str = ".", now: Callable[[ZoneInfo], datetime] =
         root: the folder that `find_files` searches, and below which `write_note` keeps its folder `notes`.
         now: gives the present moment in a time zone.
     """
-    clock, folder = WorldClock(now), Folder(Path(root))
+    clock, folder = WorldClock(now), FileFolder(Path(root))
     reads = (
         calculate,
         clock.time_in,

@@ -10,7 +10,7 @@ from ...core.errors import ToolError
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-class Span(TypedDict):
+class DaySpan(TypedDict):
     """How far two days are apart; `days` is negative when `end` comes before `start`."""
 
     start: str
@@ -34,7 +34,7 @@ class Day(TypedDict):
     weekday: str
 
 
-def days_between(start: str, end: str) -> Span:
+def days_between(start: str, end: str) -> DaySpan:
     """Count the days from one date until another.
 
     Args:

@@ -49,7 +49,7 @@ class Note(TypedDict):
     bytes: int
 
 
-class Folder:
+class FileFolder:
     """The two tools, around a root folder.
 
     Args:

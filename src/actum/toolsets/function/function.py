@@ -23,7 +23,7 @@ from typing_extensions import ParamSpec, TypeVar
 
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import BadTool, UnknownTool
-from ...core.interfaces import Context, Found
+from ...core.interfaces import Context, ProbeResult
 from ...core.json import JsonObject
 from ...core.tool import Effects, Tool
 from ...schema.signature import ToolWarning, describe
@@ -149,21 +149,21 @@ class FunctionTool(Generic[P, R]):
         self.definition = structs.replace(self.definition, probed=True)
         return look
 
-    async def look(self, call: ToolCall, context: Context) -> Found:
+    async def look(self, call: ToolCall, context: Context) -> ProbeResult:
         """Ask the probe; see `Probing`."""
         if self._look is None:
-            return Found("unknown")
+            return ProbeResult("unknown")
         named = {
             name: value for name, value in call.arguments.items() if name in self._look.definition.property_schemas()
         }
         came = await self._look.call(structs.replace(call, arguments=named), context)
         match came:
             case None | False:
-                return Found("unknown" if came is None else "not_done")
-            case Found():
+                return ProbeResult("unknown" if came is None else "not_done")
+            case ProbeResult():
                 return came
             case _:
-                return Found("done", None if came is True else result_of(call.id, came))
+                return ProbeResult("done", None if came is True else result_of(call.id, came))
 
     async def execute(self, call: ToolCall, context: Context) -> ToolResult:
         """Call the function with the arguments of a call.
@@ -282,10 +282,10 @@ class FunctionToolset:
             raise UnknownTool(f"There is no tool called {call.name[:64]!r}.")
         return await found.execute(call, context)
 
-    async def probe(self, call: ToolCall, context: Context) -> Found:
+    async def probe(self, call: ToolCall, context: Context) -> ProbeResult:
         """Ask the probe of the function of this name."""
         found = self._by_name.get(call.name)
-        return Found("unknown") if found is None else await found.look(call, context)
+        return ProbeResult("unknown") if found is None else await found.look(call, context)
 
 
 def methods_of(thing: object) -> FunctionToolset:

@@ -45,13 +45,13 @@ from ...transport.http import HttpFailure, post
 from .error import LoginFailed, LoginNeeded
 from .grants import (
     GRANTS,
-    Asked,
     Person,
     TokenEndpoint,
     TokenRefused,
+    TokenRequest,
 )
 from .issuer import (
-    Place,
+    TokenSource,
     check_proof,
     discover,
     register,
@@ -256,7 +256,7 @@ class OAuth(httpx2.Auth):
         client = await self._client(place, scope)
         at = self._endpoint(str(place.metadata.token_endpoint), place.issuer, client)
         try:
-            got = await GRANTS[self._auth.grant](Asked(place, at, scope, self._person, is_here(self._url)))
+            got = await GRANTS[self._auth.grant](TokenRequest(place, at, scope, self._person, is_here(self._url)))
         except TokenRefused as refused:
             self._forget(client, refused)
             raise
@@ -277,7 +277,7 @@ class OAuth(httpx2.Auth):
             )
         )
 
-    async def _client(self, place: Place, scope: str) -> Registration:
+    async def _client(self, place: TokenSource, scope: str) -> Registration:
         """How this program is known to an issuer: set up by hand, by its metadata, registered before, or now."""
         client = set_up(place, self._auth, self._secrets)
         if client is not None:
@@ -391,7 +391,7 @@ def _shown(scopes: Sequence[str]) -> list[str]:
     return [scope for scope in scopes if _PLAIN_SCOPE.fullmatch(scope)]
 
 
-def _scope(place: Place, auth: McpAuth, challenged: str | None, before: Sequence[str]) -> str:
+def _scope(place: TokenSource, auth: McpAuth, challenged: str | None, before: Sequence[str]) -> str:
     """What to ask for: what was granted before, what the person set up, and what the server wants now."""
     wanted = challenged.split() if challenged is not None else place.scopes or ()
     scopes = dict.fromkeys([*before, *auth.scopes, *wanted])

@@ -26,7 +26,7 @@ from ...protocols.mcp.sampling import request_of, result_of_reply
 from ...protocols.mcp.tasks import EXTENSION as TASKS
 from ...protocols.plain_text import plain, plain_json
 from ...schema.schema import compile_schema
-from ...transport.guard import Link, Refused, check_link
+from ...transport.guard import AddressRefused, SafeLink, check_link
 from .error import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -58,7 +58,7 @@ def capabilities_of(offers: Collection[Offer]) -> JsonObject:
     return declared
 
 
-class Resting(Struct, frozen=True):
+class RestingCall(Struct, frozen=True):
     """Where a call stopped to wait for an answer; stands in the journal as `Context.state`.
 
     Attributes:
@@ -168,7 +168,7 @@ class ContextCaller:
         if not self._context.state:
             return None
         try:
-            resting = msgspec.json.decode(self._context.state, type=Resting)
+            resting = msgspec.json.decode(self._context.state, type=RestingCall)
         except msgspec.MsgspecError:
             return None
         for method, params in resting.asked:
@@ -188,8 +188,8 @@ class ContextCaller:
         last = [_wanted(request) for request in requests.values()] if isinstance(requests, dict) else self._asked[-1:]
         for count in range(len(last), 0, -1):
             if self._asked[-count:] == last[:count]:
-                return dumps(Resting(result, self._asked[:-count]))
-        return dumps(Resting(result, self._asked))
+                return dumps(RestingCall(result, self._asked[:-count]))
+        return dumps(RestingCall(result, self._asked))
 
     # What may be asked ------------------------------------------------------------------------------------------------
 
@@ -230,7 +230,7 @@ _ANSWERS: dict[str, Callable[[ContextCaller, JsonObject], Awaitable[JsonObject]]
 }
 
 
-def _web_address(url: Json, *, local: bool) -> Link:
+def _web_address(url: Json, *, local: bool) -> SafeLink:
     """An address that a person can be shown.
 
     Raises:
@@ -238,7 +238,7 @@ def _web_address(url: Json, *, local: bool) -> Link:
     """
     try:
         return check_link(url if isinstance(url, str) else "", local=local)
-    except Refused as refused:
+    except AddressRefused as refused:
         raise UsageError(f"url: {refused}") from None
 
 

@@ -35,7 +35,7 @@ from .error import (
     unreached,
 )
 from .limit import TimeLimit
-from .link import Link
+from .link import ServerLink
 from .listener import PAUSES_S, Listener
 from .pages import all_pages
 from .pool import SessionPool
@@ -338,7 +338,7 @@ class McpConnection:
     @asynccontextmanager
     async def _borrowed(
         self, caller: Caller, holder: Holder | None, method: str
-    ) -> AsyncIterator[tuple[Link, McpSession]]:
+    ) -> AsyncIterator[tuple[ServerLink, McpSession]]:
         """A connection for one request of this caller."""
         if method in _QUIET:
             link = await self._pool.any(caller, holder)
@@ -347,14 +347,14 @@ class McpConnection:
         async with self._pool.lent(caller, holder) as link:
             yield link, self._session_of(link)
 
-    def _session_of(self, link: Link) -> McpSession:
+    def _session_of(self, link: ServerLink) -> McpSession:
         if link.session is None:
             raise unreached(self.server.name, "the connection broke.")
         return link.session
 
     # Opening ----------------------------------------------------------------------------------------------------------
 
-    async def _open(self, capabilities: JsonObject) -> Link:
+    async def _open(self, capabilities: JsonObject) -> ServerLink:
         """Start a connection and have a look at it, after a pause where the last ones failed.
 
         Raises:
@@ -385,7 +385,7 @@ class McpConnection:
         await self._look_at(link)
         return link
 
-    async def _look_at(self, link: Link) -> None:
+    async def _look_at(self, link: ServerLink) -> None:
         """Have a connection vetted, and let it be used."""
         session = self._session_of(link)
         self._facts = session.facts
@@ -426,9 +426,9 @@ class McpConnection:
         if left > 0:
             await self._clock.sleep(left)
 
-    async def _started(self, capabilities: JsonObject) -> Link:
+    async def _started(self, capabilities: JsonObject) -> ServerLink:
         is_remote = self._transport != "stdio"
-        link = Link(capabilities, self._clock, self._log_level, self._changed, is_remote=is_remote)
+        link = ServerLink(capabilities, self._clock, self._log_level, self._changed, is_remote=is_remote)
 
         def note(status: int) -> None:
             self._status = status
@@ -446,7 +446,7 @@ class McpConnection:
         link.watch(lambda: self._left(link))
         return link
 
-    def _left(self, link: Link) -> None:
+    def _left(self, link: ServerLink) -> None:
         """A connection ended."""
         self._pool.left(link)
         if not link.is_wanted_over:
@@ -473,7 +473,7 @@ class McpConnection:
         if self.health.state == "resting":
             self._become("up")
 
-    def _missed(self, link: Link, error: CallError) -> None:
+    def _missed(self, link: ServerLink, error: CallError) -> None:
         """A request had no answer. Over HTTP that is of this one request: what is connected is a matter of each."""
         if self._transport == "http":
             self._failed(error)

@@ -26,7 +26,7 @@ from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from ...protocols.mcp.config import McpServer, McpTransport
 from ...schema.schema import compile_schema
-from ...transport.guard import Guard, Refused
+from ...transport.guard import AddressRefused, Guard
 from ...transport.http import HttpFailure
 from .host import McpHost
 from .listing import Usable
@@ -126,7 +126,7 @@ class McpFinder:
             raise ToolError(f"There is no server of this name. There are: {', '.join(known) or 'none'}.")
         try:
             await self._guard.check(server)
-        except Refused as refused:
+        except AddressRefused as refused:
             raise ToolError(f"This server may not be reached: {refused}.") from None
         except HttpFailure as failure:
             raise ToolError(f"This server can not be reached: {failure}.") from None

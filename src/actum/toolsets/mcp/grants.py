@@ -1,6 +1,6 @@
 """The ways to a token: a person logs in, or credentials, or a voucher of somebody else are exchanged for one.
 
-Each way is a function from what is `Asked` to a token, in the table `GRANTS`. Every token is asked for one server
+Each way is a function from a `TokenRequest` to a token, in the table `GRANTS`. Every token is asked for one server
 (RFC 8707), and nothing that an issuer says in prose is repeated: it may hold secrets.
 
 Sources: RFC 6749, RFC 7636 (PKCE), RFC 9207 (`iss`), RFC 7523 (assertions), RFC 8693 (exchange), MCP 2026-07-28,
@@ -26,14 +26,14 @@ from pydantic import ValidationError
 from ...protocols.mcp.config import McpAuth
 from ...storage.tokens import Registration
 from ...transport.guard import (
+    AddressRefused,
     Fetched,
     Fetcher,
-    Refused,
     check_link,
 )
 from .error import LoginFailed, LoginNeeded
 from .issuer import (
-    Place,
+    TokenSource,
     ask,
     error_code,
     refusal,
@@ -154,7 +154,7 @@ class TokenEndpoint(NamedTuple):
             raise LoginFailed(f"the secret {self.auth.secret} is no private key for {self.auth.algorithm}") from None
 
 
-class Asked(NamedTuple):
+class TokenRequest(NamedTuple):
     """What a token is asked for.
 
     Attributes:
@@ -165,14 +165,14 @@ class Asked(NamedTuple):
         local: the server runs on this machine.
     """
 
-    place: Place
+    place: TokenSource
     at: TokenEndpoint
     scope: str
     person: Person | None
     local: bool
 
 
-async def by_person(asked: Asked) -> OAuthToken:
+async def by_person(asked: TokenRequest) -> OAuthToken:
     """A person logs in, in a browser (authorization code with PKCE).
 
     Raises:
@@ -200,7 +200,7 @@ async def by_person(asked: Asked) -> OAuthToken:
     page = str(metadata.authorization_endpoint)
     try:
         check_link(page, local=asked.local)
-    except Refused as refused:
+    except AddressRefused as refused:
         raise LoginFailed(f"the login page {shown(page)} should not be opened: {refused}") from None
     code = _code(await person.authorize(_with(page, query)), state, asked)
     form = {
@@ -213,7 +213,7 @@ async def by_person(asked: Asked) -> OAuthToken:
     return await asked.at.token(form)
 
 
-async def by_credentials(asked: Asked) -> OAuthToken:
+async def by_credentials(asked: TokenRequest) -> OAuthToken:
     """This program has credentials of its own, and no person is needed.
 
     Raises:
@@ -223,7 +223,7 @@ async def by_credentials(asked: Asked) -> OAuthToken:
     return await asked.at.token(form | ({"scope": asked.scope} if asked.scope else {}))
 
 
-async def by_voucher(asked: Asked) -> OAuthToken:
+async def by_voucher(asked: TokenRequest) -> OAuthToken:
     """The platform on which this program runs vouches for it (RFC 7523 §2.1).
 
     Raises:
@@ -232,7 +232,7 @@ async def by_voucher(asked: Asked) -> OAuthToken:
     return await _by_assertion(asked, secret_of(asked.at.auth.assertion, asked.at.secrets))
 
 
-async def by_company(asked: Asked) -> OAuthToken:
+async def by_company(asked: TokenRequest) -> OAuthToken:
     """The company's login vouches for its user, to this issuer and for this server (identity assertion grant).
 
     Raises:
@@ -258,7 +258,7 @@ async def by_company(asked: Asked) -> OAuthToken:
     return await _by_assertion(asked, voucher.access_token)
 
 
-GRANTS: dict[str, Callable[[Asked], Awaitable[OAuthToken]]] = {
+GRANTS: dict[str, Callable[[TokenRequest], Awaitable[OAuthToken]]] = {
     "code": by_person,
     "client": by_credentials,
     "company": by_company,
@@ -272,12 +272,12 @@ class _Exchanged(Struct, frozen=True):
     issued_token_type: str
 
 
-async def _by_assertion(asked: Asked, assertion: str) -> OAuthToken:
+async def _by_assertion(asked: TokenRequest, assertion: str) -> OAuthToken:
     form = {"grant_type": JWT_BEARER_GRANT_TYPE, "assertion": assertion, "resource": asked.place.resource}
     return await asked.at.token(form | ({"scope": asked.scope} if asked.scope else {}))
 
 
-def _code(came_to: str, state: str, asked: Asked) -> str:
+def _code(came_to: str, state: str, asked: TokenRequest) -> str:
     """The code in the address that the browser was sent to.
 
     Raises:

@@ -29,9 +29,9 @@ from ...core.errors import Unavailable
 from ...protocols.mcp.config import McpAuth
 from ...storage.tokens import Registration
 from ...transport.guard import (
+    AddressRefused,
     Fetched,
     Fetcher,
-    Refused,
     origin,
 )
 from ...transport.http import HttpFailure
@@ -42,7 +42,7 @@ SECRET_METHODS = ("client_secret_basic", "client_secret_post")
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-class Place(NamedTuple):
+class TokenSource(NamedTuple):
     """Where tokens for a server come from.
 
     Attributes:
@@ -58,7 +58,7 @@ class Place(NamedTuple):
     scopes: tuple[str, ...] | None
 
 
-async def discover(server_url: str, hint: str | None, auth: McpAuth, fetcher: Fetcher) -> Place:
+async def discover(server_url: str, hint: str | None, auth: McpAuth, fetcher: Fetcher) -> TokenSource:
     """Find out who grants tokens for a server.
 
     Args:
@@ -92,11 +92,11 @@ async def discover(server_url: str, hint: str | None, auth: McpAuth, fetcher: Fe
         said = str(metadata.issuer)
         if said != issuer and (issuers or not issuers_match(said, issuer)):
             raise LoginFailed(f"the metadata of {issuer} says that it is of another issuer, {said}")
-        return Place(resource, said, metadata, scopes)
+        return TokenSource(resource, said, metadata, scopes)
     raise LoginFailed(f"{issuer} says nowhere how to log in")
 
 
-def check_proof(place: Place) -> None:
+def check_proof(place: TokenSource) -> None:
     """See that a code is of no use to a thief (PKCE with S256).
 
     Raises:
@@ -106,7 +106,7 @@ def check_proof(place: Place) -> None:
         raise LoginFailed(f"{place.issuer} does not offer S256, without which a code can be stolen")
 
 
-async def register(place: Place, redirect_uri: str, scope: str, user: str, fetcher: Fetcher) -> Registration:
+async def register(place: TokenSource, redirect_uri: str, scope: str, user: str, fetcher: Fetcher) -> Registration:
     """Become known to an issuer (RFC 7591).
 
     Args:
@@ -154,7 +154,7 @@ async def register(place: Place, redirect_uri: str, scope: str, user: str, fetch
     )
 
 
-def set_up(place: Place, auth: McpAuth, secrets: Mapping[str, str]) -> Registration | None:
+def set_up(place: TokenSource, auth: McpAuth, secrets: Mapping[str, str]) -> Registration | None:
     """The client that the person set up for this issuer, by its id or by its metadata's address; None for none.
 
     Raises:
@@ -242,7 +242,7 @@ async def ask(fetcher: Fetcher, url: str, headers: Mapping[str, str] | None = No
     head = {"accept": "application/json", **(headers or {})}
     try:
         answer = await (fetcher.post(url, head, body) if body else fetcher.get(url, head))
-    except Refused as refused:
+    except AddressRefused as refused:
         raise LoginFailed(
             f"{shown(url)} may not be reached on the server's word: {refused}. If it is your own, set `issuer` in this "
             f"server's `auth` to the one that it belongs to"

@@ -49,7 +49,7 @@ END_S = 8.0
 REFUSED = -32603
 
 
-class Link:
+class ServerLink:
     """One connection.
 
     Args:

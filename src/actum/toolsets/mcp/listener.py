@@ -16,7 +16,7 @@ from ...core.holder import Holder, HolderKey
 from ...core.interfaces import Clock
 from ...core.json import Json, JsonObject
 from .error import McpError
-from .link import Link
+from .link import ServerLink
 from .pool import SessionPool
 from .session import NOBODY, Caller, McpSession
 
@@ -103,7 +103,7 @@ class Listener:
                 failures += 1
             await self._clock.sleep(PAUSES_S[min(failures + 1, len(PAUSES_S) - 1)])
 
-    async def _listen(self, link: Link, session: McpSession, ear: Ear) -> None:
+    async def _listen(self, link: ServerLink, session: McpSession, ear: Ear) -> None:
         if session.facts.era == "modern":
             await session.once("subscriptions/listen", {"notifications": _filter(ear.uris)}, NOBODY)
             return

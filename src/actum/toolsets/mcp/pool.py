@@ -24,13 +24,13 @@ from ...core.interfaces import Clock
 from ...core.json import JsonObject
 from ...protocols.mcp.config import McpServer
 from .error import unreached
-from .link import Link
+from .link import ServerLink
 from .room import Room
 from .session import NOBODY, Caller, OfRun
 
 Owner: TypeAlias = HolderKey | Caller | None
 """Whose a session is: a holder's by its key, a caller's that has no holder, or nobody's yet."""
-Open: TypeAlias = Callable[[JsonObject], Awaitable[Link]]
+Open: TypeAlias = Callable[[JsonObject], Awaitable[ServerLink]]
 
 GIVEN_BACK_S = 300.0
 """Seconds for which the session of a run that waits for a person is kept for it."""
@@ -49,7 +49,7 @@ class _Opening:
     task: asyncio.Task[None]
 
     def __init__(self) -> None:
-        self.link: Link | None = None
+        self.link: ServerLink | None = None
         self._waiting = 0
 
     @property
@@ -92,7 +92,7 @@ class SessionPool:
         self._clock = clock
         self._declared = declared
         self._open = open
-        self.links: list[Link] = []
+        self.links: list[ServerLink] = []
         self._openings: dict[object, _Opening] = {}
         self._expected: list[_Opening] = []
         self._endings: set[asyncio.Task[None]] = set()
@@ -103,7 +103,7 @@ class SessionPool:
     # Lending ----------------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def lent(self, caller: Caller, holder: Holder | None) -> AsyncIterator[Link]:
+    async def lent(self, caller: Caller, holder: Holder | None) -> AsyncIterator[ServerLink]:
         """The session of a holder, for one request during which the server may ask back.
 
         Raises:
@@ -120,14 +120,14 @@ class SessionPool:
                 link.idle_since = self._clock.now()
             self._room.notify()
 
-    async def any(self, caller: Caller, holder: Holder | None) -> Link:
+    async def any(self, caller: Caller, holder: Holder | None) -> ServerLink:
         """The session of a holder for a request during which no server asks back; any where no holder is given."""
         if holder is not None:
             return await self._get(holder.key, holder, caller)
         up = next((link for link in self.links if link.is_up), None)
         return up or await self._get(None, None, caller)
 
-    async def listened(self, holder: Holder | None) -> Link:
+    async def listened(self, holder: Holder | None) -> ServerLink:
         """The session of a holder, or any where none is given, once there is one: none is opened for this."""
         while True:
             for link in self.links:
@@ -135,7 +135,7 @@ class SessionPool:
                     return link
             await self._room.wait()
 
-    async def _get(self, owner: Owner, holder: Holder | None, caller: Caller) -> Link:
+    async def _get(self, owner: Owner, holder: Holder | None, caller: Caller) -> ServerLink:
         late_at = 0.0
         while True:
             self._check_open()
@@ -158,7 +158,7 @@ class SessionPool:
             if error is not None:
                 raise copy.copy(error)  # each of several who wait may write its own facts into the error
 
-    def _found(self, owner: Owner, caller: Caller) -> Link | None:
+    def _found(self, owner: Owner, caller: Caller) -> ServerLink | None:
         """A session that this owner may use now, without another being opened."""
         up = [link for link in self.links if link.is_up]
         shared = next((link for link in up if link.is_shared), None)
@@ -174,7 +174,7 @@ class SessionPool:
         ready = [link for link in handed if link.holder is None or link.holder.state == "left" or self._room.is_full]
         return min(ready, key=lambda link: (link.owner is not None, link.idle_since), default=None)
 
-    def _copy(self, up: list[Link], owner: Owner, caller: Caller) -> Link | None:
+    def _copy(self, up: list[ServerLink], owner: Owner, caller: Caller) -> ServerLink | None:
         """A session of a server that keeps no state: one that is free, or where all are in use, the owner's that has
         the least to do.
         """
@@ -246,7 +246,7 @@ class SessionPool:
             if not limit.expired():
                 raise
 
-    def _note_use(self, link: Link, caller: Caller, holder: Holder | None) -> None:
+    def _note_use(self, link: ServerLink, caller: Caller, holder: Holder | None) -> None:
         """A holder's first call over a session: it hears whether it had another session before."""
         if holder is None or link.served == holder.key or link.is_shared or self._server.stateless:
             return
@@ -260,7 +260,7 @@ class SessionPool:
 
     # Giving back ------------------------------------------------------------------------------------------------------
 
-    def _is_free(self, link: Link) -> bool:
+    def _is_free(self, link: ServerLink) -> bool:
         """Nobody needs it now."""
         self._expected = [opening for opening in self._expected if opening.is_expected]
         if link.callers or any(opening.link is link for opening in self._expected):
@@ -271,7 +271,7 @@ class SessionPool:
             return self._clock.now() >= link.left_at + GIVEN_BACK_S
         return link.holder.state != "here"
 
-    def spare(self) -> Link | None:
+    def spare(self) -> ServerLink | None:
         """The session that was idle for the longest time and that nobody needs now."""
         free = [link for link in self.links if link.is_up and link.is_idle and self._is_free(link)]
         return min(free, key=lambda link: link.idle_since, default=None)
@@ -286,12 +286,12 @@ class SessionPool:
             self._had.pop(holder.key, None)
         self._room.notify()
 
-    def _end(self, link: Link) -> None:
+    def _end(self, link: ServerLink) -> None:
         ending = asyncio.create_task(link.end())
         self._endings.add(ending)
         ending.add_done_callback(self._endings.discard)
 
-    def left(self, link: Link) -> None:
+    def left(self, link: ServerLink) -> None:
         """A session has ended."""
         self.links.remove(link)
         if link.is_counted:

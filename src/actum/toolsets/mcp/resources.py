@@ -15,9 +15,9 @@ from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from ...protocols.mcp.content import contents_of
 from ...protocols.mcp.name import public_name
-from ...protocols.mcp.offer import Resource
+from ...protocols.mcp.offer import ResourceOffer
 
-Listed = Callable[[], Awaitable[list[Resource]]]
+Listed = Callable[[], Awaitable[list[ResourceOffer]]]
 Read = Callable[[str], Awaitable[JsonObject]]
 
 _SHOWN = ("uri", "name", "title", "description", "media_type")
@@ -121,6 +121,6 @@ def _free(server: str, name: str, otherwise: str, taken: Collection[str]) -> str
     return ours if ours not in taken else public_name(server, otherwise)
 
 
-def _shown(resource: Resource) -> JsonObject:
+def _shown(resource: ResourceOffer) -> JsonObject:
     told: JsonObject = {field: str(getattr(resource, field)) for field in _SHOWN if getattr(resource, field)}
     return {"uri_template": told.pop("uri"), **told} if resource.is_template else told

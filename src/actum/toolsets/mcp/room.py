@@ -10,13 +10,13 @@ import asyncio
 from typing import Protocol
 
 from ...protocols.mcp.config import McpServer
-from .link import Link
+from .link import ServerLink
 
 
 class Tenant(Protocol):
     """A pool of sessions that counts here."""
 
-    def spare(self) -> Link | None:
+    def spare(self) -> ServerLink | None:
         """The session that was idle for the longest time and that nobody needs now; None where there is none."""
 
 

@@ -33,7 +33,7 @@ from opentelemetry.propagate import extract
 
 from ...core.cancellation import is_being_cancelled
 from ...core.errors import CallTimeout, InvalidResult, Unavailable
-from ...core.interfaces import Clock, Waiting
+from ...core.interfaces import Clock, InputRequired
 from ...core.json import Json, JsonObject, dumps
 from ...protocols.mcp.config import McpEra
 from ...protocols.mcp.tasks import EXTENSION as TASKS
@@ -298,8 +298,8 @@ class McpSession:
                     _check_wanted(caller)
                     return await self._settled(result, caller, limit) if settles else result
                 state = await self._answers(result, caller, limit)
-            except Waiting as waiting:
-                raise Waiting(waiting.pending, waiting.run_id, dumps(result)) from None
+            except InputRequired as waiting:
+                raise InputRequired(waiting.pending, waiting.run_id, dumps(result)) from None
             limit.heard()
             result = await self.once(method, {**params, **state}, caller, progress, header_schema)
         raise McpError(INVALID_REQUEST, f"it asked back {ROUNDS_MAX} times during one request", effect="unknown")
@@ -437,7 +437,7 @@ async def ask_live(caller: Caller, method: str, params: JsonObject) -> JsonObjec
     """As `ask`, for a server that waits on the line: what nobody can answer now is put aside, or refused."""
     try:
         return await ask(caller, method, params)
-    except Waiting:
+    except InputRequired:
         if method == "elicitation/create":
             return {"action": "cancel"}
         raise McpError(METHOD_NOT_FOUND, f"{method}: nobody can answer that now") from None

@@ -139,7 +139,7 @@ def _inherited() -> dict[str, str]:
 # Messages -------------------------------------------------------------------------------------------------------------
 
 
-class Lines:
+class LineCutter:
     """Cuts bytes into lines of bounded length, in linear time.
 
     Args:
@@ -211,7 +211,7 @@ def _malformed(request: int | str, how: str) -> JSONRPCError:
 
 async def _read(child: Process, heard: MemoryObjectSendStream[SessionMessage | Exception], note: Note) -> None:
     assert child.stdout is not None
-    lines = Lines(MESSAGE_BYTES_MAX)
+    lines = LineCutter(MESSAGE_BYTES_MAX)
     async with heard:
         while data := await child.stdout.read(CHUNK):
             for line, is_whole in lines.feed(data):
@@ -247,7 +247,7 @@ async def _write(
 
 async def _overhear(child: Process, note: Note) -> None:
     assert child.stderr is not None
-    lines = Lines(STDERR_BYTES_MAX)
+    lines = LineCutter(STDERR_BYTES_MAX)
     while data := await child.stderr.read(CHUNK):
         for line, _ in lines.feed(data):
             note(_text(line))

@@ -37,7 +37,7 @@ from ...core.errors import (
     UsageError,
 )
 from ...core.holder import Holder
-from ...core.interfaces import Clock, Context, Waiting
+from ...core.interfaces import Clock, Context, InputRequired
 from ...core.json import JsonObject
 from ...core.message import Message
 from ...core.tool import Tool
@@ -51,8 +51,8 @@ from ...protocols.mcp.content import (
 )
 from ...protocols.mcp.name import public_name
 from ...protocols.mcp.offer import (
-    Prompt,
-    Resource,
+    PromptOffer,
+    ResourceOffer,
     prompts_of,
     resources_of,
 )
@@ -327,7 +327,7 @@ class McpToolset:
             async def read(uri: str) -> JsonObject:
                 return await self._asked("resources/read", {"uri": uri}, caller, paused)
 
-            async def listed() -> list[Resource]:
+            async def listed() -> list[ResourceOffer]:
                 return await self._resources_of(caller)
 
             return await self._resources.execute(call, listed, read)
@@ -393,8 +393,8 @@ class McpToolset:
                 paused=paused,
                 ready=ready,
             )
-        except Waiting as waiting:
-            raise Waiting(waiting.pending, waiting.run_id, caller.state(waiting.state)) from None
+        except InputRequired as waiting:
+            raise InputRequired(waiting.pending, waiting.run_id, caller.state(waiting.state)) from None
 
     def _usable(self, name: str) -> Usable:
         """The tool of this name.
@@ -466,11 +466,11 @@ class McpToolset:
         await self._look()
         return await self._connected().facts()
 
-    async def resources(self) -> list[Resource]:
+    async def resources(self) -> list[ResourceOffer]:
         """What can be read, and templates of addresses."""
         return await self._resources_of(NOBODY)
 
-    async def _resources_of(self, caller: Caller) -> list[Resource]:
+    async def _resources_of(self, caller: Caller) -> list[ResourceOffer]:
         listed = await self._all("resources/list", caller)
         return resources_of([*listed, *await self._all("resources/templates/list", caller)])
 
@@ -488,7 +488,7 @@ class McpToolset:
         await self._look()
         self._connected().listen(uris)
 
-    async def prompts(self) -> list[Prompt]:
+    async def prompts(self) -> list[PromptOffer]:
         """The prompts there are."""
         return prompts_of(await self._all("prompts/list"))
 
@@ -503,7 +503,7 @@ class McpToolset:
         return messages_of(await self._connected().request("prompts/get", {"name": name, "arguments": given}))
 
     async def complete(
-        self, subject: Prompt | Resource, argument: str, typed: str, others: Mapping[str, str] | None = None
+        self, subject: PromptOffer | ResourceOffer, argument: str, typed: str, others: Mapping[str, str] | None = None
     ) -> list[str]:
         """What an argument of a prompt, or a place in a template, could be.
 
@@ -516,7 +516,7 @@ class McpToolset:
         await self._look()
         ref: JsonObject = (
             {"type": "ref/resource", "uri": subject.uri}
-            if isinstance(subject, Resource)
+            if isinstance(subject, ResourceOffer)
             else {
                 "type": "ref/prompt",
                 "name": subject.name,

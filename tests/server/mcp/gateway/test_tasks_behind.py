@@ -12,10 +12,10 @@ import pytest
 from actum import Limits, Rules
 from actum.core.interfaces import Journal
 from actum.core.json import JsonObject
-from actum.core.record import Answered, Asked
+from actum.core.record import InputGiven, InputRequested
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.protocols.mcp.tasks import EXTENSION
-from actum.server.mcp.calls import Who
+from actum.server.mcp.calls import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
 from actum.storage.place import open_journal
@@ -34,7 +34,9 @@ from ...tasks import (
 pytestmark = pytest.mark.row("P2")
 
 
-def gateway(url: str, era: McpEra = "modern", journal: Journal | None = None, who: Who | None = None) -> McpGateway:
+def gateway(
+    url: str, era: McpEra = "modern", journal: Journal | None = None, who: Identity | None = None
+) -> McpGateway:
     server = McpServer(name="behind", url=url, transport="http", era=era)
     return McpGateway([server], policy=Rules(default="allow"), journal=journal, who=who)
 
@@ -87,8 +89,8 @@ async def test_what_a_task_asks_is_asked_by_its_own_keys_and_answered_in_parts()
         done = await look(way, task_id, until="completed")
         assert done["result"] == {"content": [{"type": "text", "text": "Ada, Bob"}], "isError": False}
         records = [entry.record for entry in await front.journal.read(task_id)]
-        names = {each.id: each.name for each in records if isinstance(each, Asked)}
-        told = {names[each.id]: each.arguments for each in records if isinstance(each, Answered)}
+        names = {each.id: each.name for each in records if isinstance(each, InputRequested)}
+        told = {names[each.id]: each.arguments for each in records if isinstance(each, InputGiven)}
         assert (told["me"], told["you"]) == (given("me", "Bob")["me"], given("you", "Ada")["you"])
 
 
@@ -135,8 +137,8 @@ async def test_nobody_sees_the_task_of_another(tmp_path: Path) -> None:
     journal = open_journal(tmp_path / "runs.db")
     async with (
         served(Desk().service()) as url,
-        connected(gateway(url, journal=journal, who=Who(principal="ada"))) as ada,
-        connected(gateway(url, journal=journal, who=Who(principal="mallory"))) as mallory,
+        connected(gateway(url, journal=journal, who=Identity(principal="ada"))) as ada,
+        connected(gateway(url, journal=journal, who=Identity(principal="mallory"))) as mallory,
     ):
         task_id = await begun(ada, "dig", {"name": "x"})
         for method in ("tasks/get", "tasks/cancel", "tasks/update"):

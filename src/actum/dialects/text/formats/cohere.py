@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 
 from ... import chat_marks
-from ..marks import Head, unlike
+from ..marks import CallHead, unlike
 from ..tagged.bodies import JsonCall
 from ..tagged.dialect import BRACKETS, Format, bare_tool
 
 _SOURCES = r"[\d,:\s\[\]]"
 _CITES = (
-    Head(
+    CallHead(
         re.compile(rf"<co(?::{_SOURCES}{{1,120}})?>"),
         refuse=re.compile(rf"{unlike('<co>', '<co:')}|<co:{_SOURCES}*+[^\d,:\s\[\]>]|<co:[^>]{{121}}"),
     ),
-    Head(
+    CallHead(
         re.compile(rf"</co:\s*(?P<sources>{_SOURCES}{{1,120}})>"),
         refuse=re.compile(rf"{unlike('</co:')}|</co:{_SOURCES}*+[^\d,:\s\[\]>]|</co:[^>]{{121}}"),
     ),

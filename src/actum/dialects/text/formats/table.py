@@ -10,7 +10,7 @@ import re
 
 from ... import chat_marks
 from ...chat_marks import ChatMarks
-from ..marks import Head, KnownHead, unlike
+from ..marks import CallHead, KnownHead, unlike
 from ..tagged.bodies import Body, JsonCall, NamedCall
 from ..tagged.dialect import (
     BRACKETS,
@@ -28,11 +28,11 @@ _CHATML = ("<|im_end|>", "<|endoftext|>", "<|im_start|>")
 _LLAMA = ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>")
 
 QWEN_XML = XmlCall(
-    head=Head(
+    head=CallHead(
         re.compile(r"<function=(?P<name>[^>\n]{1,160})>"),
         refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*\n)"),
     ),
-    parameter=Head(
+    parameter=CallHead(
         re.compile(r"<parameter=(?P<key>[^>\n]{1,160})>"),
         refuse=re.compile(rf"{unlike('<parameter=')}|<parameter=(?:>|[^>\n]*\n)"),
     ),
@@ -130,7 +130,7 @@ You may call the functions below. To call some, answer with nothing but a list o
 
 _MISTRAL_NAME = r'[^\s\[\]{}<>"]'
 _MISTRAL_NAMED = NamedCall(
-    head=Head(
+    head=CallHead(
         re.compile(
             rf"(?P<name>{_MISTRAL_NAME}{{1,128}})(?:\[CALL_ID\](?P<id>[^\s\[\]{{}}]{{1,64}}))?\s*(?:\[ARGS\]|(?=\{{))"
         ),
@@ -190,7 +190,7 @@ To call functions, write for each call:
 _SEP = "<｜tool▁sep｜>"
 _DEEPSEEK_NAME = r'[^\s<>{}\["`]'
 _DEEPSEEK_V3 = NamedCall(
-    head=Head(
+    head=CallHead(
         re.compile(
             rf"(?:{_DEEPSEEK_NAME}{{1,32}}{_SEP})?(?P<name>{_DEEPSEEK_NAME}{{1,128}})\s*```[a-z]*+\s*+(?=[^a-z])"
         ),
@@ -202,7 +202,7 @@ _DEEPSEEK_V3 = NamedCall(
     form="function" + _SEP + "{name}\n```json\n{arguments}\n```",
 )
 _DEEPSEEK_V3_1 = NamedCall(
-    head=Head(
+    head=CallHead(
         re.compile(rf'(?P<name>{_DEEPSEEK_NAME}{{1,128}}){_SEP}\s*(?=[{{\["<])'),
         refuse=re.compile(
             rf"(?!{_DEEPSEEK_NAME})|{_DEEPSEEK_NAME}{{129}}|{_DEEPSEEK_NAME}+(?:[\s>{{}}\[\"`]|<[^｜])"
@@ -255,7 +255,7 @@ GLM4_5 = Format(
     name="glm4_5",
     bodies=(
         XmlCall(
-            head=Head(
+            head=CallHead(
                 re.compile(
                     rf"(?P<name>{_GLM_NAME}{{1,128}})"
                     rf"(?:\s*(?=<arg_key>|</tool_call>)|\s*\n\s*(?=[^\s<>{{}}]{{1,128}}</arg_key>))"
@@ -265,7 +265,7 @@ GLM4_5 = Format(
                     rf"|{_GLM_NAME}+\s+[^\s<>]+[\s>]|{_GLM_NAME}+\s*<(?:[^a/]|a[^r]|/[^ta])"
                 ),
             ),
-            parameter=Head(
+            parameter=CallHead(
                 re.compile(r"(?:<arg_key>)?\s*(?P<key>[^<>]{1,128}?)\s*(?:</arg_key>)?\s*<arg_value>"),
                 refuse=re.compile(r"(?:<arg_key>)?(?:[^<>]{160}|[^<>]*(?:<[^a/]|</[^a]|>))"),
             ),
@@ -300,7 +300,7 @@ KIMI_K2 = Format(
     name="kimi_k2",
     bodies=(
         NamedCall(
-            head=Head(
+            head=CallHead(
                 re.compile(
                     r"(?P<id>(?:functions\.)?(?P<name>[^\s:<>{}]{1,128})(?::\d{1,6})?)\s*"
                     r"(?:<\|tool_call_argument_begin\|>|(?=\{))"
@@ -309,7 +309,7 @@ KIMI_K2 = Format(
                     r"[\s:<>{}]|[^\s:<>{}]{140}|[^\s:<>{}]+(?:[>}]|:[^\d]|:\d{7}|(?::\d+)?\s+[^\s<{]|(?::\d+)?\s*<[^|])"
                 ),
             ),
-            unmarked=Head(
+            unmarked=CallHead(
                 re.compile(
                     r"(?P<id>functions\.(?P<name>[^\s:<>{}]{1,128}):\d{1,6})\s*(?:<\|tool_call_argument_begin\|>|(?=\{))"
                 ),

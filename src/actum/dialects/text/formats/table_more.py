@@ -6,7 +6,7 @@ import re
 
 from ... import chat_marks
 from ...chat_marks import ChatMarks
-from ..marks import Head, unlike
+from ..marks import CallHead, unlike
 from ..tagged.bodies import JsonCall, NamedCall, ToUser
 from ..tagged.dialect import (
     BRACKETS,
@@ -66,11 +66,11 @@ def _invoke(prefix: str, *, typed: bool = False, lead: str = "") -> XmlCall:
     mark = ' string="{string}"' if typed else ""
     leads = ["function<"] if lead else []
     return XmlCall(
-        head=Head(
+        head=CallHead(
             re.compile(rf'(?:{lead})?{start}(?P<name>[^">\n]{{1,160}})">'),
             refuse=re.compile(rf'{unlike(start, *leads)}|{start}(?:"|[^">\n]*+(?:\n|>|"[^>]))'),
         ),
-        parameter=Head(
+        parameter=CallHead(
             re.compile(rf'{parameter}(?P<key>[^"\n]{{1,160}})"{kind}>'),
             refuse=re.compile(rf'{unlike(parameter)}|{parameter}(?:"|[^"\n]*+(?:\n|"[^ >]|" [^s]))'),
         ),
@@ -164,7 +164,7 @@ To call one, write:
     source="chat format of InternLM2 and InternLM2.5: tools",
 )
 
-_FUNCTION = Head(
+_FUNCTION = CallHead(
     re.compile(r"<function=(?P<name>[^>\n]{1,160})>\s*(?=[{\"<])"),
     refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*+(?:\n|>\s*+[^{{\"<\s]))"),
 )
@@ -198,7 +198,7 @@ def _functionary(name: str, opening: str, separator: str, *, chat: ChatMarks, so
         name=name,
         bodies=(
             NamedCall(
-                head=Head(
+                head=CallHead(
                     re.compile(recipient),
                     refuse=re.compile(
                         rf"[\s<>{{}}]|[^\s<>{{}}]{{129}}|[^\s<>{{}}]++{unlike(separator)}|all{behind}"
@@ -207,7 +207,7 @@ def _functionary(name: str, opening: str, separator: str, *, chat: ChatMarks, so
                 ),
                 form=f"{opening}{{name}}{separator}{{arguments}}",
             ),
-            ToUser(head=Head(re.compile(f"all{behind}"), refuse=re.compile(unlike(f"all{separator}")))),
+            ToUser(head=CallHead(re.compile(f"all{behind}"), refuse=re.compile(unlike(f"all{separator}")))),
         ),
         opens=(opening,),
         drops=("<|stop|>", "<|eom_id|>", "<|eot_id|>"),
@@ -305,11 +305,11 @@ SEED_OSS = Format(
     name="seed_oss",
     bodies=(
         XmlCall(
-            head=Head(
+            head=CallHead(
                 re.compile(r"<function=(?P<name>[^>\n]{1,160})>"),
                 refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*\n)"),
             ),
-            parameter=Head(
+            parameter=CallHead(
                 re.compile(r"<parameter=(?P<key>[^>\n]{1,160})>"),
                 refuse=re.compile(rf"{unlike('<parameter=')}|<parameter=(?:>|[^>\n]*\n)"),
             ),
@@ -397,7 +397,7 @@ APERTUS = Format(
     name="apertus",
     bodies=(
         NamedCall(
-            head=Head(
+            head=CallHead(
                 re.compile(r'(?:\[\s*)?\{\s*"(?P<name>[^"\\\s]{1,128})"\s*:\s*(?=\{)'),
                 refuse=re.compile(
                     r'[^\[{]|\[\s*[^{\s]|(?:\[\s*)?\{\s*(?:[^"\s]|"(?:["\\\s]|[^"\\\s]{129}|[^"\\\s]++(?:[\\\s]'

@@ -23,7 +23,7 @@ from ....core.json import (
 )
 from ....core.tool import NAME
 from ...json_mend import mend
-from ..speech import Said
+from ..speech import CallRead
 from ..toolbox import (
     Toolbox,
     read_input,
@@ -134,7 +134,7 @@ class Frame:
         self.trusted = trusted
         self.tagged = tagged and trusted
         self.used = False
-        self.said: Said | None = None
+        self.said: CallRead | None = None
         self.name: tuple[str, tuple[str, ...]] | None = None
         self._pieces = [kind]
         self._start = 1
@@ -216,7 +216,7 @@ class Frame:
                 return name, repairs
         return None
 
-    def settle(self, box: Toolbox) -> Said | None:
+    def settle(self, box: Toolbox) -> CallRead | None:
         """The call that this object is, now that it has ended, or None. Takes out the pairs that it is made of."""
         arguments_key = next((key for key in ARGUMENT_KEYS if key in self._fields), "")
         called = self.called(arguments_key, box)
@@ -229,7 +229,7 @@ class Frame:
             said = self._flat(*called, box)
         return self.finish(said, box) if said is not None else None
 
-    def finish(self, said: Said, box: Toolbox) -> Said:
+    def finish(self, said: CallRead, box: Toolbox) -> CallRead:
         """A call with what the other pairs of its object say of it. It is not complete if they give it two meanings."""
         doubt = self._doubt or self._second_meaning(said, box)
         if doubt and said.complete:
@@ -237,7 +237,7 @@ class Frame:
             said = structs.replace(said, arguments={}, raw=source, complete=False)
         return with_repairs(said, *self.others(), *filter(None, [doubt]))
 
-    def _second_meaning(self, said: Said, box: Toolbox) -> str:
+    def _second_meaning(self, said: CallRead, box: Toolbox) -> str:
         """Why the pairs beside a call's arguments give it a second meaning: another tool's name, other arguments, or a
         parameter that its arguments do not have. Empty where they do not.
         """
@@ -284,7 +284,7 @@ class Frame:
                 return value.strip()
         return ""
 
-    def broken_off(self, box: Toolbox, *, closed: bool = False) -> Said | None:
+    def broken_off(self, box: Toolbox, *, closed: bool = False) -> CallRead | None:
         """The call that the text ended in; None if it was none. `closed`: only its closing brackets are missing."""
         segment = self.segment
         key = key_of(segment)
@@ -297,15 +297,15 @@ class Frame:
             whole = self.settle(box) if closed or any(name in self._fields for name in ARGUMENT_KEYS) else None
             if whole is not None:
                 return with_repairs(whole, "closing bracket missing")
-            return Said(called[0], {}, value if key in ARGUMENT_KEYS else "", complete=False)
+            return CallRead(called[0], {}, value if key in ARGUMENT_KEYS else "", complete=False)
         name = _BROKEN_NAME.search(value) if key in NAME_KEYS else None
         if name is None or not self.trusted:
             return None
         if key in WEAK_NAME_KEYS and not any(tool.startswith(name[1]) for tool in box.tools):
             return None
-        return Said(name[1], {}, complete=False)
+        return CallRead(name[1], {}, complete=False)
 
-    def _flat(self, name: str, repairs: tuple[str, ...], box: Toolbox) -> Said | None:
+    def _flat(self, name: str, repairs: tuple[str, ...], box: Toolbox) -> CallRead | None:
         """A name without arguments: the other pairs are the arguments, or there are none."""
         name_key = next(key for key in NAME_KEYS if key in self._fields)
         parameters = box.parameters(name)
@@ -322,12 +322,12 @@ class Frame:
             del self._fields[key.strip().lower()]
         if any(field.broken for field in rest.values()):
             doubts = tuple(field.doubt for field in rest.values() if field.doubt)
-            return Said(name, {}, self.source, complete=False, repairs=doubts)
+            return CallRead(name, {}, self.source, complete=False, repairs=doubts)
         mended = tuple(repair for field in rest.values() for repair in field.repairs)
         moved = ("took the parameters from beside the name",) if rest else ()
-        return Said(name, {key: field.value for key, field in rest.items()}, repairs=(*repairs, *moved, *mended))
+        return CallRead(name, {key: field.value for key, field in rest.items()}, repairs=(*repairs, *moved, *mended))
 
-    def _named_by_key(self, box: Toolbox) -> Said | None:
+    def _named_by_key(self, box: Toolbox) -> CallRead | None:
         """`{"weather": {"city": "Oslo"}}`: the only key is a tool, and the value fits it."""
         texts = [text for key, text in self._fields.items() if key not in (*SILENT_KEYS, *THOUGHT_KEYS)]
         if len(texts) != 1:
@@ -338,7 +338,9 @@ class Frame:
         keys = field.value.keys()
         if not keys <= set(box.parameters(field.key)) or not keys >= set(box.required(field.key)):
             return None
-        return Said(field.key, field.value, field.source, repairs=("the tool's name stood as the key", *field.repairs))
+        return CallRead(
+            field.key, field.value, field.source, repairs=("the tool's name stood as the key", *field.repairs)
+        )
 
 
 def _says_no_tool(name: Json) -> bool:
@@ -350,20 +352,20 @@ def _end_of_key(text: str) -> int:
     return found.end() if found is not None else 0
 
 
-def with_repairs(said: Said, *more: str) -> Said:
+def with_repairs(said: CallRead, *more: str) -> CallRead:
     """The call with more repairs on record."""
     return structs.replace(said, repairs=(*said.repairs, *more)) if more else said
 
 
-def _read_field(name: str, field: Field, box: Toolbox) -> Said:
+def _read_field(name: str, field: Field, box: Toolbox) -> CallRead:
     """A call out of the pair that holds its arguments."""
     value = field.value
     if field.broken:
-        return Said(name, {}, field.source, complete=False, repairs=(field.doubt,) if field.doubt else ())
+        return CallRead(name, {}, field.source, complete=False, repairs=(field.doubt,) if field.doubt else ())
     if value is None or isinstance(value, dict):
         return read_object(name, field.source)
     if not isinstance(value, str):
         return read_value(name, value, field.source, box)
     said = read_input(name, value, box)
     note = ("arguments were JSON inside a string: opened",) if value.lstrip().startswith("{") else ()
-    return Said(name, said.arguments, field.source, said.complete, (*note, *said.repairs))
+    return CallRead(name, said.arguments, field.source, said.complete, (*note, *said.repairs))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from msgspec import structs
 
 from ...json_scan import JsonScan
-from ..speech import Said, Speech
+from ..speech import CallRead, Speech
 from ..toolbox import Toolbox, read_object
 from .call_shape import ARGUMENT_KEYS, TEXT_KEYS, THOUGHT_KEYS, WRAPPER_KEYS, Frame, with_repairs
 
@@ -151,7 +151,7 @@ class JsonValue:
             for text in self._left_over:
                 self._speech.say(text)
 
-    def _settle(self, frame: Frame, said: Said | None) -> None:
+    def _settle(self, frame: Frame, said: CallRead | None) -> None:
         """An object is at its end: it is a call, an answer, or text."""
         if said is not None:
             frame.used = True
@@ -193,7 +193,7 @@ class JsonValue:
         if self._arguments is not None:
             name, repairs = self._frames[-1].name or ("", ())
             source = "".join(self._arguments)
-            said = read_object(name, source, close=True) if closed else Said(name, {}, source, complete=False)
+            said = read_object(name, source, close=True) if closed else CallRead(name, {}, source, complete=False)
             self._speech.end_call(structs.replace(said, repairs=(*repairs, *said.repairs), id=self._frames[-1].call_id))
             self.used = True
             return ""

@@ -18,7 +18,7 @@ from ....core.message import ReasoningPart
 from ...json_scan import JsonScan
 from ..json.call_shape import ARGUMENT_KEYS, NAME_KEYS
 from ..json.calls import JsonCalls
-from ..speech import Said, Speech
+from ..speech import CallRead, Speech
 from ..toolbox import (
     Toolbox,
     read_input,
@@ -31,7 +31,7 @@ from ..toolbox import (
 Named = tuple[str, tuple[str, ...]]
 """A tool's name and what was mended to read it."""
 
-Step = list[Said | TextPart | ReasoningPart]
+Step = list[CallRead | TextPart | ReasoningPart]
 """What a part of the text came to, in order."""
 
 _NO_ACTION = re.compile(
@@ -96,7 +96,7 @@ def read_action(text: str, box: Toolbox, *, ended: bool, known_only: bool = Fals
     none = _NO_ACTION.match(body)
     if none is not None:
         return read_answer(body[none.end() :]) if body[none.end() : none.end() + 1] in tuple(_BRACKETS) else []
-    return [Said(body, {})] if _is_unknown_name(body) and not known_only else None
+    return [CallRead(body, {})] if _is_unknown_name(body) and not known_only else None
 
 
 def read_answer(text: str) -> Step:
@@ -116,26 +116,26 @@ def read_answer(text: str) -> Step:
     return [TextPart(said)] if said.strip() and not (_NO_ACTION.fullmatch(said.strip())) else []
 
 
-def unwrap(said: Said, box: Toolbox) -> Said:
+def unwrap(said: CallRead, box: Toolbox) -> CallRead:
     """The call itself, where its arguments hold the whole call once more: `{"tool": "weather", "params": {...}}`."""
     keys = {key.lower() for key in said.arguments} - set(box.parameters(said.name))
     if not (said.complete and keys.intersection(NAME_KEYS) and keys.intersection(ARGUMENT_KEYS)):
         return said
-    inner = [part for part in _read_json(said.raw, box) if isinstance(part, Said)]
+    inner = [part for part in _read_json(said.raw, box) if isinstance(part, CallRead)]
     if len(inner) != 1 or inner[0].name != said.name:
         return said
     note = "the whole call stood in its arguments"
     return structs.replace(inner[0], repairs=(*said.repairs, *inner[0].repairs, note))
 
 
-def said_by(named: Named, said: Said) -> Said:
+def said_by(named: Named, said: CallRead) -> CallRead:
     """The call, with what was mended to read its tool's name."""
     return structs.replace(said, repairs=(*named[1], *said.repairs))
 
 
-def _without_input(named: Named, box: Toolbox, *, ended: bool) -> Said:
+def _without_input(named: Named, box: Toolbox, *, ended: bool) -> CallRead:
     """A tool's name alone. At the end of the text its input may be what is missing."""
-    return Said(named[0], {}, complete=not (ended and box.required(named[0])), repairs=named[1])
+    return CallRead(named[0], {}, complete=not (ended and box.required(named[0])), repairs=named[1])
 
 
 def _read_json(text: str, box: Toolbox) -> Step:
@@ -144,7 +144,9 @@ def _read_json(text: str, box: Toolbox) -> Step:
     reader.read(text)
     reader.end(last=True)
     return [
-        Said(part.name, part.arguments, part.raw, part.complete, part.repairs) if isinstance(part, ToolCall) else part
+        CallRead(part.name, part.arguments, part.raw, part.complete, part.repairs)
+        if isinstance(part, ToolCall)
+        else part
         for part in speech.reply.content
         if isinstance(part, ToolCall | TextPart | ReasoningPart)
     ]
@@ -176,7 +178,7 @@ def _read_signatures(body: str, box: Toolbox, *, known_only: bool) -> Step | Non
         named: Named = known or (found[1], ())
         end = _object_end(body, found.end()) if opener == "{" else _bracket_end(body, found.end())
         if end is None:
-            step.append(Said(named[0], {}, body[found.end() :], complete=False, repairs=named[1]))
+            step.append(CallRead(named[0], {}, body[found.end() :], complete=False, repairs=named[1]))
             return step
         inner = body[found.end() : end] if opener == "{" else body[found.end() + 1 : end - 1]
         read = read_object(named[0], inner) if opener == "{" else read_signature(named[0], inner, box)

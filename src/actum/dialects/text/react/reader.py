@@ -22,7 +22,7 @@ from ...json_scan import JsonScan
 from ..invented_results import CUT
 from ..json.call_shape import with_repairs
 from ..reader import Position
-from ..speech import Said, Speech
+from ..speech import CallRead, Speech
 from ..toolbox import Toolbox, read_input, read_object
 from .action import (
     Named,
@@ -232,8 +232,8 @@ class ReactReader:
     def _perform(self, step: Step, *, cut: bool = False) -> None:
         for index, part in enumerate(step):
             match part:
-                case Said():
-                    last = cut and not any(isinstance(later, Said) for later in step[index + 1 :])
+                case CallRead():
+                    last = cut and not any(isinstance(later, CallRead) for later in step[index + 1 :])
                     self._speech.call(with_repairs(part, CUT) if last else part)
                 case TextPart(text):
                     self._speech.say(text, apart=True)

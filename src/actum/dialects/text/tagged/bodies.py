@@ -31,8 +31,8 @@ from ...json_scan import JsonScan
 from ...written_values import Kinds, kinds_of
 from ..json.calls import MAY_START, START
 from ..json.value import JsonValue
-from ..marks import Head, KnownHead, Marks
-from ..speech import Said, Speech
+from ..marks import CallHead, KnownHead, Marks
+from ..speech import CallRead, Speech
 from ..toolbox import Toolbox, read_input, read_object
 
 PIECE_MAX = 4096
@@ -71,7 +71,7 @@ class BodyReader(Protocol):
         """The text so far ends inside of a value, so that a mark would be data."""
 
 
-class Place(Struct, frozen=True):
+class BodySetting(Struct, frozen=True):
     """What a reader is given: whom to tell, which tools there are, and which marks end a call.
 
     Attributes:
@@ -90,13 +90,13 @@ class Body(Protocol):
     """A way of writing a call."""
 
     @property
-    def head(self) -> Head:
+    def head(self) -> CallHead:
         """How it begins behind an opening mark."""
 
-    def bare(self, box: Toolbox) -> Head | None:
+    def bare(self, box: Toolbox) -> CallHead | None:
         """How it begins where there is no opening mark; None where that is never taken for a call."""
 
-    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
+    def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
         """A reader of what follows the head."""
 
     def write(self, call: ToolCall, index: int) -> str:
@@ -126,7 +126,7 @@ class ValueReader:
     and a raw line break stand before it: no string of JSON has one.
     """
 
-    def __init__(self, value: _Value, place: Place) -> None:
+    def __init__(self, value: _Value, place: BodySetting) -> None:
         self._value = value
         self._stops = place.stops
         self._closes = place.closes
@@ -185,13 +185,13 @@ class JsonCall(Struct, frozen=True):
     fenced: bool = False
 
     @property
-    def head(self) -> Head:
+    def head(self) -> CallHead:
         return _FENCED_HEAD if self.fenced else _JSON_HEAD
 
-    def bare(self, box: Toolbox) -> Head | None:
+    def bare(self, box: Toolbox) -> CallHead | None:
         return _BARE_JSON if self.unmarked else None
 
-    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
+    def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
         return ValueReader(JsonValue(place.box, place.speech, tagged=place.tagged), place)
 
     def write(self, call: ToolCall, index: int) -> str:
@@ -202,12 +202,12 @@ class JsonCall(Struct, frozen=True):
         return f'{dumps(told)[:-1]},"{self.arguments_key}":{call.raw}'
 
 
-_JSON_HEAD = Head(re.compile(r"(?=\{|\[\s*[{\]])"), refuse=re.compile(r"[^{\[]|\[\s*[^{\]\s]"))
-_FENCED_HEAD = Head(
+_JSON_HEAD = CallHead(re.compile(r"(?=\{|\[\s*[{\]])"), refuse=re.compile(r"[^{\[]|\[\s*[^{\]\s]"))
+_FENCED_HEAD = CallHead(
     re.compile(r"(?:`{3,16}[a-z]{0,16}\s*)?(?=\{|\[\s*[{\]])"),
     refuse=re.compile(r"[^`{\[]|`{1,2}[^`]|`{17}|`{3,16}[a-z]*+\s*+[^a-z\s{\[`]|`{3,16}[a-z]{17}|\[\s*[^{\]\s]"),
 )
-_BARE_JSON = Head(START, may=MAY_START)
+_BARE_JSON = CallHead(START, may=MAY_START)
 
 
 # A name, then arguments as JSON.
@@ -225,20 +225,20 @@ class NamedCall(Struct, frozen=True, kw_only=True):
         made_id: an id of this form, of the `{name}` and the `{index}` of a call.
     """
 
-    head: Head
+    head: CallHead
     form: str
-    unmarked: Head | None = None
+    unmarked: CallHead | None = None
     known: KnownHead | None = None
     own_id: str = ""
     made_id: str = ""
 
-    def bare(self, box: Toolbox) -> Head | None:
+    def bare(self, box: Toolbox) -> CallHead | None:
         if self.known is None:
             return self.unmarked
         beginnings = {name[:end] for name in box.tools for end in range(1, len(name) + 1)}
         return structs.replace(self.known, names=frozenset(box.tools), beginnings=frozenset(beginnings))
 
-    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
+    def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
         groups = head.groupdict()
         name, repairs = resolve(groups["name"], place.box)
         given = (groups.get("id") or "").strip()
@@ -270,7 +270,7 @@ def resolve(said: str, box: Toolbox) -> tuple[str, tuple[str, ...]]:
 class Arguments:
     """The arguments of a call whose name is known: an object, or whatever stands there instead."""
 
-    def __init__(self, name: str, repairs: tuple[str, ...], place: Place) -> None:
+    def __init__(self, name: str, repairs: tuple[str, ...], place: BodySetting) -> None:
         self.ended = False
         self._name = name
         self._repairs = repairs
@@ -310,7 +310,7 @@ class Arguments:
     def break_off(self, *, closed: bool = False) -> str:
         source = "".join(self._pieces)
         if not closed:
-            said = Said(self._name, {}, source, complete=False)
+            said = CallRead(self._name, {}, source, complete=False)
         elif self._scan is None:
             said = read_input(self._name, source, self._place.box)
             self._place.speech.call_text(dumps(said.arguments) if said.complete else said.raw)
@@ -319,15 +319,15 @@ class Arguments:
         self._end(said)
         return ""
 
-    def _end(self, said: Said) -> None:
+    def _end(self, said: CallRead) -> None:
         self.ended = True
         self._place.speech.end_call(structs.replace(said, repairs=(*self._repairs, *said.repairs)))
 
 
-class Spoken:
+class CallBuilder:
     """A call whose arguments become JSON piece by piece."""
 
-    def __init__(self, name: str, repairs: tuple[str, ...], place: Place) -> None:
+    def __init__(self, name: str, repairs: tuple[str, ...], place: BodySetting) -> None:
         self.name = name
         self.arguments: JsonObject = {}
         self.repairs = list(repairs)
@@ -378,11 +378,13 @@ class Spoken:
             self.break_off()
             return
         self._speech.call_text("}" if self._begun else "{}")
-        self._speech.end_call(Said(self.name, self.arguments, repairs=tuple(self.repairs)))
+        self._speech.end_call(CallRead(self.name, self.arguments, repairs=tuple(self.repairs)))
 
     def break_off(self) -> None:
         """The call is not complete."""
-        self._speech.end_call(Said(self.name, {}, "".join(self.source), complete=False, repairs=tuple(self.repairs)))
+        self._speech.end_call(
+            CallRead(self.name, {}, "".join(self.source), complete=False, repairs=tuple(self.repairs))
+        )
 
 
 class ToUser(Struct, frozen=True):
@@ -392,12 +394,12 @@ class ToUser(Struct, frozen=True):
         head: the mark-up of that.
     """
 
-    head: Head
+    head: CallHead
 
-    def bare(self, box: Toolbox) -> Head | None:
+    def bare(self, box: Toolbox) -> CallHead | None:
         return None
 
-    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
+    def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
         return _NoCall()
 
     def write(self, call: ToolCall, index: int) -> str:

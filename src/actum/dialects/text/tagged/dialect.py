@@ -43,7 +43,7 @@ from ..invented_results import result_marks, turn_marks
 from ..marks import (
     HEAD_MAX,
     WAIT,
-    Head,
+    CallHead,
     Marks,
 )
 from ..reader import (
@@ -59,8 +59,8 @@ from ..wording import language_of
 from .bodies import (
     Body,
     BodyReader,
+    BodySetting,
     NamedCall,
-    Place,
     fill,
 )
 
@@ -106,7 +106,7 @@ class Format(Struct, frozen=True, kw_only=True):
     drops: tuple[str, ...] = ()
     think: tuple[str, str] = ("<think>", "</think>")
     ends_answer: bool = False
-    cites: tuple[Head, Head] | None = None
+    cites: tuple[CallHead, CallHead] | None = None
     call_ends_thought: bool = False
     bare: bool = True
     several_inside: bool = False
@@ -261,7 +261,7 @@ class _Signs:
         self.stops = Marks((*form.opens, *form.closes, *form.drops))
         self.closes = Marks((*form.closes, *form.drops))
         bare = [(body, body.bare(self.box)) for body in form.bodies] if form.bare else []
-        self.bare: list[tuple[Body, Head]] = [(body, head) for body, head in bare if head is not None]
+        self.bare: list[tuple[Body, CallHead]] = [(body, head) for body, head in bare if head is not None]
         self.edge = _edge(self.marks.all, [head for _, head in self.bare], self.box.tools)
         results = (*result_marks(form.result), *form.results, "<tool_response", *turn_marks(form.chat))
         self.rules = TextRules(
@@ -435,7 +435,7 @@ class TaggedReader:
             self._state = self._in_prose
             self._say(lead)
 
-    def _begin(self, heads: Sequence[tuple[Body, Head]], text: str, at: int, *, tagged: bool = False) -> int | None:
+    def _begin(self, heads: Sequence[tuple[Body, CallHead]], text: str, at: int, *, tagged: bool = False) -> int | None:
         """Begin a call whose head stands here; its place where it may yet be one, None where it is none."""
         waits = False
         for body, head in heads:
@@ -449,7 +449,7 @@ class TaggedReader:
                 self._inside = tagged and self._form.several_inside
                 self._speech.release()
                 self._speech.waits = tagged and self._closed_by_mark
-                place = Place(self._speech, self._box, self._stops, self._closes, tagged)
+                place = BodySetting(self._speech, self._box, self._stops, self._closes, tagged)
                 self._reader = body.reader(found, place)
                 self.begun += 1
                 self._state = self._in_call
@@ -505,7 +505,7 @@ _STRAY = str.maketrans("", "", "}])")
 _FENCE_BEGUN = re.compile(r"\s{0,64}(?:`{0,15}|~{0,15})\Z")
 
 
-def _edge(marks: Iterable[str], heads: Iterable[Head], names: Iterable[str]) -> re.Pattern[str]:
+def _edge(marks: Iterable[str], heads: Iterable[CallHead], names: Iterable[str]) -> re.Pattern[str]:
     """The characters that a mark or a head may begin with; a head begins with any that it does not refuse."""
     first = {mark[0] for mark in marks}
     candidates = {chr(code) for code in range(33, 127)} | {name[0] for name in names}

@@ -25,10 +25,10 @@ from ....core.tool import Tool
 from ...written_values import Kinds, read_text
 from ..marks import (
     WAIT,
-    Head,
+    CallHead,
     KnownHead,
     Marks,
-    Waiting,
+    NeedsMore,
     follows,
     unlike,
 )
@@ -36,13 +36,13 @@ from ..toolbox import Toolbox
 from .bodies import (
     SPACE,
     BodyReader,
-    Place,
-    Spoken,
+    BodySetting,
+    CallBuilder,
     resolve,
 )
 
 _NAME = r"[^\s:{}<>()]"
-_HEAD = Head(
+_HEAD = CallHead(
     re.compile(rf"call:(?P<name>{_NAME}{{1,128}})\{{"),
     refuse=re.compile(rf"{unlike('call:')}|call:(?:(?!{_NAME}|\Z)|{_NAME}{{129}}|{_NAME}++[^{{])"),
 )
@@ -63,16 +63,16 @@ class KeyedCall(Struct, frozen=True):
     quote: str
 
     @property
-    def head(self) -> Head:
+    def head(self) -> CallHead:
         return _HEAD
 
-    def bare(self, box: Toolbox) -> Head | None:
+    def bare(self, box: Toolbox) -> CallHead | None:
         names = {f"call:{name}" for name in box.tools}
         beginnings = {name[:end] for name in names for end in range(1, len(name) + 1)}
         return structs.replace(_BARE, names=frozenset(names), beginnings=frozenset(beginnings))
 
-    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
-        return KeyedReader(self.quote, Spoken(*resolve(head["name"], place.box), place), place)
+    def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
+        return KeyedReader(self.quote, CallBuilder(*resolve(head["name"], place.box), place), place)
 
     def write(self, call: ToolCall, index: int) -> str:
         return f"call:{call.name}" + (write_keyed(call.arguments, self.quote) if call.complete else "{" + call.raw)
@@ -112,7 +112,7 @@ def _loud(schema: Json) -> Json:
 class KeyedReader:
     """Reads what stands between the brackets of such a call."""
 
-    def __init__(self, quote: str, call: Spoken, place: Place) -> None:
+    def __init__(self, quote: str, call: CallBuilder, place: BodySetting) -> None:
         self.ended = False
         self.text = ""
         self._quote = quote
@@ -123,7 +123,7 @@ class KeyedReader:
         self._marks = Marks((quote, *place.stops.all, *'{}[],:"'))
         self._behind_string = Marks((*",}]:", *place.stops.all))
         mark = re.escape(quote)
-        self._key_head = Head(
+        self._key_head = CallHead(
             re.compile(
                 rf'(?:{mark}(?P<quoted>.{{0,160}}?){mark}|"(?P<json>[^"\n]{{0,160}})"|(?P<bare>[^\s:{{}}\[\],"<]'
                 rf"[^:{{}}\[\],<\n]{{0,160}}))\s*:",
@@ -272,7 +272,7 @@ class KeyedReader:
             self._take(text[at:end], told=told)
             return end
         ends = follows(self._behind_string, text, at + len(mark), closing=closing)
-        if isinstance(ends, Waiting):
+        if isinstance(ends, NeedsMore):
             self._waits = True
             return at
         if not ends or (mark == '"' and self._string and self._string[-1].endswith("\\")):

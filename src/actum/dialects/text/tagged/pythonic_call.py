@@ -29,17 +29,17 @@ from ...written_values import (
 )
 from ..marks import (
     WAIT,
-    Head,
+    CallHead,
     Marks,
-    Waiting,
+    NeedsMore,
     follows,
 )
 from ..toolbox import Toolbox
 from .bodies import (
     SPACE,
     BodyReader,
-    Place,
-    Spoken,
+    BodySetting,
+    CallBuilder,
     resolve,
 )
 
@@ -49,7 +49,7 @@ KEYWORD = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)")
 _BLANKS = re.compile(r"[ \t\r]*")
 _LATER_KEYWORD = re.compile(r"\s([^\W\d]\w*)\s*=(?!=)")
 
-_CALL_HEAD = Head(
+_CALL_HEAD = CallHead(
     re.compile(rf"\s*(?P<name>{_NAME})\s*\("), refuse=re.compile(rf"\s*+(?:[\W\d]|{_NAME}\s*[^\w.\-(\s])")
 )
 _QUOTE_STEPS = {quote: re.compile(rf"\\.|{quote}", re.DOTALL) for quote in ("'", '"', "'''", '"""')}
@@ -67,13 +67,13 @@ class PythonicCall(Struct, frozen=True, kw_only=True):
     suffix: str = ""
 
     @property
-    def head(self) -> Head:
+    def head(self) -> CallHead:
         return _LIST_HEAD if self.listed else _ONE_HEAD
 
-    def bare(self, box: Toolbox) -> Head | None:
+    def bare(self, box: Toolbox) -> CallHead | None:
         return _BARE_LIST if self.listed else None
 
-    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
+    def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
         return PythonicReader(place, listed=head[0].startswith("["), suffix=self.suffix)
 
     def write(self, call: ToolCall, index: int) -> str:
@@ -82,12 +82,12 @@ class PythonicCall(Struct, frozen=True, kw_only=True):
         return f"{call.name}({', '.join([_argument(key, value) for key, value in call.arguments.items()])})"
 
 
-_LIST_HEAD = Head(
+_LIST_HEAD = CallHead(
     re.compile(rf"\[(?=\s*{_NAME}\()|(?={_NAME}\()"),
     refuse=re.compile(rf"[^\w\[]|\d|\[\s*(?:[^\w\s]|\d)|\[?\s*+{_NAME}[^\w.\-(]"),
 )
-_ONE_HEAD = Head(re.compile(rf"(?={_NAME}\()"), refuse=re.compile(rf"[\W\d]|{_NAME}[^\w.\-(]"))
-_BARE_LIST = Head(
+_ONE_HEAD = CallHead(re.compile(rf"(?={_NAME}\()"), refuse=re.compile(rf"[\W\d]|{_NAME}[^\w.\-(]"))
+_BARE_LIST = CallHead(
     re.compile(rf"\[(?=\s*{_NAME}\(\s*(?:\)|\*\*\{{|[^\W\d]\w*\s*=[^=]))"),
     refuse=re.compile(
         rf"[^\[]|\[\s*(?:[^\w\s]|\d)|\[\s*{_NAME}[^\w.\-(]|\[\s*{_NAME}\(\s*(?:[^\w)\s*]|\d|\*[^*]|\*\*[^{{])"
@@ -105,7 +105,7 @@ def _argument(key: str, value: Json) -> str:
 class PythonicReader:
     """Reads calls as Python writes them."""
 
-    def __init__(self, place: Place, *, listed: bool, suffix: str) -> None:
+    def __init__(self, place: BodySetting, *, listed: bool, suffix: str) -> None:
         self.ended = False
         self.text = ""
         self._place = place
@@ -114,7 +114,7 @@ class PythonicReader:
         self._marks = re.compile("|".join([place.stops.pattern.pattern, r"""[\\"'()\[\]{},]"""]))
         self._after_string = Marks((*AFTER_STRING, *place.stops.all))
         self._state: Callable[[str, int, bool], int] = self._name
-        self._call: Spoken | None = None
+        self._call: CallBuilder | None = None
         self._argument: list[str] = []
         self._quote = ""
         self._waits = False
@@ -148,7 +148,7 @@ class PythonicReader:
         if isinstance(found, re.Match):
             self._settle()
             name, repairs = resolve(found["name"].removesuffix(self._suffix), self._place.box)
-            self._call = Spoken(name, repairs, self._place)
+            self._call = CallBuilder(name, repairs, self._place)
             self._positions, self._named = 0, False
             self._state = self._in_arguments
             return at + found.end()
@@ -245,7 +245,7 @@ class PythonicReader:
             at = found.start()
         if found[0] == self._quote and len(self._quote) == 1:
             ends = follows(self._after_string, text, found.end(), closing=closing)
-            if isinstance(ends, Waiting):
+            if isinstance(ends, NeedsMore):
                 self._waits = True
                 return at
             if ends:

@@ -16,17 +16,17 @@ from ....core.json import dumps
 from ...written_values import Kinds, read_text
 from ..marks import (
     WAIT,
-    Head,
+    CallHead,
     Marks,
-    Waiting,
+    NeedsMore,
     follows,
 )
 from ..toolbox import Toolbox
 from .bodies import (
     SPACE,
     BodyReader,
-    Place,
-    Spoken,
+    BodySetting,
+    CallBuilder,
     fill,
     resolve,
 )
@@ -48,8 +48,8 @@ class XmlCall(Struct, frozen=True, kw_only=True):
         unmarked: the call may stand without opening mark.
     """
 
-    head: Head
-    parameter: Head
+    head: CallHead
+    parameter: CallHead
     parameter_start: str
     value_end: str
     end: str = ""
@@ -58,11 +58,11 @@ class XmlCall(Struct, frozen=True, kw_only=True):
     parameter_form: str
     unmarked: bool = True
 
-    def bare(self, box: Toolbox) -> Head | None:
+    def bare(self, box: Toolbox) -> CallHead | None:
         return self.head if self.unmarked else None
 
-    def reader(self, head: re.Match[str], place: Place) -> BodyReader:
-        return XmlReader(self, Spoken(*resolve(head["name"], place.box), place), place)
+    def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
+        return XmlReader(self, CallBuilder(*resolve(head["name"], place.box), place), place)
 
     def write(self, call: ToolCall, index: int) -> str:
         opening, closing = (fill(part, name=call.name) for part in self.form)
@@ -79,7 +79,7 @@ class XmlCall(Struct, frozen=True, kw_only=True):
 class XmlReader:
     """Reads a call in tags."""
 
-    def __init__(self, row: XmlCall, call: Spoken, place: Place) -> None:
+    def __init__(self, row: XmlCall, call: CallBuilder, place: BodySetting) -> None:
         self.ended = False
         self.text = ""
         self._row = row
@@ -168,7 +168,7 @@ class XmlReader:
             self._take(text[at:end])
             return end
         repairs = self._ends(found, text, closing)
-        if isinstance(repairs, Waiting):
+        if isinstance(repairs, NeedsMore):
             self._waits = not found[0].endswith(self._row.parameter_start)
             return at
         if repairs is None:
@@ -177,7 +177,7 @@ class XmlReader:
         self._end_value(*repairs)
         return at if repairs else found.end()
 
-    def _ends(self, found: re.Match[str], text: str, closing: bool) -> list[str] | Waiting | None:
+    def _ends(self, found: re.Match[str], text: str, closing: bool) -> list[str] | NeedsMore | None:
         """What had to be mended to end the value here; None where the mark is part of the value."""
         mark, row = found[0].removeprefix("\n") if self._row.padded else found[0], self._row
         if mark == row.value_end:
@@ -193,7 +193,7 @@ class XmlReader:
             # A closing mark ends a value only where nothing at all follows.
             beyond = self._place.closes if mark == row.end else _NOTHING
             verdict = follows(beyond, text, found.end(), closing=closing)
-        if isinstance(verdict, Waiting):
+        if isinstance(verdict, NeedsMore):
             return verdict
         if not verdict:
             return None

@@ -24,7 +24,7 @@ from ....core.event import Pending
 from ....core.holder import Holder
 from ....core.interfaces import Answer
 from ....core.json import JsonObject
-from ....core.record import Asked, new_id
+from ....core.record import InputRequested, new_id
 from ....core.redaction import DEFAULT_REDACTION
 from ....protocols.mcp.era import LOG_LEVEL as WANTED_LEVEL
 from ....protocols.mcp.era import contained
@@ -43,7 +43,7 @@ USUAL_LEVEL = "info"
 """What a client with a handshake is told that has set no level."""
 
 
-class Message(BaseModel):
+class ClientMessage(BaseModel):
     """A message as it goes to the client: nothing of it is known here."""
 
     method: str
@@ -54,7 +54,7 @@ class _Result(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Question(Struct, frozen=True):
+class ServerQuestion(Struct, frozen=True):
     """What a server with a handshake asks, whose client is to be answered first.
 
     Attributes:
@@ -69,13 +69,13 @@ class Question(Struct, frozen=True):
     answer: asyncio.Future[JsonObject]
 
 
-def rests(pending: Pending | Asked) -> JsonObject:
+def rests(pending: Pending | InputRequested) -> JsonObject:
     """What a server asked by its result, by its own keys, where it is that what waits; else nothing."""
     requests = (pending.request or {}).get("inputRequests")
     return requests if isinstance(requests, dict) else {}
 
 
-def task_of(pending: Pending | Asked) -> JsonObject:
+def task_of(pending: Pending | InputRequested) -> JsonObject:
     """The task that a server behind answered with, where it is that what waits; else nothing."""
     handle = (pending.request or {}).get("task")
     return handle if isinstance(handle, dict) else {}
@@ -86,7 +86,7 @@ def is_behind(pending: Pending) -> bool:
     return bool(rests(pending) or task_of(pending))
 
 
-class Front(McpClient):
+class GatewayClient(McpClient):
     """The client that made a request.
 
     Args:
@@ -116,7 +116,7 @@ class Front(McpClient):
         self.error: McpError | None = None
         self.asking: tuple[str, JsonObject] | None = None
         self.answered: JsonObject | None = None
-        self.questions: asyncio.Queue[Question] = asyncio.Queue()
+        self.questions: asyncio.Queue[ServerQuestion] = asyncio.Queue()
         self._later: asyncio.Task[None] | None = None
 
     @cached_property
@@ -137,7 +137,7 @@ class Front(McpClient):
             return wanted if isinstance(wanted, str) and wanted in LEVELS else ""
         return str(connection_of(self._context).state.get(LOG_LEVEL, USUAL_LEVEL))
 
-    def come_back(self, other: Front) -> None:
+    def come_back(self, other: GatewayClient) -> None:
         """It has sent its request again: what is told and asked from here on goes that way."""
         self._context, self._token, self.params = other._context, other._token, other.params
         self._reached, self._is_detached = None, False
@@ -157,7 +157,7 @@ class Front(McpClient):
 
     async def _put(self, method: str, params: JsonObject) -> JsonObject:
         """Have the request that is under way answered with a question; the next one brings the answer."""
-        question = Question(new_id("in"), method, params, asyncio.get_running_loop().create_future())
+        question = ServerQuestion(new_id("in"), method, params, asyncio.get_running_loop().create_future())
         self.questions.put_nowait(question)
         return await question.answer
 
@@ -168,7 +168,7 @@ class Front(McpClient):
             McpError: it refuses.
         """
         related = ServerMessageMetadata(related_request_id=self._context.request_id)
-        request = cast(Any, Message(method=method, params=params or None))
+        request = cast(Any, ClientMessage(method=method, params=params or None))
         try:
             found = await self._context.session.send_request(request, _Result, metadata=related)
         except MCPError as error:
@@ -192,7 +192,7 @@ class Front(McpClient):
         connection.
         """
         if not self._is_detached:
-            self._tell(cast(Any, Message(method=method, params=params)))
+            self._tell(cast(Any, ClientMessage(method=method, params=params)))
         else:
             self._later = asyncio.create_task(connection_of(self._context).notify(method, params))
 
@@ -201,7 +201,7 @@ class Front(McpClient):
         level, least = params.get("level"), self.log_level
         if least and level in LEVELS and LEVELS.index(level) >= LEVELS.index(least):
             clean = cast(dict[str, Any], DEFAULT_REDACTION.value(params))
-            self._tell(cast(Any, Message(method="notifications/message", params=clean)))
+            self._tell(cast(Any, ClientMessage(method="notifications/message", params=clean)))
 
 
 def capabilities_of(context: ServerRequestContext[Any, Any]) -> JsonObject:

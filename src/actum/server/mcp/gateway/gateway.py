@@ -55,7 +55,7 @@ from ....core.interfaces import (
 )
 from ....core.json import Json, JsonObject
 from ....core.redaction import DEFAULT_REDACTION
-from ....journal.recording import Recording
+from ....journal.recording import RunState
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
 from ....protocols.mcp.era import (
@@ -71,8 +71,8 @@ from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.toolset import WAIT_S
 from ..calls import (
     INVALID_PARAMS,
+    Identity,
     NotYet,
-    Who,
     answers_of,
     begin,
     new_call,
@@ -88,21 +88,21 @@ from ..service import (
 )
 from ..wire import call_result
 from .front import (
-    Front,
+    GatewayClient,
     capabilities_of,
     is_behind,
     rests,
     task_of,
 )
-from .line import Line, Lines
-from .passage import Passage, ServerState
+from .line import HeldCall, HeldCalls
+from .passage import ServerState, UpstreamToolset
 from .seat import (
     PROMPT,
     READ,
     Heard,
-    Seat,
     Seats,
     Sources,
+    UserSession,
 )
 from .tasks_behind import (
     ASKED_OF_TASKS,
@@ -159,7 +159,7 @@ class McpGateway(McpService):
         limits: Limits | None = None,
         journal: Journal | None = None,
         visible: Visible | None = None,
-        who: Who | None = None,
+        who: Identity | None = None,
         keys: Sequence[bytes] = (),
         clock: Clock | None = None,
     ) -> None:
@@ -181,7 +181,7 @@ class McpGateway(McpService):
             keys=keys,
             clock=clock,
         )
-        self._lines = Lines(self.clock)
+        self._lines = HeldCalls(self.clock)
         self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).agent)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
@@ -211,11 +211,11 @@ class McpGateway(McpService):
         """How each server does, by its name."""
         return {name: self.seats.state(name) for name in self.behind}
 
-    def _seat_for(self, principal: str, capabilities: JsonObject) -> Seat:
+    def _seat_for(self, principal: str, capabilities: JsonObject) -> UserSession:
         is_single = len(self._servers) == 1
 
-        def passage(server: McpServer, heard: Heard, met: Callable[[Passage], None]) -> Passage:
-            return Passage(
+        def passage(server: McpServer, heard: Heard, met: Callable[[UpstreamToolset], None]) -> UpstreamToolset:
+            return UpstreamToolset(
                 server,
                 addresses=ServerAddresses("" if is_single else server.name),
                 capabilities=capabilities,
@@ -229,10 +229,10 @@ class McpGateway(McpService):
                 room=self._rooms[server.name],
             )
 
-        def passages(heard: Heard, met: Callable[[Passage], None]) -> dict[str, Passage]:
+        def passages(heard: Heard, met: Callable[[UpstreamToolset], None]) -> dict[str, UpstreamToolset]:
             return {server.name: passage(server, heard, met) for server in self._servers}
 
-        return Seat(passages, self.clock)
+        return UserSession(passages, self.clock)
 
     def _source_tools(self) -> Sequence[Toolish]:
         return [Sources(self.seats)]
@@ -291,7 +291,7 @@ class McpGateway(McpService):
             told["instructions"] = text
         return cast(HandlerResult, told)
 
-    async def _seat(self, ctx: Context) -> Seat:
+    async def _seat(self, ctx: Context) -> UserSession:
         """What is kept for whoever makes this request."""
         seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
@@ -316,7 +316,7 @@ class McpGateway(McpService):
             ]
         }
 
-    def _facts(self, who: Who) -> Facts:
+    def _facts(self, who: Identity) -> Facts:
         return Facts(
             principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
         )
@@ -332,7 +332,7 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
-        front = Front(ctx, who.principal, params, self._holder(ctx))
+        front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
         given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
         return await self._through(seat.agent, shown.tool.name, given, front, who, seat, shown.passage)
 
@@ -341,22 +341,22 @@ class McpGateway(McpService):
         agent: Agent,
         tool: str,
         arguments: JsonObject,
-        front: Front,
-        who: Who,
-        seat: Seat,
-        passage: Passage,
+        front: GatewayClient,
+        who: Identity,
+        seat: UserSession,
+        passage: UpstreamToolset,
     ) -> JsonObject:
         """Have a call made, and answer with what the server said."""
         state = front.params.get("requestState")
-        if isinstance(state, str) and Lines.is_of(state):
+        if isinstance(state, str) and HeldCalls.is_of(state):
             return await self._lines.go_on(state, front, who.principal)
         work = self._run(agent, tool, arguments, front, who, seat)
         if front.is_modern and front.capabilities and not passage.is_modern:
-            return await self._lines.begin(Line(front, work), who)
+            return await self._lines.begin(HeldCall(front, work), who)
         return await work
 
     async def _run(
-        self, agent: Agent, tool: str, arguments: JsonObject, front: Front, who: Who, seat: Seat
+        self, agent: Agent, tool: str, arguments: JsonObject, front: GatewayClient, who: Identity, seat: UserSession
     ) -> JsonObject:
         state = front.params.get("requestState")
         known = state if isinstance(state, str) else self._parked.take(tool, arguments, who)
@@ -374,14 +374,14 @@ class McpGateway(McpService):
             await front.flush()
             front.detach()
 
-    async def _resume(self, agent: Agent, run_id: str, front: Front, who: Who) -> RunResult:
+    async def _resume(self, agent: Agent, run_id: str, front: GatewayClient, who: Identity) -> RunResult:
         """Go on with a run that waited for what its client answers by this request.
 
         Raises:
             MCPError: there is no such call of theirs.
         """
         entries = await agent.journal.read(run_id)
-        recording = Recording(entries)
+        recording = RunState(entries)
         if not entries or recording.beginning().principal != who.principal:
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         given = front.params.get("inputResponses")
@@ -400,7 +400,7 @@ class McpGateway(McpService):
             log.info("run %s can not be gone on with: %s", run_id, error)
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
 
-    def _answer(self, run: RunResult, front: Front) -> JsonObject:
+    def _answer(self, run: RunResult, front: GatewayClient) -> JsonObject:
         """What a run came to, in the server's own words where they are its outcome.
 
         Raises:
@@ -425,7 +425,7 @@ class McpGateway(McpService):
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""
         who = self.who()
-        front, reach = Front(ctx, who.principal, params, self._holder(ctx)), partial(self._seat, ctx)
+        front, reach = GatewayClient(ctx, who.principal, params, self._holder(ctx)), partial(self._seat, ctx)
         return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
 
     def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
@@ -438,7 +438,7 @@ class McpGateway(McpService):
         """A page of what the servers list, one server after the other: one request in front is one behind."""
         seat, kind = await self._seat(ctx), _KINDS[ctx.method]
         await seat.begin(self.seats.troubled, kind)
-        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
         name, cursor = _read_cursor(params.get("cursor"))
         left = seat.offering(kind, name)
         if left and left[0].server.name != name:
@@ -463,7 +463,7 @@ class McpGateway(McpService):
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
         seat = await self._seat(ctx)
-        front = Front(ctx, who.principal, params, self._holder(ctx))
+        front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
         await seat.begin(self.seats.troubled, "prompts")
         passage, _ = await seat.prompt(str(name), front)
         given: JsonObject = {"name": str(name)}
@@ -478,14 +478,14 @@ class McpGateway(McpService):
         seat = await self._seat(ctx)
         passage, there = seat.resource(uri)
         given: JsonObject = {"uri": there} if seat.is_single else {"uri": there, "server": passage.server.name}
-        front = Front(ctx, who.principal, params, self._holder(ctx))
+        front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
         return await self._through(self._sources, READ, given, front, who, seat, passage)
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, reference = await self._seat(ctx), params.get("ref")
         if not isinstance(reference, dict):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
-        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
         if reference.get("type") == "ref/prompt":
             await seat.begin(self.seats.troubled, "prompts")
             passage, name = await seat.prompt(str(reference.get("name")), front)
@@ -501,7 +501,7 @@ class McpGateway(McpService):
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
         if not await seat.subscribe(ctx, uri, front):
             raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         self._client(ctx).listening.add(uri)
@@ -510,7 +510,7 @@ class McpGateway(McpService):
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
         self._client(ctx).listening.discard(uri)
-        await seat.unsubscribe(ctx, uri, Front(ctx, self.who().principal, params, self._holder(ctx)))
+        await seat.unsubscribe(ctx, uri, GatewayClient(ctx, self.who().principal, params, self._holder(ctx)))
         return {}
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -522,7 +522,7 @@ class McpGateway(McpService):
 
         seat.used += 1
         try:
-            front = Front(ctx, who.principal, params, self._holder(ctx))
+            front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
             async with seat.watching(wanted.notifications.resource_subscriptions or (), front):
                 if followed(params):
                     ended = await self._tasks_behind.listen(ctx, front, who, seat, serve)
@@ -534,7 +534,7 @@ class McpGateway(McpService):
 
     async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
         seat, who = await self._seat(ctx), self.who()
-        front = Front(ctx, who.principal, {}, self._holder(ctx))
+        front = GatewayClient(ctx, who.principal, {}, self._holder(ctx))
         await seat.each(seat.reached, lambda passage: passage.roots_changed(front))
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -543,13 +543,13 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
         connection_of(ctx).state[LOG_LEVEL] = level
         seat = await self._seat(ctx)
-        front = Front(ctx, self.who().principal, params, self._holder(ctx))
+        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
         old = [passage for passage in seat.offering("logging") if not passage.is_modern]
         await seat.each(old, lambda passage: passage.ask(ctx.method, {"level": level}, front))
         return {}
 
 
-def _told(outcome: ToolResult, front: Front) -> JsonObject:
+def _told(outcome: ToolResult, front: GatewayClient) -> JsonObject:
     """The server's own words, where they are what is on record; what was changed on the way is changed in them, too."""
     raw, known = front.raw, front.result
     if raw is None or (outcome.error is not None and raw.get("isError") is not True):
@@ -561,7 +561,7 @@ def _told(outcome: ToolResult, front: Front) -> JsonObject:
     return with_notes(told, outcome, known) if known is not None else told
 
 
-def _renamed(item: Json, kind: str, passage: Passage, seat: Seat) -> Json:
+def _renamed(item: Json, kind: str, passage: UpstreamToolset, seat: UserSession) -> Json:
     if kind != "prompts" or not isinstance(item, dict) or seat.is_single:
         return item
     return {**item, "name": seat.name_of(passage, str(item.get("name")))}

@@ -16,8 +16,8 @@ from mcp.shared.exceptions import MCPError
 
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
-from ..calls import INVALID_PARAMS, NotYet, Who
-from .front import Front, Question
+from ..calls import INVALID_PARAMS, Identity, NotYet
+from .front import GatewayClient, ServerQuestion
 
 KEPT_S = 600.0
 """So long a client may take to answer; no longer than what it holds is sealed for."""
@@ -29,7 +29,7 @@ _MARK = "line:"
 LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
 
 
-class Line:
+class HeldCall:
     """A call that is under way.
 
     Args:
@@ -37,13 +37,13 @@ class Line:
         work: makes it, and returns the raw result.
     """
 
-    def __init__(self, front: Front, work: Coroutine[None, None, JsonObject]) -> None:
+    def __init__(self, front: GatewayClient, work: Coroutine[None, None, JsonObject]) -> None:
         self.front = front
         self.task = asyncio.create_task(work)
-        self.question: Question | None = None
+        self.question: ServerQuestion | None = None
         self.principal = ""
 
-    async def next(self) -> Question | None:
+    async def next(self) -> ServerQuestion | None:
         """What the server asks next; None when the call is over."""
         asked = asyncio.create_task(self.front.questions.get())
         try:
@@ -64,7 +64,7 @@ class Line:
             self.task.exception()  # whoever would have heard of it is gone
 
 
-class Lines:
+class HeldCalls:
     """The calls whose clients are away.
 
     Args:
@@ -73,19 +73,19 @@ class Lines:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._kept: dict[str, tuple[Line, asyncio.Task[None]]] = {}
+        self._kept: dict[str, tuple[HeldCall, asyncio.Task[None]]] = {}
 
     @staticmethod
     def is_of(state: str) -> bool:
         """Whether this is the handle of a call that is kept, or was."""
         return state.startswith(_MARK)
 
-    async def begin(self, line: Line, who: Who) -> JsonObject:
+    async def begin(self, line: HeldCall, who: Identity) -> JsonObject:
         """Wait for a call's result, or for the first question to its client."""
         line.principal = who.principal
         return await self._until_asked(line)
 
-    async def go_on(self, handle: str, front: Front, principal: str) -> JsonObject:
+    async def go_on(self, handle: str, front: GatewayClient, principal: str) -> JsonObject:
         """Hand in what a client answered, and wait on.
 
         Raises:
@@ -106,7 +106,7 @@ class Lines:
         line.question.answer.set_result({name: value for name, value in response.items() if name != "resultType"})
         return await self._until_asked(line)
 
-    async def _until_asked(self, line: Line) -> JsonObject:
+    async def _until_asked(self, line: HeldCall) -> JsonObject:
         question = await line.next()
         if question is None:
             return await line.task
@@ -125,7 +125,7 @@ class Lines:
             timer.cancel()
             await line.end()
 
-    def _asking(self, handle: str, question: Question) -> JsonObject:
+    def _asking(self, handle: str, question: ServerQuestion) -> JsonObject:
         asked: JsonObject = {"method": question.method, "params": question.params}
         return NotYet(handle, {question.id: asked}).told()
 

@@ -25,7 +25,7 @@ from ....core.errors import (
 )
 from ....core.event import Pending
 from ....core.holder import Holder
-from ....core.interfaces import Clock, Context, Waiting
+from ....core.interfaces import Clock, Context, InputRequired
 from ....core.json import Json, JsonObject, dumps
 from ....core.record import new_id
 from ....core.redaction import DEFAULT_REDACTION
@@ -50,7 +50,7 @@ from ....toolsets.mcp.toolset import (
     told_by_server,
     with_notice,
 )
-from .front import Front
+from .front import GatewayClient
 
 if TYPE_CHECKING:
     import httpx2
@@ -81,7 +81,7 @@ class ServerState(Struct, frozen=True):
     problem: str = ""
 
 
-class Resting(Struct, frozen=True):
+class RestingUpstream(Struct, frozen=True):
     """Where a call stopped to wait for its client, or for its server's task; stands in the journal as `Context.state`.
 
     Attributes:
@@ -112,7 +112,7 @@ class Follow(Struct):
             self.agreed.set_result(self.ids.intersection(map(str, ids)))
 
 
-class Carrier(ContextCaller):
+class RawRelay(ContextCaller):
     """Carries what a server asks to the client that made the call, and back, raw.
 
     Args:
@@ -120,7 +120,7 @@ class Carrier(ContextCaller):
         passage: the way to the server.
     """
 
-    def __init__(self, context: Context, passage: Passage) -> None:
+    def __init__(self, context: Context, passage: UpstreamToolset) -> None:
         front = front_of(context)
         may_get_task = front.may_get_task and passage.has_tasks
         declared = with_tasks(front.capabilities) if may_get_task else front.capabilities
@@ -146,7 +146,7 @@ class Carrier(ContextCaller):
         if self._given:
             return addresses.answer(self._given.pop(0))
         if self.front.is_modern and self._passage.is_modern:
-            raise Waiting(Pending("", "elicitation", ""))  # see `rest`
+            raise InputRequired(Pending("", "elicitation", ""))  # see `rest`
         self.front.asking, self.front.answered = (method, asked), None
         try:
             told = await _RECORDED[method](self, asked)
@@ -171,7 +171,7 @@ class Carrier(ContextCaller):
     async def resume(self) -> JsonObject | None:
         if not self._context.state:
             return None
-        resting = msgspec.json.decode(self._context.state, type=Resting)
+        resting = msgspec.json.decode(self._context.state, type=RestingUpstream)
         answered = self._context.answers.get(resting.ask)
         responses = (answered.arguments if answered is not None else None) or {}
         requests = resting.paused.get("inputRequests")
@@ -183,7 +183,7 @@ class Carrier(ContextCaller):
             self._given.append({name: value for name, value in response.items() if name != "resultType"})
         return resting.paused
 
-    def rest(self, paused: str) -> Waiting:
+    def rest(self, paused: str) -> InputRequired:
         """What to raise where the server asks something, so that the call waits for it on record.
 
         Args:
@@ -196,9 +196,9 @@ class Carrier(ContextCaller):
         pending = Pending(
             ask, "elicitation", message, self._context.call, request={"inputRequests": requests}, asker=self._server
         )
-        return Waiting(pending, "", dumps(msgspec.to_builtins(Resting(ask, result))))
+        return InputRequired(pending, "", dumps(msgspec.to_builtins(RestingUpstream(ask, result))))
 
-    def hand_over(self, handle: JsonObject) -> Waiting:
+    def hand_over(self, handle: JsonObject) -> InputRequired:
         """What to raise where the server answers with a task: the call waits, on record, for what that comes to.
 
         No person is asked for it: the server answers this, by name.
@@ -218,7 +218,7 @@ class Carrier(ContextCaller):
             request={"task": handle},
             asker=self._server,
         )
-        return Waiting(pending, "", dumps(msgspec.to_builtins(Resting(ask, handle))))
+        return InputRequired(pending, "", dumps(msgspec.to_builtins(RestingUpstream(ask, handle))))
 
     # What was asked, on record ----------------------------------------------------------------------------------------
 
@@ -241,13 +241,13 @@ class Carrier(ContextCaller):
 
 
 _RECORDED = {
-    "elicitation/create": Carrier._elicited,
-    "sampling/createMessage": Carrier._sampled,
-    "roots/list": Carrier._listed_roots,
+    "elicitation/create": RawRelay._elicited,
+    "sampling/createMessage": RawRelay._sampled,
+    "roots/list": RawRelay._listed_roots,
 }
 
 
-class Passage(McpToolset):
+class UpstreamToolset(McpToolset):
     """The way to one server, for one user. The other arguments are those of `McpToolset`.
 
     Args:
@@ -266,7 +266,7 @@ class Passage(McpToolset):
         *,
         addresses: ServerAddresses,
         capabilities: JsonObject | None = None,
-        met: Callable[[Passage], None] = lambda _: None,
+        met: Callable[[UpstreamToolset], None] = lambda _: None,
         pins: PinStore | None = None,
         changed: Callable[[str, JsonObject], None] | None = None,
         auth: httpx2.Auth | None = None,
@@ -291,7 +291,7 @@ class Passage(McpToolset):
         self._met = met
         self._begun_at: float | None = None
         self.known: ServerFacts | None = None
-        self._visits: dict[str, Front] = {}
+        self._visits: dict[str, GatewayClient] = {}
         self._follows: list[Follow] = []
         self._acknowledged: set[str] = set()
         self._news = asyncio.Event()
@@ -406,8 +406,8 @@ class Passage(McpToolset):
         context.conceal(*self._hidden())
         return told_by_server(call.id, outcome(final), reads_only=False)
 
-    def _caller(self, context: Context) -> Carrier:
-        return Carrier(context, self)
+    def _caller(self, context: Context) -> RawRelay:
+        return RawRelay(context, self)
 
     async def _asked(
         self,
@@ -419,7 +419,7 @@ class Passage(McpToolset):
         ready: Callable[[], None] | None = None,
     ) -> JsonObject:
         """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
-        assert isinstance(caller, Carrier)
+        assert isinstance(caller, RawRelay)
         self._check_approved()
         front = caller.front
         front.error = None
@@ -435,7 +435,7 @@ class Passage(McpToolset):
                 ready=ready,
                 settles=False,
             )
-        except Waiting as waiting:
+        except InputRequired as waiting:
             raise caller.rest(waiting.state) from None
         except McpError as error:
             front.error = self._told_outside(method, error)
@@ -471,11 +471,11 @@ class Passage(McpToolset):
 
     def _noted(self, context: Context, result: ToolResult) -> ToolResult:
         front = context.peer
-        if isinstance(front, Front):
+        if isinstance(front, GatewayClient):
             front.result = result
         return result
 
-    async def ask(self, method: str, params: JsonObject, front: Front) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject, front: GatewayClient) -> JsonObject:
         """A request that calls nothing: a page of a list, a completion. It goes over its client's own session."""
         self._check_approved()
         caller = Declaring(front.capabilities)
@@ -488,7 +488,7 @@ class Passage(McpToolset):
             return error
         return McpError(error.rpc_code, error.words, self.addresses.updated(error.data), error.effect)
 
-    async def ask_after(self, method: str, front: Front, task_id: str) -> JsonObject:
+    async def ask_after(self, method: str, front: GatewayClient, task_id: str) -> JsonObject:
         """What its client wants of a task, wanted of the server, by its own name of the task."""
         self._check_approved()
         answers = front.params.get("inputResponses")
@@ -505,7 +505,7 @@ class Passage(McpToolset):
 
     @asynccontextmanager
     async def following(
-        self, task_ids: Iterable[str], front: Front, hear: Callable[[JsonObject], None]
+        self, task_ids: Iterable[str], front: GatewayClient, hear: Callable[[JsonObject], None]
     ) -> AsyncIterator[frozenset[str]]:
         """A block in which the server tells how tasks are: those of which it said that it will."""
         follow = Follow(frozenset(task_ids), hear, asyncio.get_running_loop().create_future())
@@ -543,7 +543,7 @@ class Passage(McpToolset):
         """What the server told, fit to be written down."""
         return cast(JsonObject, DEFAULT_REDACTION.value(told, self._hidden()))
 
-    async def watch(self, uri: str, front: Front) -> None:
+    async def watch(self, uri: str, front: GatewayClient) -> None:
         """Have the server tell when a resource changes; it does when this returns.
 
         It tells that over the session of the client, where what the client does is seen.
@@ -580,12 +580,12 @@ class Passage(McpToolset):
             for uri in uris:
                 await connection.request("resources/unsubscribe", {"uri": uri}, holder=holder)
 
-    async def roots_changed(self, front: Front) -> None:
+    async def roots_changed(self, front: GatewayClient) -> None:
         """A client has other directories than before."""
         if self._connection is not None and not self.is_modern and "roots" in front.capabilities:
             await self._connection.roots_changed(Standing(front, self._clock), holder=front.holder)
 
-    def note_visit(self, asked: Json, front: Front) -> None:
+    def note_visit(self, asked: Json, front: GatewayClient) -> None:
         """A client was asked to send its user to a page: it is told when that is done, and nobody else is."""
         name = asked.get("elicitationId") if isinstance(asked, dict) else None
         if isinstance(name, str) and not front.is_modern:
@@ -624,7 +624,7 @@ class Passage(McpToolset):
 class Standing(Nobody):
     """A client with a handshake while none of its requests is under way: it can be asked for its directories."""
 
-    def __init__(self, front: Front, clock: Clock) -> None:
+    def __init__(self, front: GatewayClient, clock: Clock) -> None:
         self._front = front
         self._clock = clock
 
@@ -653,13 +653,13 @@ class Declaring(Nobody):
         return self._declared
 
 
-def front_of(context: Context) -> Front:
+def front_of(context: Context) -> GatewayClient:
     """Whoever made a call.
 
     Raises:
         UsageError: it is no client of the gateway.
     """
-    if not isinstance(context.peer, Front):
+    if not isinstance(context.peer, GatewayClient):
         raise UsageError("a gateway's tools are called by its clients alone")
     return context.peer
 
@@ -668,7 +668,7 @@ def _final(context: Context) -> JsonObject | None:
     """How the server's task of a call ended, where it has one that is over."""
     if not context.state:
         return None
-    resting = msgspec.json.decode(context.state, type=Resting)
+    resting = msgspec.json.decode(context.state, type=RestingUpstream)
     answered = context.answers.get(resting.ask)
     return answered.arguments if answered is not None and resting.paused.get("resultType") == "task" else None
 

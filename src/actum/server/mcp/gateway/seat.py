@@ -35,8 +35,8 @@ from ....protocols.mcp.name import public_name
 from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
 from ..changes import Changes
-from .front import Front
-from .passage import Passage, ServerState, front_of
+from .front import GatewayClient
+from .passage import ServerState, UpstreamToolset, front_of
 
 log = logging.getLogger("actum.mcp")
 
@@ -51,10 +51,10 @@ NEWS_MAX = 1_000
 
 Heard: TypeAlias = Callable[[str, str, JsonObject], None]
 """Hears a notification: the server's name, method, parameters."""
-Passages: TypeAlias = Callable[[Heard, Callable[[Passage], None]], Mapping[str, Passage]]
+Passages: TypeAlias = Callable[[Heard, Callable[[UpstreamToolset], None]], Mapping[str, UpstreamToolset]]
 
 
-class Shown(Struct, frozen=True):
+class ShownTool(Struct, frozen=True):
     """A tool as a user's clients see it.
 
     Attributes:
@@ -63,7 +63,7 @@ class Shown(Struct, frozen=True):
         tool: under the name that clients know.
     """
 
-    passage: Passage
+    passage: UpstreamToolset
     usable: Usable
     tool: Tool
 
@@ -77,12 +77,12 @@ class Watched(Struct, frozen=True):
         front: whoever asked for it.
     """
 
-    passage: Passage
+    passage: UpstreamToolset
     uri: str
-    front: Front
+    front: GatewayClient
 
 
-class Seat:
+class UserSession:
     """What is kept for one user.
 
     Args:
@@ -105,9 +105,9 @@ class Seat:
         self._seen: tuple[tuple[int, int], ...] = ()
         self._told_without: set[tuple[str, str]] = set()
         self._slow_until: dict[str, float] = {}
-        self._prompts: dict[str, tuple[Passage, str]] = {}
+        self._prompts: dict[str, tuple[UpstreamToolset, str]] = {}
         self.passages = passages(self._heard, self._met)
-        self.shown: dict[str, Shown] = {}
+        self.shown: dict[str, ShownTool] = {}
         self._agent: Agent | None = None
         self.changes = Changes(clock, _told_by_servers, self._somebody_left)
         self._watched: dict[tuple[HolderKey, str], Watched] = {}
@@ -148,7 +148,7 @@ class Seat:
     # Waiting ----------------------------------------------------------------------------------------------------------
 
     async def begin(self, troubled: Callable[[], Collection[str]], kind: str = "", most_s: float | None = None) -> None:
-        """Reach for the servers, and wait for those that were never reached; see `Passage.meet`.
+        """Reach for the servers, and wait for those that were never reached; see `UpstreamToolset.meet`.
 
         Args:
             troubled: tells the names of servers that are not waited for: other users can not reach them either.
@@ -170,7 +170,7 @@ class Seat:
         if kind:
             self._told_without |= {(kind, name) for name, each in self.passages.items() if each.known is None}
 
-    def _awaited(self, troubled: Callable[[], Collection[str]]) -> list[Passage]:
+    def _awaited(self, troubled: Callable[[], Collection[str]]) -> list[UpstreamToolset]:
         """The ways to servers that are being reached for the first time, as far as they are waited for."""
         awaited = [passage for passage in self.passages.values() if passage.is_awaited]
         left_out = troubled() if awaited else ()
@@ -183,7 +183,7 @@ class Seat:
             CallError: there is one server only, and it can not be reached.
         """
 
-        async def listed(passage: Passage) -> None:
+        async def listed(passage: UpstreamToolset) -> None:
             with contextlib.suppress(CallError):  # it said so in the log
                 await passage.list_own()
 
@@ -219,7 +219,7 @@ class Seat:
             for task in meeting:
                 task.cancel()
 
-    def _met(self, passage: Passage) -> None:
+    def _met(self, passage: UpstreamToolset) -> None:
         """A server was reached for the first time: clients that were told of the others already are told of it."""
         name = passage.server.name
         for kind in ("tools", "prompts", "resources"):
@@ -227,16 +227,16 @@ class Seat:
                 self._told_without.discard((kind, name))
                 self._heard(name, f"notifications/{kind}/list_changed", {})
 
-    def _shown(self, passage: Passage, usable: Usable) -> Shown:
+    def _shown(self, passage: UpstreamToolset, usable: Usable) -> ShownTool:
         tool = msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool
-        return Shown(passage, usable, tool)
+        return ShownTool(passage, usable, tool)
 
     @property
-    def reached(self) -> list[Passage]:
+    def reached(self) -> list[UpstreamToolset]:
         """The ways to servers that are known."""
         return [passage for passage in self.passages.values() if passage.known is not None]
 
-    def offering(self, kind: str, first: str = "") -> list[Passage]:
+    def offering(self, kind: str, first: str = "") -> list[UpstreamToolset]:
         """The ways to servers that offer something, by the name of the capability.
 
         Args:
@@ -253,7 +253,9 @@ class Seat:
 
     # Asking -----------------------------------------------------------------------------------------------------------
 
-    async def ask(self, passage: Passage, method: str, params: JsonObject, front: Front) -> JsonObject | None:
+    async def ask(
+        self, passage: UpstreamToolset, method: str, params: JsonObject, front: GatewayClient
+    ) -> JsonObject | None:
         """What a server answers to a request that calls nothing; None where it does not, and there are other servers.
 
         Raises:
@@ -261,20 +263,22 @@ class Seat:
         """
         found: list[JsonObject] = []
 
-        async def asked(passage: Passage) -> None:
+        async def asked(passage: UpstreamToolset) -> None:
             found.append(await passage.ask(method, params, front))
 
         await self.each([passage], asked)
         return found[0] if found else None
 
-    async def each(self, passages: Sequence[Passage], do: Callable[[Passage], Awaitable[object]]) -> None:
+    async def each(
+        self, passages: Sequence[UpstreamToolset], do: Callable[[UpstreamToolset], Awaitable[object]]
+    ) -> None:
         """Do something at several servers at once. One that fails, or takes long, keeps nobody from the others.
 
         Raises:
             CallError: it failed, and there is one server only.
         """
 
-        async def done(passage: Passage) -> None:
+        async def done(passage: UpstreamToolset) -> None:
             name = passage.server.name
             if self._clock.now() < self._slow_until.get(name, 0.0):
                 return
@@ -295,11 +299,11 @@ class Seat:
 
     # Whose it is ------------------------------------------------------------------------------------------------------
 
-    def name_of(self, passage: Passage, name: str) -> str:
+    def name_of(self, passage: UpstreamToolset, name: str) -> str:
         """What clients know a tool or a prompt of a server by."""
         return name if self.is_single else public_name(passage.server.name, name)
 
-    async def prompt(self, name: str, front: Front) -> tuple[Passage, str]:
+    async def prompt(self, name: str, front: GatewayClient) -> tuple[UpstreamToolset, str]:
         """The way to the server that has the prompt of this name, and its name there.
 
         Raises:
@@ -318,7 +322,7 @@ class Seat:
             raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
         return self._prompts[name]
 
-    def resource(self, uri: str) -> tuple[Passage, str]:
+    def resource(self, uri: str) -> tuple[UpstreamToolset, str]:
         """The way to the server that an address names, and the address there. No other server is asked for it.
 
         Raises:
@@ -337,7 +341,7 @@ class Seat:
             data,
         )
 
-    def server(self, name: str) -> Passage:
+    def server(self, name: str) -> UpstreamToolset:
         """The way to the server of this name; to the only one, where it stands alone.
 
         Raises:
@@ -348,7 +352,9 @@ class Seat:
             raise UnknownTool(f"There is no server {name[:64]!r} here any more.")
         return passage
 
-    async def _walk(self, passage: Passage, method: str, field: str, front: Front) -> AsyncIterator[JsonObject]:
+    async def _walk(
+        self, passage: UpstreamToolset, method: str, field: str, front: GatewayClient
+    ) -> AsyncIterator[JsonObject]:
         """All that a server lists, as far as it answers."""
         cursor: Json = None
         for _ in range(PAGES_MAX):
@@ -384,7 +390,7 @@ class Seat:
     # What is listened to ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def watching(self, uris: Sequence[str], front: Front) -> AsyncIterator[None]:
+    async def watching(self, uris: Sequence[str], front: GatewayClient) -> AsyncIterator[None]:
         """A block in which the servers tell a client when these resources change; they go on while it listens.
 
         Raises:
@@ -403,7 +409,7 @@ class Seat:
             self._wanted.remove((client, uris))
             self._somebody_left()
 
-    async def subscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: Front) -> bool:
+    async def subscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: GatewayClient) -> bool:
         """A client with a handshake listens to a resource; False when it listens to as many as it may."""
         async with self.watching([uri], front):
             if not await self.changes.subscribe(ctx, uri):
@@ -411,7 +417,7 @@ class Seat:
             self._subscribed.setdefault(front.holder.key, set()).add(uri)
         return True
 
-    async def unsubscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: Front) -> None:
+    async def unsubscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: GatewayClient) -> None:
         """It does no more."""
         self.changes.unsubscribe(ctx, uri)
         self._subscribed.get(front.holder.key, set()).discard(uri)
@@ -452,7 +458,7 @@ class Seat:
         await asyncio.gather(*(passage.close() for passage in self.passages.values()))
 
 
-def _may_offer(passage: Passage, kind: str) -> bool:
+def _may_offer(passage: UpstreamToolset, kind: str) -> bool:
     """Whether a server may have a capability, as far as is known."""
     return not kind or passage.offers is None or kind in passage.offers
 
@@ -470,14 +476,16 @@ class Seats:
         agent: makes calls of given tools.
     """
 
-    def __init__(self, make: Callable[[str, JsonObject], Seat], most: int, agent: Callable[[Toolset], Agent]) -> None:
+    def __init__(
+        self, make: Callable[[str, JsonObject], UserSession], most: int, agent: Callable[[Toolset], Agent]
+    ) -> None:
         self._make = make
         self._most = most
         self._agent = agent
         self._agents: WeakValueDictionary[bytes, Agent] = WeakValueDictionary()
-        self._seats: dict[str, Seat] = {}
+        self._seats: dict[str, UserSession] = {}
 
-    async def take(self, principal: str, capabilities: Callable[[], JsonObject]) -> Seat:
+    async def take(self, principal: str, capabilities: Callable[[], JsonObject]) -> UserSession:
         """The seat of a user, with what is known of their servers.
 
         Args:
@@ -490,7 +498,7 @@ class Seats:
         self.refresh(seat)
         return seat
 
-    def refresh(self, seat: Seat) -> None:
+    def refresh(self, seat: UserSession) -> None:
         """Take in what is known of the servers of a user now."""
         if seat.look():
             seat.use(self._agent_for(seat))
@@ -500,7 +508,7 @@ class Seats:
         passages = [item for seat in self._seats.values() for item in seat.passages.items()]
         return {name for name, each in passages if each.is_troubled} - {name for name, each in passages if each.is_up}
 
-    def _agent_for(self, seat: Seat) -> Agent:
+    def _agent_for(self, seat: UserSession) -> Agent:
         """What makes calls of the tools of a seat; one agent for all seats that have the same."""
         tools = tuple(shown.tool for shown in seat.shown.values())
         key = hashlib.sha256("".join(tool.digest for tool in tools).encode()).digest()
@@ -526,7 +534,7 @@ class Seats:
         seat = self._seats.get(principal)
         return seat.shown[name].tool.parameters if seat is not None and name in seat.shown else None
 
-    def at(self, principal: str) -> Seat:
+    def at(self, principal: str) -> UserSession:
         """The seat of a user that has one.
 
         Raises:

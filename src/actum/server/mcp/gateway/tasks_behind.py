@@ -40,17 +40,17 @@ from ....core.errors import (
 from ....core.interfaces import Answer, Journal
 from ....core.json import Json, JsonObject
 from ....core.record import (
-    Answered,
-    Asked,
     Entry,
+    InputGiven,
+    InputRequested,
     Record,
     new_id,
 )
-from ....journal.recording import Place, Recording
+from ....journal.recording import CallRef, RunState
 from ....protocols.mcp.content import blocks_of, result_of
 from ....protocols.mcp.era import result_for
 from ....protocols.mcp.tasks import EXTENSION, OVER
-from ..calls import INVALID_PARAMS, Who
+from ..calls import INVALID_PARAMS, Identity
 from ..tasks import (
     UNKNOWN_TASK,
     entries_of,
@@ -59,13 +59,13 @@ from ..tasks import (
 )
 from ..wire import call_result
 from .front import (
-    Front,
-    Message,
+    ClientMessage,
+    GatewayClient,
     rests,
     task_of,
 )
-from .passage import TASK, Passage, in_words
-from .seat import Seat
+from .passage import TASK, UpstreamToolset, in_words
+from .seat import UserSession
 
 log = logging.getLogger("actum.mcp")
 
@@ -77,7 +77,7 @@ NEWS_MAX = 1_000
 """So much may wait to be told on it; the latest counts, and whoever missed something asks."""
 Listened = TypeVar("Listened")
 Context = ServerRequestContext[Any, Any]
-Reach = Callable[[], Awaitable[Seat]]
+Reach = Callable[[], Awaitable[UserSession]]
 """Takes the seat of a user, for which servers have to be reached."""
 
 
@@ -92,9 +92,9 @@ class Held(Struct, frozen=True):
     """
 
     id: str
-    handed: Asked
-    questions: dict[str, Asked]
-    recording: Recording
+    handed: InputRequested
+    questions: dict[str, InputRequested]
+    recording: RunState
 
     @property
     def far_id(self) -> str:
@@ -110,7 +110,7 @@ class Held(Struct, frozen=True):
     @property
     def outcome(self) -> ToolResult | None:
         """What its call came to on record."""
-        known = self.recording.outcome(Place(self.handed.reply, self.handed.index))
+        known = self.recording.outcome(CallRef(self.handed.reply, self.handed.index))
         return known[0] if known is not None else None
 
 
@@ -122,12 +122,12 @@ class TasksBehind:
         agent_of: makes the calls of a user.
     """
 
-    def __init__(self, journal: Journal, agent_of: Callable[[Who], Agent]) -> None:
+    def __init__(self, journal: Journal, agent_of: Callable[[Identity], Agent]) -> None:
         self._agent_of = agent_of
         self._journal = journal
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def get(self, front: Front, who: Who, reach: Reach) -> JsonObject:
+    async def get(self, front: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
         """`tasks/get`: how far it is."""
         held = await self._held(front, who)
         if held.final is not None:
@@ -135,7 +135,7 @@ class TasksBehind:
         passage = _passage(held, await reach())
         return await self._told(held, await passage.ask_after("tasks/get", front, held.far_id), passage, front, who)
 
-    async def update(self, front: Front, who: Who, reach: Reach) -> JsonObject:
+    async def update(self, front: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
         """`tasks/update`: what it asked for, all of it or some."""
         held = await self._held(front, who)
         if held.final is not None:
@@ -145,7 +145,7 @@ class TasksBehind:
         await self._write(held.id, lambda now: _answers(now, given if isinstance(given, dict) else {}))
         return result_for("tasks/update", acknowledged, modern=True)
 
-    async def cancel(self, front: Front, who: Who, reach: Reach) -> JsonObject:
+    async def cancel(self, front: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
         """`tasks/cancel`: its server is told, and then asked what became of it: its client may never ask again."""
         held = await self._held(front, who)
         if held.final is not None:
@@ -159,7 +159,12 @@ class TasksBehind:
     # Told without being asked -----------------------------------------------------------------------------------------
 
     async def listen(
-        self, ctx: Context, front: Front, who: Who, seat: Seat, serve: Callable[[Context], Awaitable[Listened]]
+        self,
+        ctx: Context,
+        front: GatewayClient,
+        who: Identity,
+        seat: UserSession,
+        serve: Callable[[Context], Awaitable[Listened]],
     ) -> Listened:
         """Serve a stream of a client, which is told how its tasks are as their servers tell it.
 
@@ -172,12 +177,12 @@ class TasksBehind:
         """
         if EXTENSION not in front.extensions:
             raise lacking_tasks()
-        news: asyncio.Queue[tuple[Held, Passage, JsonObject]] = asyncio.Queue(NEWS_MAX)
+        news: asyncio.Queue[tuple[Held, UpstreamToolset, JsonObject]] = asyncio.Queue(NEWS_MAX)
         async with contextlib.AsyncExitStack() as stack:
             agreed: list[str] = []
             for passage, ours in (await self._by_server(followed(front.params), who, seat)).items():
 
-                def hear(task: JsonObject, ours: dict[str, Held] = ours, passage: Passage = passage) -> None:
+                def hear(task: JsonObject, ours: dict[str, Held] = ours, passage: UpstreamToolset = passage) -> None:
                     if news.full():
                         news.get_nowait()
                     news.put_nowait((ours[str(task["taskId"])], passage, task))
@@ -190,9 +195,11 @@ class TasksBehind:
             stack.callback(telling.cancel)
             return await serve(dataclasses.replace(ctx, session=cast(ServerSession, session)))
 
-    async def _by_server(self, ids: list[str], who: Who, seat: Seat) -> dict[Passage, dict[str, Held]]:
+    async def _by_server(
+        self, ids: list[str], who: Identity, seat: UserSession
+    ) -> dict[UpstreamToolset, dict[str, Held]]:
         """Those of these tasks that are this user's and not over, by what their servers call them."""
-        found: dict[Passage, dict[str, Held]] = {}
+        found: dict[UpstreamToolset, dict[str, Held]] = {}
         for task_id in ids:
             with contextlib.suppress(MCPError):
                 held = _read(task_id, await entries_of(self._journal, task_id, who))
@@ -204,9 +211,9 @@ class TasksBehind:
         self,
         session: Agreeing,
         request_id: RequestId | None,
-        news: asyncio.Queue[tuple[Held, Passage, JsonObject]],
-        front: Front,
-        who: Who,
+        news: asyncio.Queue[tuple[Held, UpstreamToolset, JsonObject]],
+        front: GatewayClient,
+        who: Identity,
     ) -> None:
         await session.begun.wait()
         while True:
@@ -217,11 +224,11 @@ class TasksBehind:
                 log.warning("task %s: %s", held.id, error)
                 continue
             params = {**told, "_meta": {SUBSCRIPTION_ID_META_KEY: request_id}}
-            await session.send_notification(Message(method=TASK, params=params), request_id)
+            await session.send_notification(ClientMessage(method=TASK, params=params), request_id)
 
     # What is on record ------------------------------------------------------------------------------------------------
 
-    async def _held(self, front: Front, who: Who) -> Held:
+    async def _held(self, front: GatewayClient, who: Identity) -> Held:
         """The task that a request is about.
 
         Raises:
@@ -230,7 +237,9 @@ class TasksBehind:
         task_id = task_named(front, front.params)
         return _read(task_id, await entries_of(self._journal, task_id, who))
 
-    async def _told(self, held: Held, task: JsonObject, passage: Passage, front: Front, who: Who) -> JsonObject:
+    async def _told(
+        self, held: Held, task: JsonObject, passage: UpstreamToolset, front: GatewayClient, who: Identity
+    ) -> JsonObject:
         """What a server says of its task now, once it is on record as far as it is news."""
         if str(task.get("status")) in OVER:
             final = passage.without_secrets(task)
@@ -242,7 +251,7 @@ class TasksBehind:
                 await self._write(held.id, lambda now: _questions(now, asked, who))
         return as_ours("tasks/get", task, held.id)
 
-    async def _end(self, held: Held, final: JsonObject, front: Front, who: Who) -> Held:
+    async def _end(self, held: Held, final: JsonObject, front: GatewayClient, who: Identity) -> Held:
         """The run ends with what the task came to. Whoever is quicker writes it down."""
         async with self._turn(held.id):
             now = _read(held.id, await self._journal.read(held.id))
@@ -289,12 +298,12 @@ class Agreeing:
         if isinstance(notification, SubscriptionsAcknowledgedNotification) and self._ids:
             params = notification.params.model_dump(by_alias=True, mode="json", exclude_none=True)
             params["notifications"]["taskIds"] = self._ids
-            notification = Message(method=notification.method, params=params)
+            notification = ClientMessage(method=notification.method, params=params)
         await self._session.send_notification(cast(Any, notification), related_request_id)
         self.begun.set()
 
 
-ASKED_OF_TASKS: dict[str, Callable[[TasksBehind, Front, Who, Reach], Awaitable[JsonObject]]] = {
+ASKED_OF_TASKS: dict[str, Callable[[TasksBehind, GatewayClient, Identity, Reach], Awaitable[JsonObject]]] = {
     "tasks/get": TasksBehind.get,
     "tasks/update": TasksBehind.update,
     "tasks/cancel": TasksBehind.cancel,
@@ -345,14 +354,14 @@ def _read(task_id: str, entries: list[Entry]) -> Held:
     Raises:
         MCPError: it has none.
     """
-    asked = [entry.record for entry in entries if isinstance(entry.record, Asked)]
+    asked = [entry.record for entry in entries if isinstance(entry.record, InputRequested)]
     handed = next((each for each in asked if task_of(each)), None)
     if handed is None:
         raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
-    return Held(task_id, handed, {each.name: each for each in asked if each.name and rests(each)}, Recording(entries))
+    return Held(task_id, handed, {each.name: each for each in asked if each.name and rests(each)}, RunState(entries))
 
 
-def _passage(held: Held, seat: Seat) -> Passage:
+def _passage(held: Held, seat: UserSession) -> UpstreamToolset:
     """The way to the server that has a task.
 
     Raises:
@@ -364,15 +373,15 @@ def _passage(held: Held, seat: Seat) -> Passage:
     return passage
 
 
-def _open(held: Held) -> list[Asked]:
+def _open(held: Held) -> list[InputRequested]:
     """What its server asked and nobody has answered."""
     return [asked for asked in held.questions.values() if asked.id not in held.recording.answers]
 
 
-def _questions(held: Held, requests: JsonObject, who: Who) -> list[Record]:
+def _questions(held: Held, requests: JsonObject, who: Identity) -> list[Record]:
     """The records of what a server asks that is not on record yet. It is the client's to answer, by `tasks/update`."""
     return [
-        Asked(
+        InputRequested(
             id=new_id("ask"),
             kind="elicitation",
             message=in_words(request),
@@ -392,7 +401,7 @@ def _questions(held: Held, requests: JsonObject, who: Who) -> list[Record]:
 def _answers(held: Held, responses: dict[str, Json]) -> list[Record]:
     """The records of what a client answered, as far as it is on record that it was asked for."""
     return [
-        Answered(asked.id, "answer", by=asked.approvers[0], elapsed=held.recording.elapsed, arguments=response)
+        InputGiven(asked.id, "answer", by=asked.approvers[0], elapsed=held.recording.elapsed, arguments=response)
         for asked in _open(held)
         if isinstance(response := responses.get(asked.name), dict)
     ]
