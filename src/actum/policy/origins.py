@@ -90,9 +90,9 @@ class OriginIndex:
         for name, value in arguments.items():
             if isinstance(value, _NESTED):
                 for path, inner in leaves(value, name):
-                    found[path] = _together(found.get(path, ()), self._of_value(inner))
+                    _add(found, path, self._of_value(inner))
             else:
-                found[name] = _together(found.get(name, ()), self._of_value(value))
+                _add(found, name, self._of_value(value))
         return found
 
     def _read(self, message: Message) -> None:
@@ -139,14 +139,15 @@ class OriginIndex:
     def _whole(self, value: Json) -> dict[Origin, None]:
         """Where a value stands as a whole."""
         text, found = _written(value), dict[Origin, None]()
-        forms = [text] if text else []
-        if "://" in text and text.endswith("/") and text.count("/") == 3:
-            forms.append(text[:-1])  # a link to a host alone is written out with a slash
+        if not text:
+            return found
+        plain = lower(text)
         for said in (self._relied_on, self._rest):
-            for form in forms:
-                said.find(form, found)
+            said.find(text, plain, found)
             if not isinstance(value, str):
                 said.find_number(text, found)
+            elif text[-1] == "/" and "://" in text and text.count("/") == 3:
+                said.find(text[:-1], plain[:-1], found)  # a link to a host alone is written out with a slash
         return found
 
     def _of_parts(self, text: str) -> tuple[Origin, ...]:
@@ -224,19 +225,25 @@ class _Said:
             if number is not None and stands_whole(plain, found.start(), found.end()):
                 self._numbers.setdefault(number, {})[origin] = None
 
-    def find(self, value: str, found: dict[Origin, None]) -> None:
-        """Add the origins of all that holds a value as a whole to those that were found."""
-        plain = lower(value)
+    def find(self, value: str, plain: str, found: dict[Origin, None]) -> None:
+        """Add the origins of all that holds a value as a whole to those that were found.
+
+        Args:
+            value: the value, as text.
+            plain: the same in lower case.
+            found: the origins that were found.
+        """
         for text, origin in self._values.get(plain, ()):
             if same_but_for_case(value, text):
                 found[origin] = None
+        if plain.isascii() and plain.isalnum():
+            places: Sequence[int] = self._by_word.get(plain, ())
+        else:
+            places = min((self._by_word.get(word, ()) for word in set(_WORD.findall(plain))), key=len, default=())
+        if not places:
+            return
         is_plain_word = is_common(plain)
         is_abbreviation = len(value) > 1 and value.isupper()  # `US` is a country where the text has it in capitals too
-        words = {plain} if plain.isascii() and plain.isalnum() else set(_WORD.findall(plain))
-        lists = [self._by_word.get(word, ()) for word in words]
-        if not lists:
-            return
-        places = min(lists, key=len)
         if len(places) > TEXTS_MAX:  # it stands everywhere: the first and the latest places will do
             places = [*places[: TEXTS_MAX // 2], *places[-TEXTS_MAX // 2 :]]
         for place in places:
@@ -248,7 +255,8 @@ class _Said:
 
     def find_number(self, number: str, found: dict[Origin, None]) -> None:
         """Add the origins of all texts that hold a number in another form, such as `1,000.00`."""
-        found |= self._numbers.get(number, {})
+        if self._numbers:
+            found |= self._numbers.get(number, {})
 
 
 def _holds(text: str, written: str, plain: str, value: str, *, exactly: bool) -> bool:
@@ -358,9 +366,10 @@ def _words(text: str) -> tuple[list[str], list[bool]]:
     return words, begins
 
 
-def _together(some: tuple[Origin, ...], more: tuple[Origin, ...]) -> tuple[Origin, ...]:
-    """The origins of two values that have the same path, as `{"a.b": 1, "a": {"b": 2}}` has."""
-    return tuple(dict.fromkeys((*some, *more)))
+def _add(found: Origins, path: str, origins: tuple[Origin, ...]) -> None:
+    """Note the origins of a value. Two values may have the same path, as in `{"a.b": 1, "a": {"b": 2}}`."""
+    known = found.get(path)
+    found[path] = origins if known is None else tuple(dict.fromkeys((*known, *origins)))
 
 
 def _written(value: Json) -> str:
