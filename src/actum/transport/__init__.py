@@ -1,1 +1,1 @@
-"""The network and other processes: the only rooms besides `storage` that do I/O."""
+"""The network and other processes. The only room, beside `storage`, that does I/O on its own."""
