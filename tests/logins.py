@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from actum.core.errors import CallError
 from actum.protocols.mcp.config import McpAuth
-from actum.server.mcp.auth import Issuer as Trusted
-from actum.server.mcp.auth import SignedTokens
+from actum.server.issuer import Issuer as Trusted
+from actum.server.issuer import SignedTokens
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
 from actum.toolsets.mcp.auth import OAuth
@@ -62,15 +62,15 @@ class Resource:
     async def _answer(self, request: Request) -> Response:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         self.seen.append(token)
-        access = await self.verifier.verify_token(token) if token else None
+        identity = await self.verifier.verify_token(token) if token else None
         hint = f', resource_metadata="{self.hint}"' if self.hint else ""
         scope = f'scope="{" ".join(self.needed)}"' if self.needed else 'realm="tools"'
-        if access is None:
+        if identity is None:
             return Response(status_code=401, headers={"www-authenticate": f"Bearer {scope}{hint}"})
-        if not set(self.needed) <= set(access.scopes):
+        if not set(self.needed) <= set(identity.scopes):
             error = f'Bearer error="insufficient_scope", {scope}{hint}'
             return Response(status_code=403, headers={"www-authenticate": error})
-        return JSONResponse({"principal": access.subject})
+        return JSONResponse({"principal": identity.principal})
 
 
 class Browser:

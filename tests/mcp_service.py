@@ -11,7 +11,7 @@ import uvicorn
 
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
-from actum.server.mcp.http import LOCAL, Access
+from actum.server.access import LOCAL, Access
 from actum.server.mcp.service import McpService
 from actum.toolsets.mcp.connection import McpConnection
 from tests.web import Unsignalled

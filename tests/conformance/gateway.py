@@ -13,24 +13,21 @@ from pathlib import Path
 from typing import cast
 
 import uvicorn
-from mcp.server.auth.provider import AccessToken
 
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpEra, McpServer
+from actum.server.access import LOCAL, Access
+from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
-from actum.server.mcp.http import LOCAL, Access
 from actum.storage.pins import PinStore
 
 
 class Names:
     """Takes whoever says a name three times for that user."""
 
-    async def verify_token(self, token: str) -> AccessToken | None:
+    async def verify_token(self, token: str) -> Identity | None:
         name = token[: len(token) // 3]
-        claims = {"roles": [], "key_id": name}
-        return (
-            AccessToken(token="", client_id="c", scopes=[], subject=name, claims=claims) if name * 3 == token else None
-        )
+        return Identity(principal=name, key_id=name) if name * 3 == token else None
 
 
 async def main(port: str, url: str, era: str = "auto", keys: str = "", pins: str = "") -> None:

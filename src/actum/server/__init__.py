@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 from ..core.errors import UsageError
 
 if TYPE_CHECKING:
-    from .mcp.auth import Authenticator, Issuer, SignedTokens
-    from .mcp.calls import Identity
+    from .access import Access
+    from .identity import Authenticator, Identity, SharedKey
+    from .issuer import Issuer, SignedTokens
     from .mcp.gateway.gateway import McpGateway
-    from .mcp.http import Access, SharedKey
     from .mcp.prompts import Prompt, prompt
     from .mcp.resources import Folder, Resource, own_runs
     from .mcp.service import McpService
@@ -44,20 +44,28 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Access": "mcp.http",
-    "Authenticator": "mcp.auth",
+    "Access": "access",
+    "Authenticator": "identity",
     "Folder": "mcp.resources",
-    "Issuer": "mcp.auth",
+    "Identity": "identity",
+    "Issuer": "issuer",
     "McpGateway": "mcp.gateway.gateway",
     "McpService": "mcp.service",
     "Prompt": "mcp.prompts",
     "Resource": "mcp.resources",
-    "SharedKey": "mcp.http",
-    "SignedTokens": "mcp.auth",
-    "Identity": "mcp.calls",
+    "SharedKey": "identity",
+    "SignedTokens": "issuer",
     "own_runs": "mcp.resources",
     "prompt": "mcp.prompts",
 }
+
+_MCP = "MCP needs a package that is not installed: pip install 'actum[mcp]'"
+_NEEDED = {
+    "mcp": _MCP,
+    "mcp_types": _MCP,
+    "jwt": "tokens of an issuer need a package that is not installed: pip install 'pyjwt[crypto]'",
+}
+"""What is said when a package is missing."""
 
 
 def __getattr__(name: str) -> object:
@@ -66,6 +74,7 @@ def __getattr__(name: str) -> object:
     try:
         return getattr(import_module(f".{_PLACES[name]}", __name__), name)
     except ModuleNotFoundError as missing:
-        if (missing.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+        needed = (missing.name or "").partition(".")[0]
+        if needed not in _NEEDED:
             raise
-        raise UsageError("MCP needs a package that is not installed: pip install 'actum[mcp]'") from None
+        raise UsageError(_NEEDED[needed]) from None

@@ -17,8 +17,8 @@ from actum.core.interfaces import Clock
 from actum.core.json import Json, JsonObject
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpEra, McpServer
+from actum.server.access import LOCAL, Access
 from actum.server.mcp.gateway.gateway import INTRODUCE_S, McpGateway
-from actum.server.mcp.http import LOCAL, Access
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection

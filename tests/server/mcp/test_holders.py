@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from actum.core.json import Json
-from actum.server.mcp.calls import Identity
+from actum.server.identity import Identity
 from actum.server.mcp.holders import (
     CLIENTS_MAX,
     Client,
@@ -31,6 +31,7 @@ def test_a_client_is_known_again_by_user_key_program_and_capabilities() -> None:
     clients = Clients()
     first = clients.client(asked(roots={}), ADA)
     assert clients.client(asked(roots={}), ADA) is first
+    assert clients.client(asked(roots={}), Identity(principal="ada", key_id="k1", scopes=("more",))) is first
     others = [
         clients.client(asked(roots={}), EVE),
         clients.client(asked(roots={}), Identity(principal="ada", key_id="k9")),

@@ -15,7 +15,7 @@ from actum.core.interfaces import Answer
 from actum.core.json import JsonObject
 from actum.core.record import InputGiven
 from actum.protocols.mcp.config import McpServer
-from actum.server.mcp.calls import Identity
+from actum.server.identity import Identity
 from actum.storage.place import open_journal
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp import McpToolset

@@ -11,8 +11,8 @@ import httpx2
 import pytest
 
 from actum.core.errors import Unavailable
-from actum.server.mcp.auth import Issuer as Trusted
-from actum.server.mcp.auth import SignedTokens
+from actum.server.issuer import Issuer as Trusted
+from actum.server.issuer import SignedTokens
 from actum.toolsets.mcp.auth import OAuth
 from actum.toolsets.mcp.error import LoginNeeded
 from actum.transport.guard import Fetcher, Guard

@@ -9,8 +9,8 @@ import pytest
 
 from actum.core.errors import Unavailable
 from actum.protocols.mcp.config import McpAuth
-from actum.server.mcp.auth import Issuer as Trusted
-from actum.server.mcp.auth import SignedTokens
+from actum.server.issuer import Issuer as Trusted
+from actum.server.issuer import SignedTokens
 from actum.toolsets.mcp.error import LoginNeeded
 from tests.logins import Browser, World, fails, worlds
 

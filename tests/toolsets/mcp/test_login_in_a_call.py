@@ -14,8 +14,9 @@ from mcp_types import CallToolRequestParams, CallToolResult, TextContent
 
 from actum.core.json import Json
 from actum.protocols.mcp.config import McpEra, McpServer
-from actum.server.mcp.auth import Issuer as Trusted
-from actum.server.mcp.auth import SignedTokens, settings
+from actum.server.issuer import Issuer as Trusted
+from actum.server.issuer import SignedTokens
+from actum.server.mcp.auth import SdkVerifier, settings
 from actum.storage.tokens import TokenStore
 from actum.testing import FakeClock
 from actum.toolsets.mcp.auth import OAuth
@@ -60,7 +61,7 @@ async def serving_tools(tmp_path: Path, era: McpEra) -> AsyncIterator[Place]:
         return CallToolResult(content=[TextContent(type="text", text="done")])
 
     async with serving(issuer.app()) as issuer.url:
-        door = SignedTokens(Trusted(url=issuer.url, audience=url), clock=clock)
+        door = SdkVerifier(SignedTokens(Trusted(url=issuer.url, audience=url), clock=clock))
         server = Server("t", on_call_tool=call)
         app = server.streamable_http_app(auth=settings(url, issuer=issuer.url, scopes=["read"]), token_verifier=door)
 

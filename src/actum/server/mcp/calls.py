@@ -29,6 +29,7 @@ from ...core.json import Json, JsonObject
 from ...core.message import Reply, UserMessage
 from ...core.record import new_id
 from ...journal.recording import RunState
+from ..identity import Identity
 from .client import McpClient
 from .wire import WANTED, question_of, told_by_client
 
@@ -40,20 +41,6 @@ INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
 CALL = "call"
 PARKED_MAX = 1_000
-
-
-class Identity(Struct, frozen=True, kw_only=True):
-    """On whose behalf a client speaks.
-
-    Attributes:
-        principal: the user.
-        roles: that the user has.
-        key_id: the id of the key or token that was shown, never its text.
-    """
-
-    principal: str = ""
-    roles: tuple[str, ...] = ()
-    key_id: str = ""
 
 
 class Said(Struct, frozen=True):
@@ -214,7 +201,7 @@ class Parked:
 
 
 def _key(tool: str, arguments: JsonObject, who: Identity) -> bytes:
-    return _sorted.encode([tool, arguments, who])
+    return _sorted.encode([tool, arguments, who.without_scopes()])
 
 
 _encoder = msgspec.json.Encoder()

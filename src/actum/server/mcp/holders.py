@@ -21,7 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from ...core.holder import Holder
-from .calls import Identity
+from ..identity import Identity
 from .client import connection_of
 
 CLIENTS_MAX = 1_000
@@ -96,6 +96,7 @@ class Clients:
     def _known_again(self, ctx: Context, who: Identity) -> Client:
         meta = (ctx.params or {}).get("_meta")
         told = _encoder.encode([meta.get(field) for field in _SAYS_WHO] if isinstance(meta, Mapping) else [])
+        who = who.without_scopes()
         client = self._others.pop((who, told), None)
         if client is None:
             client = Client(who.principal)

@@ -49,11 +49,12 @@ from ...journal.memory import MemoryJournal
 from ...policy.rules import DEFAULT, Barring
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
+from ..access import LOCAL, Access
+from ..identity import Identity
 from .auth import identity_of
 from .calls import (
     INVALID_PARAMS,
     Emit,
-    Identity,
     NotYet,
     Parked,
     Spoken,
@@ -70,12 +71,7 @@ from .client import (
     connection_of,
 )
 from .holders import Client, Clients
-from .http import (
-    LOCAL,
-    Access,
-    endpoint_of,
-    http_app,
-)
+from .http import endpoint_of, http_app
 from .page import LISTS, page
 from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
@@ -256,10 +252,7 @@ class McpService:
     def who(self) -> Identity:
         """On whose behalf the current request is made: by its token, where it has one."""
         access = get_access_token()
-        if access is None:
-            return self._who
-        identity = identity_of(access)
-        return Identity(principal=identity.principal, roles=identity.roles, key_id=identity.key_id)
+        return self._who if access is None else identity_of(access)
 
     def _client(self, ctx: Context) -> Client:
         """The client that makes this request."""

@@ -33,11 +33,11 @@ from ...core.json import JsonObject
 from ...core.record import Ended, Entry
 from ...journal.recording import CallRef, RunState
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
+from ..identity import Identity
 from .calls import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,
     Emit,
-    Identity,
     NotYet,
     answers_of,
     asked_of,

@@ -15,7 +15,7 @@ from actum.core.json import JsonObject
 from actum.core.record import InputGiven, InputRequested
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.protocols.mcp.tasks import EXTENSION
-from actum.server.mcp.calls import Identity
+from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
 from actum.storage.place import open_journal

@@ -69,9 +69,9 @@ from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.toolset import WAIT_S
+from ...identity import Identity
 from ..calls import (
     INVALID_PARAMS,
-    Identity,
     NotYet,
     answers_of,
     begin,

@@ -16,7 +16,8 @@ from mcp.shared.exceptions import MCPError
 
 from ....core.interfaces import Clock
 from ....core.json import JsonObject
-from ..calls import INVALID_PARAMS, Identity, NotYet
+from ...identity import Identity
+from ..calls import INVALID_PARAMS, NotYet
 from .front import GatewayClient, ServerQuestion
 
 KEPT_S = 600.0

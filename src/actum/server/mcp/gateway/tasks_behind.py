@@ -50,7 +50,8 @@ from ....journal.recording import CallRef, RunState
 from ....protocols.mcp.content import blocks_of, result_of
 from ....protocols.mcp.era import result_for
 from ....protocols.mcp.tasks import EXTENSION, OVER
-from ..calls import INVALID_PARAMS, Identity
+from ...identity import Identity
+from ..calls import INVALID_PARAMS
 from ..tasks import (
     UNKNOWN_TASK,
     entries_of,

@@ -1,0 +1,253 @@
+"""Tokens that an outside issuer grants: a program logs in there, and shows us the token.
+
+Two kinds of `Verifier`: `SignedTokens` checks a JWT by the issuer's published keys (RFC 9068), and `AskedTokens` asks
+the issuer about a token of any form (RFC 7662). A token must be meant for this server: its audience is checked exactly
+(RFC 8707), and so are its issuer and when it ends.
+
+This file knows no protocol of agents and no web server. PyJWT is needed; for keys of our own, which need no such
+package, see `identity`.
+
+Limits: a JWT that was revoked is accepted until it ends. `AskedTokens` sees at once that a token was revoked, but needs
+a request to the issuer for each check.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64encode
+from urllib.parse import quote, urlencode
+
+import jwt
+import msgspec
+from jwt.types import Options
+from msgspec import Struct
+
+from ..core.clock import SystemClock
+from ..core.errors import UsageError
+from ..core.interfaces import Clock
+from ..core.json import Json, JsonObject
+from ..transport.guard import Fetched, Fetcher, Guard
+from ..transport.http import HttpFailure
+from .identity import Identity
+
+ALGORITHMS = ("ES256", "ES384", "ES512", "EdDSA", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512")
+"""Asymmetric ones: with a shared key whoever checks could also issue."""
+LEEWAY_S = 30.0
+KEYS_S = 600.0
+"""How long an issuer's published keys are believed."""
+KEYS_ANEW_S = 30.0
+"""An unknown key id makes us ask again, but not more often than this."""
+_TOKEN_MAX = 16_384
+
+
+class Issuer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An outside issuer of tokens, as a person set it up.
+
+    Attributes:
+        url: its issuer identifier; a token's `iss` must be exactly this.
+        audience: this server's address; a token's `aud` must hold it.
+        jwks_uri: where its keys are; empty to learn it from its metadata.
+        introspection_endpoint: where it tells of a token; for `AskedTokens`.
+        client_id, client_secret: who we are there.
+        algorithms: with which it may sign.
+        principal_claim: what names the user.
+        roles_claim: what lists the roles; dots lead inside.
+    """
+
+    url: str
+    audience: str
+    jwks_uri: str = ""
+    introspection_endpoint: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    algorithms: tuple[str, ...] = ALGORITHMS
+    principal_claim: str = "sub"
+    roles_claim: str = "roles"
+
+    def __repr__(self) -> str:
+        return f"Issuer(url={self.url!r}, audience={self.audience!r})"
+
+
+class SignedTokens:
+    """JWTs of an outside issuer, checked by its published keys.
+
+    Args:
+        issuer: whose.
+        fetcher: gets its keys; by a guard that lets the issuer be private, by default.
+        clock: for the end of tokens.
+
+    Raises:
+        UsageError: an algorithm with a shared key was named.
+    """
+
+    def __init__(self, issuer: Issuer, *, fetcher: Fetcher | None = None, clock: Clock | None = None) -> None:
+        if not set(issuer.algorithms) <= set(ALGORITHMS):
+            raise UsageError(f"tokens may be signed with {', '.join(ALGORITHMS)} only")
+        self._issuer = issuer
+        self._fetcher = fetcher or _fetcher(issuer)
+        self._clock = clock or SystemClock()
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._asked_at = float("-inf")
+        self._alone = asyncio.Lock()
+
+    async def verify_token(self, token: str) -> Identity | None:
+        if len(token) > _TOKEN_MAX or token.count(".") != 2:
+            return None
+        try:
+            head = jwt.get_unverified_header(token)
+            key = await self._key(str(head.get("kid", "")))
+            if key is None or head["alg"] not in self._issuer.algorithms:
+                return None
+            claims: JsonObject = jwt.decode(
+                token,
+                key,
+                algorithms=[head["alg"]],
+                issuer=self._issuer.url,
+                options=_OPTIONS,
+            )
+        except (jwt.PyJWTError, KeyError, TypeError, ValueError):
+            return None
+        return _claimed(claims, self._issuer, self._clock.now())
+
+    async def _key(self, kid: str) -> jwt.PyJWK | None:
+        """The issuer's key of this id; without an id its only one."""
+        async with self._alone:  # who comes while we ask waits for the answer
+            age = self._clock.now() - self._asked_at
+            if age > KEYS_S or (age > KEYS_ANEW_S and kid and kid not in self._keys):
+                self._asked_at = self._clock.now()
+                self._keys = await self._published() or self._keys
+        if not kid and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return self._keys.get(kid)
+
+    async def _published(self) -> dict[str, jwt.PyJWK]:
+        """The issuer's keys; none when they can not be had now."""
+        uri = self._issuer.jwks_uri or await self._found_uri()
+        document = await _json(self._fetcher, uri) if uri else None
+        listed = document.get("keys") if document else None
+        found: dict[str, jwt.PyJWK] = {}
+        for one in listed if isinstance(listed, list) else []:
+            try:
+                key = jwt.PyJWK(one)  # type: ignore[arg-type]  # whatever it is, it is checked there
+            except (jwt.PyJWTError, TypeError, ValueError, KeyError, AttributeError):
+                continue  # of a kind that we do not know: its tokens will not pass
+            if key.public_key_use in (None, "sig") and key.algorithm_name in ALGORITHMS:
+                found[key.key_id or ""] = key
+        return found
+
+    async def _found_uri(self) -> str:
+        base, _, path = self._issuer.url.partition("://")
+        host, _, path = path.partition("/")
+        tail = f"/{path.rstrip('/')}" if path else ""
+        for uri in (
+            f"{base}://{host}/.well-known/oauth-authorization-server{tail}",
+            f"{base}://{host}{tail}/.well-known/openid-configuration",
+        ):
+            document = await _json(self._fetcher, uri)
+            if document and document.get("issuer") == self._issuer.url and isinstance(document.get("jwks_uri"), str):
+                return str(document["jwks_uri"])
+        return ""
+
+
+class AskedTokens:
+    """Tokens of any form, of which their issuer is asked each time (RFC 7662).
+
+    Args:
+        issuer: whose; with its introspection endpoint.
+        fetcher, clock: as in `SignedTokens`.
+
+    Raises:
+        UsageError: no introspection endpoint was named.
+    """
+
+    def __init__(self, issuer: Issuer, *, fetcher: Fetcher | None = None, clock: Clock | None = None) -> None:
+        if not issuer.introspection_endpoint:
+            raise UsageError("say where the issuer tells of tokens: introspection_endpoint")
+        self._issuer = issuer
+        self._fetcher = fetcher or _fetcher(issuer)
+        self._clock = clock or SystemClock()
+
+    async def verify_token(self, token: str) -> Identity | None:
+        if len(token) > _TOKEN_MAX:
+            return None
+        pair = f"{quote(self._issuer.client_id, safe='')}:{quote(self._issuer.client_secret, safe='')}"
+        headers = {
+            "content-type": "application/x-www-form-urlencoded",
+            "accept": "application/json",
+            "authorization": f"Basic {b64encode(pair.encode()).decode()}",
+        }
+        body = urlencode({"token": token, "token_type_hint": "access_token"}).encode()
+        try:
+            claims = _object(await self._fetcher.post(self._issuer.introspection_endpoint, headers, body))
+        except HttpFailure:
+            return None
+        if not claims or claims.get("active") is not True or claims.get("iss", self._issuer.url) != self._issuer.url:
+            return None
+        return _claimed(claims, self._issuer, self._clock.now())
+
+
+_OPTIONS: Options = {
+    "require": ["exp", "iss", "aud"],
+    "verify_exp": False,
+    "verify_nbf": False,
+    "verify_iat": False,
+    "verify_aud": False,
+}
+"""The clock and the audience are checked in `_claimed`, for both kinds of foreign tokens alike."""
+
+
+def _claimed(claims: JsonObject, issuer: Issuer, now: float) -> Identity | None:
+    """Whose token has these claims; None when the token is not for us, not valid now, or of nobody."""
+    audience, ends, begins = claims.get("aud"), claims.get("exp", float("inf")), claims.get("nbf", 0)
+    meant = [audience] if isinstance(audience, str) else audience if isinstance(audience, list) else []
+    if issuer.audience.removesuffix("/") not in [str(one).removesuffix("/") for one in meant]:
+        return None
+    if not isinstance(ends, int | float) or not isinstance(begins, int | float):
+        return None
+    if ends + LEEWAY_S <= now or begins - LEEWAY_S > now:
+        return None
+    principal = claims.get(issuer.principal_claim)
+    if not isinstance(principal, str) or not principal:
+        return None
+    client = str(claims.get("client_id") or claims.get("azp") or "")
+    return Identity(
+        principal=principal,
+        roles=_words(_inside(claims, issuer.roles_claim)),
+        key_id=client,
+        scopes=_words(claims.get("scope", claims.get("scp"))),
+        issuer=issuer.url,
+    )
+
+
+def _inside(claims: JsonObject, path: str) -> Json:
+    found: Json = claims
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found
+
+
+def _words(value: Json) -> tuple[str, ...]:
+    """A list of words, or words with blanks between them."""
+    if isinstance(value, str):
+        return tuple(value.split())
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def _fetcher(issuer: Issuer) -> Fetcher:
+    return Fetcher(Guard(issuer.url, named=filter(None, (issuer.jwks_uri, issuer.introspection_endpoint))))
+
+
+def _object(answer: Fetched) -> JsonObject | None:
+    if answer.status != 200:
+        return None
+    try:
+        return msgspec.json.decode(answer.body, type=dict[str, Json])
+    except ValueError:
+        return None
+
+
+async def _json(fetcher: Fetcher, url: str) -> JsonObject | None:
+    try:
+        return _object(await fetcher.get(url, {"accept": "application/json"}))
+    except HttpFailure:
+        return None
