@@ -88,7 +88,7 @@ $(UV): $(PLACE) constraints.txt
 	@touch $@
 
 $(READY): $(UV) pyproject.toml constraints.txt $(PEERS)
-	$(UV_INSTALL) --group dev --editable .
+	$(UV_INSTALL) --group dev --group setup --editable .
 	$(BIN)/python -m tests.peers.install
 	@touch $@
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 SRC = Path(__file__).parents[1] / "src"
+PACKAGES = ("actum", "actum_embedded")
 
 STACK = (
     {"core"},
@@ -41,6 +42,8 @@ MAY_IMPORT: dict[str, set[str]] = BELOW | {
     "actum": BELOW["cli"] | {"testing"},  # the public names, in actum/__init__.py
     "cli": BELOW["cli"] | {"actum"},
     "__main__": {"cli"},
+    # A package of its own, which actum finds by an entry point: no room may import the embedded model.
+    "actum_embedded": {"core"},
 }
 
 STRANGERS = (
@@ -49,12 +52,13 @@ STRANGERS = (
 )
 """Rooms that know nothing of each other, in either direction."""
 
-PURE = {"core", "schema", "protocols", "dialects", "policy"}
+PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
 
 HEAVY = {
     *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
     *("a2a", "cel", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
+    *("actum_embedded", "importlib.metadata", "importlib_metadata"),
     *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),
 }
 
@@ -85,19 +89,24 @@ def imports(source: str, module: str, *, package: bool) -> Iterator[Import]:
 
 
 def room_of(name: str) -> str:
-    """The room of a dotted name of actum; `actum` for a public name of the package itself."""
+    """The room of a dotted name of actum; `actum` for a public name of the package itself.
+
+    The other package in the wheel, the embedded model, is one room.
+    """
     parts = name.split(".")
+    if parts[0] != "actum":
+        return parts[0]
     return parts[1] if len(parts) > 1 and parts[1] in MAY_IMPORT else "actum"
 
 
 def faults(source: str, module: str, *, package: bool = False) -> list[str]:
     """What is wrong with a module's imports, a sentence each."""
     room = room_of(module)
-    if module.split(".")[1:2] not in ([], [room]):
+    if room == "actum" and "." in module:
         return [f"{module} is in no room of the stack: give it a place in STACK"]
     found = []
     for target, line, hidden in imports(source, module, package=package):
-        if target.split(".")[0] == "actum":
+        if target.split(".")[0] in PACKAGES:
             to = room_of(target)
             if to != room and to not in MAY_IMPORT[room]:
                 found.append(f"{module}:{line}: {room} must not import {to} ({target})")
@@ -109,12 +118,13 @@ def faults(source: str, module: str, *, package: bool = False) -> list[str]:
 
 
 def modules() -> Iterator[tuple[str, Path]]:
-    for path in sorted((SRC / "actum").rglob("*.py")):
-        yield ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path
+    for package in PACKAGES:
+        for path in sorted((SRC / package).rglob("*.py")):
+            yield ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"), path
 
 
 def edges() -> Iterator[tuple[str, str]]:
-    """Which module imports which, both of actum."""
+    """Which module imports which, both of the wheel's packages."""
     known = {module for module, _ in modules()}
     for module, path in modules():
         for target, _, _ in imports(path.read_text("utf-8"), module, package=path.name == "__init__.py"):
@@ -190,6 +200,11 @@ def test_imports_go_down_and_none_hides_in_a_function() -> None:
         ("actum.agents.agent", "class A:\n    async def f(self):\n        from . import turn", "inside a function"),
         ("actum.dialects.sse", "from urllib.request import urlopen", "is pure and must not import urllib.request"),
         ("actum.utils", "", "actum.utils is in no room of the stack"),
+        ("actum_embedded.model", "from actum.agents import Agent", "actum_embedded must not import agents"),
+        ("actum_embedded.model", "from actum import Agent", "actum_embedded must not import actum"),
+        ("actum_embedded.model", "import socket", "actum_embedded is pure and must not import socket"),
+        ("actum_embedded.model", "def f():\n    from .words import fold", "is imported inside a function"),
+        ("actum.models.catalog", "from actum_embedded import Embedded", "models must not import actum_embedded"),
     ],
 )
 def test_a_wrong_import_is_found(module: str, source: str, fault: str) -> None:
@@ -202,6 +217,7 @@ def test_a_wrong_import_is_found(module: str, source: str, fault: str) -> None:
     [
         ("actum.agents.agent", "from ..core.call import ToolCall\nfrom .turn import turn\nfrom ..call import path"),
         ("actum.dialects.sse", "from urllib.parse import quote\nimport httpx2_elsewhere"),
+        ("actum_embedded.model", "from actum.core.call import ToolCall\nfrom .words import fold"),
         ("actum.cli.app", "from .. import compose\nfrom actum import Agent\ndef f():\n    import rich"),
     ],
 )

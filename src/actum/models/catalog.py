@@ -8,7 +8,7 @@ it is opened, so that `import actum` loads no HTTP client.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
@@ -158,7 +158,8 @@ def open_model(
 
     Args:
         model: `<provider>:<model>`, `http(s)://host/v1#<model>`, `local:<path or name of a model of transformers>`,
-            `embedded`; or a model, which is passed through. An address that ends in `/completions`, and not in
+            `embedded`, or the name of a model that an installed package brings by an entry point of the group
+            `actum.models`; or a model, which is passed through. An address that ends in `/completions`, and not in
             `/chat/completions`, or in Ollama's `/api/generate`, is that of a model which only goes on with a text:
             turns are then marked as its family does it.
         dialect: how it says a call. `auto`: by its API where that is known or found to work, else by its prompt;
@@ -173,22 +174,44 @@ def open_model(
 
     Raises:
         UnknownName: there is no such model or dialect; the message lists what there is.
-        UsageError: a key or a package is missing, an address is none, the model and the dialect do not go together, or
-            it can not be constrained.
+        UsageError: a key or a package is missing, an address is none, the model and the dialect do not go together,
+            two installed packages bring a model of this name, or it can not be constrained.
     """
     if isinstance(model, str) and model.startswith(LOCAL):
         open_local: Callable[..., Model] = import_module(f"{__package__}.local").open_local
         return open_local(model.removeprefix(LOCAL), dialect=dialect, constrained=constrained is None or constrained)
-    if isinstance(model, str) and model != "embedded":
+    if isinstance(model, str) and _at_endpoint(model):
         return _open_endpoint(model, dialect, environment, strict=_strict(model, constrained))
+    opened = _open_installed(model) if isinstance(model, str) else model
     if constrained:
-        raise UsageError(f"{getattr(model, 'name', model)} can not be constrained: that is for local models and APIs")
-    opened = _embedded() if isinstance(model, str) else model
+        raise UsageError(f"{opened.name} can not be constrained: that is for local models and APIs")
     if dialect in ("auto", "native"):
         return opened
     if dialect in _API_DIALECTS or dialect in _RAW:
         raise UsageError(f"dialect {dialect!r} is for models that are named by their provider or address")
     return Prompted(opened, _text_dialect(dialect))
+
+
+def _at_endpoint(name: str) -> bool:
+    return name.startswith(("http://", "https://")) or name.partition(":")[0] in PROVIDERS
+
+
+def _open_installed(name: str) -> Model:
+    """The embedded model, or the model of another installed package. Names of actum's own never come from others."""
+    installed = import_module(f"{__package__}.installed")  # late: a search for packages takes milliseconds
+    open_embedded: Callable[[], Model] = installed.open_embedded
+    open_installed: Callable[[str], Model | None] = installed.open_installed
+    model = open_embedded() if name == "embedded" else open_installed(name)
+    if model is None:
+        raise _unknown(name, installed.installed_names())
+    return model
+
+
+def _unknown(name: str, installed: Sequence[str] = ()) -> UnknownName:
+    known = ", ".join(
+        ["embedded", *installed, "http://host/v1#name", "local:path", *(f"{key}:name" for key in PROVIDERS)]
+    )
+    return UnknownName(f"there is no model called {name!r}: use {known}")
 
 
 def _strict(name: str, constrained: Constrained | None) -> bool:
@@ -280,10 +303,9 @@ def _at_address(name: str) -> tuple[Provider, str]:
 def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, str]:
     """The provider's row, with what the environment says in its place, and the model's name there."""
     prefix, colon, model = name.partition(":")
-    provider = PROVIDERS.get(prefix)
-    if provider is None or not colon:
-        known = ", ".join(f"{prefix}:name" for prefix in PROVIDERS)
-        raise UnknownName(f"there is no model called {name!r}: use embedded, http://host/v1#name, local:path, {known}")
+    if not colon:
+        raise _unknown(name)
+    provider = PROVIDERS[prefix]
     model = model or provider.default_model
     if not model:
         raise UnknownName(f"which model of {prefix}? Put its name behind the colon: {prefix}:name")
@@ -325,8 +347,3 @@ def _text_dialect(name: str, model: str = "") -> TextDialect:
     if opens_thought(model) and hasattr(found, "thinking"):
         return cast(TextDialect, structs.replace(cast(Struct, found), thinking=True))
     return found
-
-
-def _embedded() -> Model:
-    make: type[Model] = import_module("actum_embedded").Embedded
-    return make()

@@ -1,0 +1,131 @@
+"""The wheel is whole: made from the sdist and installed where nothing else is, `actum` works as it does here."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from collections.abc import Iterator
+from email.message import Message
+from email.parser import Parser
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from actum.cli.demo import SCENES
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = Path(sysconfig.get_path("scripts"))
+EVERY_SCENE = [str(number) for number in range(1, len(SCENES) + 1)]
+
+
+def done(*command: str | Path, folder: Path, **environment: str) -> str:
+    """What a program prints that ends well and says nothing on its standard error."""
+    bare = {"PATH": os.defpath, "HOME": str(folder), "PYTHONUTF8": "1"} | environment
+    ended = subprocess.run(command, cwd=folder, env=bare, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, ""), ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel that is built from the unpacked sdist, with the pinned hatchling and without a network."""
+    folder = tmp_path_factory.mktemp("built")
+    build = (sys.executable, "-m", "hatchling", "build", "--directory", str(folder), "--target")
+    subprocess.run([*build, "sdist"], cwd=ROOT, capture_output=True, check=True)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder, filter="data")
+    subprocess.run([*build, "wheel"], cwd=folder / sdist.name.removesuffix(".tar.gz"), capture_output=True, check=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def dependencies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with links to the packages that actum needs without any extra, and to no other package."""
+    folder = tmp_path_factory.mktemp("dependencies")
+    for package in sorted(needed("actum")):
+        installed = distribution(package)
+        for name in sorted({file.parts[0] for file in installed.files or () if file.parts[0] != ".."}):
+            if not (folder / name).exists():
+                (folder / name).symlink_to(Path(str(installed.locate_file(name))))
+    return folder
+
+
+def needed(package: str, extras: frozenset[str] = frozenset()) -> set[str]:
+    """The names of all packages that a package needs, directly or not."""
+    found: set[str] = set()
+    for requirement in map(Requirement, distribution(package).requires or ()):
+        applies = requirement.marker is None or any(
+            requirement.marker.evaluate({"extra": extra}) for extra in extras | {""}
+        )
+        if applies:
+            found |= {requirement.name} | needed(requirement.name, frozenset(requirement.extras))
+    return found
+
+
+def scenes(shown: str) -> list[str]:
+    """The numbers of the scenes that the demo showed. A scene that comes out wrong is an exit status of its own."""
+    return re.findall(r"^(\d)  ", shown, re.MULTILINE)
+
+
+def sources() -> Iterator[str]:
+    for package in ("actum", "actum_embedded"):
+        for path in (ROOT / "src" / package).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield path.relative_to(ROOT / "src").as_posix()
+
+
+def metadata(archive: zipfile.ZipFile, home: str) -> Message:
+    return Parser().parsestr(archive.read(f"{home}/METADATA").decode())
+
+
+def test_both_packages_and_all_licences_are_in_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        (home,) = {name.split("/")[0] for name in names if ".dist-info/" in name}
+        licences = metadata(archive, home).get_all("License-File")
+    assert {name for name in names if not name.startswith(home)} == set(sources())
+    assert {"actum/py.typed", "actum_embedded/py.typed", "actum_embedded/data/NOTICE.md"} <= names
+    notices = {path for path in sources() if Path(path).name.startswith(("LICENSE", "NOTICE"))}
+    assert set(licences or ()) == {"LICENSE", *(f"src/{path}" for path in notices)}
+    assert {f"{home}/licenses/{licence}" for licence in licences or ()} <= names
+
+
+@pytest.mark.row("L5")
+def test_the_built_wheel_in_an_empty_environment_plays_the_demo(
+    wheel: Path, dependencies: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "environment"
+    venv.create(place, with_pip=False, symlinks=os.name != "nt")
+    scripts = place / SCRIPTS.name
+    install = ("pip", "install", "--quiet", "--no-config", "--offline", "--no-cache", "--no-deps", "--link-mode=copy")
+    done(SCRIPTS / "uv", *install, "--python", scripts / "python", wheel, folder=tmp_path)
+    (packages,) = place.glob("[Ll]ib/**/site-packages")
+    (packages / "dependencies.pth").write_text(f"{dependencies}\n", encoding="utf-8")
+    assert scenes(done(scripts / "actum", "demo", folder=tmp_path)) == EVERY_SCENE
+    seen = "import actum, actum_embedded; print(actum.__file__, actum_embedded.__file__)"
+    assert done(scripts / "python", "-c", seen, folder=tmp_path).count(str(packages)) == 2
+
+
+def test_the_demo_is_played_where_the_metadata_of_actum_is_missing(
+    wheel: Path, dependencies: Path, tmp_path: Path
+) -> None:
+    """As in a frozen program, which holds the modules of a package and often not its metadata."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path, [name for name in archive.namelist() if ".dist-info/" not in name])
+    frozen = (
+        f"import sys; sys.path[:0] = {[str(tmp_path), str(dependencies)]!r}; sys.argv = ['actum', 'demo']\n"
+        "from importlib.metadata import Distribution\n"
+        "assert not list(Distribution.discover(name='actum'))\n"
+        "from actum.cli.app import main; main()"
+    )
+    assert scenes(done(sys.executable, "-I", "-S", "-c", frozen, folder=tmp_path)) == EVERY_SCENE
