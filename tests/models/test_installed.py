@@ -92,6 +92,14 @@ def test_an_entry_point_that_gives_no_model_is_an_error_that_names_the_package(
         open_model("acme")
 
 
+def test_damaged_metadata_of_another_package_is_said_and_does_not_touch_the_embedded_model(packages: Path) -> None:
+    install(packages, "acme", acme="actum_test_models:Model")
+    (packages / "acme-1.0.dist-info" / "entry_points.txt").write_bytes(b"\xff\xfe[actum.models]")
+    with pytest.raises(UsageError, match="entry points of an installed package are damaged"):
+        open_model("acme")
+    assert isinstance(open_model("embedded"), Embedded)
+
+
 def test_the_embedded_model_is_an_entry_point_of_actum_itself() -> None:
     (entry,) = distribution("actum").entry_points.select(group=GROUP)
     assert (entry.name, entry.value) == (EMBEDDED.name, EMBEDDED.value) == ("embedded", "actum_embedded:Embedded")

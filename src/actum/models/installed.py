@@ -8,6 +8,7 @@ a model is opened that needs it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 
 from ..core.errors import UsageError
@@ -32,9 +33,10 @@ def open_installed(name: str) -> Model | None:
     """The model that an installed package brings under this name; None where no package does.
 
     Raises:
-        UsageError: two packages bring a model of this name; the package's object can not be loaded or is no model.
+        UsageError: two packages bring a model of this name; the package's object can not be loaded or is no model; the
+            metadata of an installed package is damaged.
     """
-    claims = [entry for entry in entry_points(group=GROUP) if entry.name == name]
+    claims = [entry for entry in _entries() if entry.name == name]
     if len(claims) > 1:
         claimed = " and ".join(sorted(map(_origin, claims)))
         raise UsageError(f"more than one installed package brings a model called {name!r}: {claimed}; uninstall one")
@@ -43,7 +45,14 @@ def open_installed(name: str) -> Model | None:
 
 def installed_names() -> list[str]:
     """The names of the models that packages other than actum bring."""
-    return sorted({entry.name for entry in entry_points(group=GROUP)} - {EMBEDDED.name})
+    return sorted({entry.name for entry in _entries()} - {EMBEDDED.name})
+
+
+def _entries() -> Sequence[EntryPoint]:
+    try:
+        return tuple(entry_points(group=GROUP))
+    except (TypeError, ValueError) as error:  # what Python raises here for a damaged `entry_points.txt`
+        raise UsageError(f"the entry points of an installed package are damaged: {error}") from error
 
 
 def _opened(entry: EntryPoint) -> Model:
