@@ -203,23 +203,28 @@ def journal_place(settings: Settings, environment: Mapping[str, str]) -> str:
     return str(journal_path(settings, environment))
 
 
-def open_journal(settings: Settings, environment: Mapping[str, str]) -> Journal:
+def open_journal(settings: Settings, environment: Mapping[str, str], *, older: bool = False) -> Journal:
     """The journal that the settings name; the person's own is for their eyes alone.
 
+    Args:
+        settings: name it.
+        environment: the variables of this process.
+        older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
+
     Raises:
-        JournalError: it can not be opened or is no journal.
+        JournalError: it can not be opened, is no journal, or is of an older format and `older` is not set.
         UsageError: there is no key in the file that was named for it, or psycopg is missing.
     """
     key = read_journal_key(settings.journal_key) if settings.journal_key else None
     if settings.journal == MEMORY:
         return MemoryJournal(key=key)
     if settings.journal.startswith(SCHEMES):
-        return open_at(settings.journal, key=key)
+        return open_at(settings.journal, key=key, older=older)
     path = journal_path(settings, environment)
     if not settings.journal:
         with contextlib.suppress(OSError):  # the journal says better what is wrong
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return open_at(path, key=key)
+    return open_at(path, key=key, older=older)
 
 
 def read_journal_key(file: str) -> bytes:

@@ -168,7 +168,7 @@ DAMAGES: dict[str, tuple[Damage, ...]] = {
         line("agent = '', model = ''"),
     ),
     "the kind that stands beside a record": (
-        sql("UPDATE entries SET kind = 'replied' WHERE run_id = 'run_bad' AND number = 2"),
+        sql("UPDATE entries SET kind = 'model_replied' WHERE run_id = 'run_bad' AND number = 2"),
     ),
     "the kept definitions of its tools": (
         sql("DELETE FROM kept"),

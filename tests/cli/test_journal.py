@@ -51,7 +51,14 @@ def test_a_run_is_shown_as_it_is_stored(run: Run) -> None:
     run("run", "2 and 3?", *MINE, "models.py:add")
     lines = run("journal", "show", *RECORD).stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["0", "1", "2", "3", "4", "5"]
-    assert [line.split()[3] for line in lines] == ["started", "replied", "intended", "settled", "replied", "ended"]
+    assert [line.split()[3] for line in lines] == [
+        "started",
+        "model_replied",
+        "intended",
+        "call_completed",
+        "model_replied",
+        "ended",
+    ]
     told = [json.loads(line) for line in run("journal", "show", "last", "--json", *RECORD).stdout.splitlines()]
     assert told[2]["record"]["arguments"] == {"a": 2, "b": 3}
     assert lines[2].split()[2] == told[2]["head"][:12]

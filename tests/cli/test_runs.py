@@ -79,7 +79,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(run: Run) -> None:
     (told,) = json.loads(run("runs", "list", "--json", *RECORD).stdout)
     shown = json.loads(run("runs", "show", told["run_id"][:9], "--json", *RECORD).stdout)
     assert [entry["type"] for entry in shown["entries"]] == [
-        *("started", "replied", "intended", "settled", "replied", "ended")
+        *("started", "model_replied", "intended", "call_completed", "model_replied", "ended")
     ]
     assert shown["problems"] == []
 

@@ -34,15 +34,15 @@ class Store:
         self.place = place
         self.opened: list[Journal] = []
 
-    def open(self, *, clock: FakeClock | None = None, key: bytes | None = None) -> Journal:
+    def open(self, *, clock: FakeClock | None = None, key: bytes | None = None, older: bool = False) -> Journal:
         made: Journal
         clock = clock or FakeClock()
         if not self.place:
             made = MemoryJournal(clock, key=key)
         elif self.place.startswith("postgresql:"):
-            made = PostgresJournal(self.place, now=clock.now, key=key)
+            made = PostgresJournal(self.place, now=clock.now, key=key, older=older)
         else:
-            made = SQLiteJournal(self.place, now=clock.now, key=key)
+            made = SQLiteJournal(self.place, now=clock.now, key=key, older=older)
         self.opened.append(made)
         return made
 

@@ -136,10 +136,14 @@ async def test_a_database_of_a_newer_version_is_refused_in_a_sentence(database: 
         database.open()
 
 
-async def test_a_database_of_the_first_version_opens_and_its_runs_belong_to_whom_they_were_for(database: Store) -> None:
+async def test_a_database_of_the_first_version_is_read_for_a_check_and_its_runs_belong_to_whom_they_were_for(
+    database: Store,
+) -> None:
     with psycopg.connect(database.place) as old:
         old.execute("SET search_path TO actum")
-        for statement in POSTGRES[0]:
+        first = POSTGRES[0]
+        assert isinstance(first, tuple)
+        for statement in first:
             old.execute(statement.encode())
         old.execute("UPDATE version SET version = 1")
         old.execute(
@@ -147,9 +151,8 @@ async def test_a_database_of_the_first_version_opens_and_its_runs_belong_to_whom
                 (run_id, status, started, agent, model, question, conversation, parent, principal)
             VALUES ('r1', 'done', 1, 'a', 'm', 'hi', 'c', '', 'ada'), ('r2', 'done', 2, 'a', 'm', 'hi', 'c', '', '')"""
         )
-    journal = database.open()
-    journal.append("r3", started("hi", "c", "ada"))
-    assert [run.run_id for run in await journal.runs(conversation="c", owner="ada")] == ["r3", "r1"]
+    journal = database.open(older=True)
+    assert [run.run_id for run in await journal.runs(conversation="c", owner="ada")] == ["r1"]
     assert [run.run_id for run in await journal.runs(conversation="c", owner="")] == ["r2"]
 
 

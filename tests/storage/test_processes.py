@@ -31,7 +31,7 @@ pytestmark = pytest.mark.row("C7")
 OPENS = """
 import asyncio, os, signal, sys
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Replied, Started
+from actum.core.record import ModelReplied, Started
 from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 place = sys.argv[1]
@@ -44,7 +44,7 @@ WRITES_AND_DIES = (
 async def main():
     journal.append("r", Started(agent="a", model="m", said=(UserMessage.of("hi"),)))
     for n in range(20):
-        journal.append("r", Replied(str(n), Reply.of("x")))
+        journal.append("r", ModelReplied(str(n), Reply.of("x")))
     await journal.sync("r")
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())

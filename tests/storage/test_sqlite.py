@@ -25,7 +25,7 @@ from actum.testing import ScriptedModel
 from tests.till import Till, pays_once
 
 from .conftest import Store
-from .records import DONE, REPLIED, started
+from .records import DONE, started
 
 pytestmark = pytest.mark.row("C7")
 
@@ -143,7 +143,7 @@ import asyncio, json, resource, sys
 from pathlib import Path
 from actum.core.errors import JournalError
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Replied, Started, verify
+from actum.core.record import ModelReplied, Started, verify
 from actum.storage.sqlite import SQLiteJournal
 async def main():
     journal, synced, told = SQLiteJournal(sys.argv[1]), 0, []
@@ -153,19 +153,19 @@ async def main():
     resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, hard))
     try:
         while True:
-            journal.append("r", Replied("i", Reply.of("x" * 20_000)))
+            journal.append("r", ModelReplied("i", Reply.of("x" * 20_000)))
             await journal.sync("r")
             synced += 1
     except JournalError as error:
         told.append(str(error))
     try:
-        journal.append("r", Replied("i", Reply.of("small")))
+        journal.append("r", ModelReplied("i", Reply.of("small")))
     except JournalError as error:
         told.append(str(error))
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     async with journal.claim("r"):
         there = len(await journal.read("r"))
-        journal.append("r", Replied("i", Reply.of("there is room again")))
+        journal.append("r", ModelReplied("i", Reply.of("there is room again")))
         await journal.sync("r")
     problems = verify(await journal.read("r"))
     await journal.close()
@@ -249,26 +249,26 @@ async def test_what_was_forgotten_does_not_stand_in_the_files_any_more(file: Sto
 # Versions and strangers -----------------------------------------------------------------------------------------------
 
 
-async def test_a_file_of_the_first_version_opens_and_its_runs_are_as_they_were(file: Store) -> None:
+async def test_a_file_of_the_first_version_is_read_for_a_check_and_its_runs_are_as_they_were(file: Store) -> None:
     of_ada = Started(agent="a", model="m", said=(), principal="ada", conversation="c")
     emptied = Started(agent="a", model="m", said=())
     with contextlib.closing(sqlite3.connect(file.place)) as old, old:
-        for statement in SQLITE[0]:
+        first = SQLITE[0]
+        assert isinstance(first, tuple)
+        for statement in first:
             old.execute(statement)
         old.execute("PRAGMA user_version=1")
         as_version_1_wrote(old, "r1", 20.0, [of_ada, DONE])
         as_version_1_wrote(old, "r2", 10.0, [emptied])
         old.execute("UPDATE entries SET payload = x'' WHERE run_id = 'r2'")
-    journal = file.open(key=b"a key")
+    journal = file.open(key=b"a key", older=True)
     entries = await journal.read("r1")
     assert (verify(entries), [entry.record for entry in entries]) == ([], [of_ada, DONE])
     assert [run.run_id for run in await journal.runs()] == ["r2", "r1"]
     (found,) = await journal.runs(principal="ada", conversation="c")
     assert (found.run_id, found.status, found.started, found.owner) == ("r1", "done", 20.0, "ada")
     assert await journal.runs(owner="ada") == [found]
-    assert journal.append("r1", REPLIED) == 2
-    assert await journal.forget("r2") == 0
-    assert [head.run_id for head in await journal.heads()] == ["r2"]
+    assert await journal.heads() == []
 
 
 def as_version_1_wrote(file: sqlite3.Connection, run_id: str, at: float, records: Sequence[Started | Ended]) -> None:

@@ -203,7 +203,7 @@ def show_entry(
         f"{entry.number:>4}  ",
         (f"{moments.clock(entry.at)}  ", "dim"),
         (f"{entry.head.hex()[:12]}  ", "dim"),
-        (f"{kind:<13} ", "bold" if record is not None else "red"),
+        (f"{kind:<15} ", "bold" if record is not None else "red"),
         text if whole else shorten(text, PAYLOAD_MAX),
     )
     terminal.text(line)

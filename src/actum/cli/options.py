@@ -149,15 +149,20 @@ def _limit(said: str) -> tuple[str, Json]:
         raise UsageError(f"--limit {said}: give a name and a number, as in --limit calls=20") from None
 
 
-def open_journal(settings: Settings) -> Journal:
+def open_journal(settings: Settings, *, older: bool = False) -> Journal:
     """The journal of this command. Whoever opens it closes it; see `journal`."""
-    return compose.open_journal(settings, os.environ)
+    return compose.open_journal(settings, os.environ, older=older)
 
 
 @contextlib.asynccontextmanager
-async def journal(settings: Settings) -> AsyncIterator[Journal]:
-    """The journal of this command, closed at the end whatever happens."""
-    opened = open_journal(settings)
+async def journal(settings: Settings, *, older: bool = False) -> AsyncIterator[Journal]:
+    """The journal of this command, closed at the end whatever happens.
+
+    Args:
+        settings: name the journal.
+        older: the command needs the stored bytes alone, so that a journal of an older format will do.
+    """
+    opened = open_journal(settings, older=older)
     try:
         yield opened
     finally:

@@ -43,7 +43,7 @@ def export(
     terminal = Terminal()
 
     async def command() -> None:
-        async with options.journal(options.read(journal=journal)) as opened:
+        async with options.journal(options.read(journal=journal), older=True) as opened:
             if every:
                 found = await every_run(opened)
             else:
@@ -60,7 +60,7 @@ def heads(journal: JournalFlag = "") -> None:
     terminal = Terminal()
 
     async def command() -> None:
-        async with options.journal(options.read(journal=journal)) as opened:
+        async with options.journal(options.read(journal=journal), older=True) as opened:
             async for line in head_lines(opened):
                 terminal.json(line)
 
@@ -87,7 +87,7 @@ def verify(
     evidence = _read(known) if known else Evidence()
 
     async def command() -> Report:
-        async with options.journal(settings) as opened:
+        async with options.journal(settings, older=True) as opened:
             found = [(await options.find_run(opened, run_id)).run_id for run_id in run_ids or []]
             return await check_journal(opened, found, known=evidence, key=key)
 
@@ -113,6 +113,11 @@ def _show(terminal: Terminal, report: Report) -> None:
     checked = ", ".join(filter(None, [f"{report.runs} runs", f"{report.entries} records", *against]))
     found = f"{len(report.problems)} problems" if report.problems else "nothing is wrong"
     terminal.line("checked", f"{checked}: {found}")
+    if report.unread:
+        terminal.note(
+            f"{report.unread} records are of a format that this version of actum does not read: their bytes were "
+            "checked, not what they say."
+        )
     if not report.heads and not report.by_key and not report.problems:
         terminal.note("Without a key or exported heads, a run that was rewritten as a whole can not be told.")
 

@@ -18,6 +18,9 @@ doubt.
 
 What the chain proves: without a key it tells accidents and gaps. Heads that are signed with a key outside the database
 (`SignedHead`), or were exported, tell a rewritten chain and one that was cut, up to that head.
+
+How a record is written as bytes has a number, the format (`FORMAT`). The chain covers bytes and not what they mean, so
+a run of any format can be verified; only records of this version's format are read.
 """
 
 from __future__ import annotations
@@ -43,6 +46,13 @@ from .provenance import Origins
 
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
+
+FORMAT = 2
+"""The format in which this version writes records. It gets the next number when a record changes such that older ones
+can not be read any more; then `WRITERS` and `storage.migrations` get a line."""
+
+WRITERS = {1: "a version of actum from before its first release, 0.1.0", 2: "actum 0.1.0"}
+"""Who wrote each format."""
 
 
 Standing = Literal["waiting", "approved", "denied", "expired", "answered", "doubt", "unmade"]
@@ -140,7 +150,7 @@ class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
     tools: str
 
 
-class ModelReplied(Struct, frozen=True, tag="replied", omit_defaults=True):
+class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True):
     """The model answered.
 
     Attributes:
@@ -186,7 +196,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     origins: Origins = {}
 
 
-class CallCompleted(Struct, frozen=True, tag="settled", omit_defaults=True):
+class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=True):
     """An attempt has its outcome, good or bad.
 
     Attributes:
@@ -207,7 +217,7 @@ class CallCompleted(Struct, frozen=True, tag="settled", omit_defaults=True):
     used: Used = NOTHING
 
 
-class CallRefused(Struct, frozen=True, tag="refused", omit_defaults=True):
+class CallRefused(Struct, frozen=True, tag="call_refused", omit_defaults=True):
     """A call was turned away before it reached a tool; `result.error` says why, `rule` by whom."""
 
     reply: int
@@ -217,7 +227,7 @@ class CallRefused(Struct, frozen=True, tag="refused", omit_defaults=True):
     rule: str = ""
 
 
-class PrecheckDone(Struct, frozen=True, tag="checked", omit_defaults=True):
+class PrecheckDone(Struct, frozen=True, tag="precheck_done", omit_defaults=True):
     """A rule wanted something looked up before a call: it was, by a tool that only reads.
 
     Attributes:
@@ -264,7 +274,7 @@ class Quorum(Struct, frozen=True, omit_defaults=True):
         return max(0, self.needs - counted)
 
 
-class InputRequested(Struct, frozen=True, tag="asked", omit_defaults=True):
+class InputRequested(Struct, frozen=True, tag="input_requested", omit_defaults=True):
     """The run waits for a person.
 
     Attributes:
@@ -339,7 +349,7 @@ class InputRequested(Struct, frozen=True, tag="asked", omit_defaults=True):
         return all(any(each.approvers == one.approvers and each.needs >= one.needs for each in known) for one in wanted)
 
 
-class CallParked(Struct, frozen=True, tag="parked", omit_defaults=True):
+class CallParked(Struct, frozen=True, tag="call_parked", omit_defaults=True):
     """A running tool asked for something that nobody could give then. It has stopped, and is executed anew when what
     it asked for is there; so nothing is in doubt.
 
@@ -380,7 +390,7 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
     beside: tuple[str, ...] = ()
 
 
-class InputGiven(Struct, frozen=True, tag="answered", omit_defaults=True):
+class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     """What was asked under `id` is answered.
 
     Attributes:
@@ -459,6 +469,7 @@ class Entry(Struct, frozen=True, gc=False):
         salt: 16 random bytes; empty when the payload was deleted, which could be guessed with it.
         digest: SHA-256 over salt and payload.
         head: SHA-256 over the previous head, number, time and digest.
+        format: the format in which the record was written; no hash covers this number. See `FORMAT`.
     """
 
     number: int
@@ -467,6 +478,7 @@ class Entry(Struct, frozen=True, gc=False):
     salt: bytes
     digest: bytes
     head: bytes
+    format: int = FORMAT
 
     @property
     def is_sealed(self) -> bool:
@@ -478,7 +490,8 @@ class Entry(Struct, frozen=True, gc=False):
         """The record itself, decoded.
 
         Raises:
-            JournalError: the payload was deleted or changed, or is not a record.
+            JournalError: the payload was deleted or changed, or is not a record. Of another format some kinds of
+                records can be read, and others can not.
         """
         if not self.payload:
             raise JournalError(f"entry {self.number} can not be read: its payload was deleted")
@@ -487,7 +500,14 @@ class Entry(Struct, frozen=True, gc=False):
         try:
             return _decoder.decode(self.payload)
         except (msgspec.DecodeError, ValueError, ArithmeticError, RecursionError):  # UnicodeDecodeError among them
+            if self.format != FORMAT:
+                raise JournalError(f"entry {self.number} can not be read: {written_by(self.format)}") from None
             raise JournalError(f"entry {self.number} can not be read: its payload is not a record") from None
+
+
+def written_by(format_: int) -> str:
+    """Who wrote records of a format, as the predicate of a sentence."""
+    return f"it was written by {WRITERS.get(format_, 'another version of actum')} (journal format {format_})"
 
 
 class RunSummary(Struct, frozen=True, kw_only=True, gc=False):

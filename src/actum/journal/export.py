@@ -2,11 +2,13 @@
 
 Three kinds of lines, in any mixture::
 
-    {"type": "entry", "run": ..., "number": ..., "at": ..., "payload": ..., "salt": ..., "digest": ..., "head": ...}
+    {"type": "entry", "run": ..., "number": ..., "at": ..., "payload": ..., "salt": ..., "digest": ..., "head": ...,
+     "format": ...}
     {"type": "head",  "run": ..., "number": ..., "head": ...}
     {"type": "signed", "run": ..., "number": ..., "head": ..., "signature": ...}
 
-An entry holds the stored bytes, so that its chain can be checked without the database. A head says how far a run had
+An entry holds the stored bytes, so that its chain can be checked without the database, whatever the format of its
+record. `format` is 1 where it is missing. A head says how far a run had
 come; kept elsewhere, it shows that the run was rewritten or cut since. Signed heads are the journal's ledger.
 
 What the chain of a run proves, `core.record` tells. A journal also keeps things beside the entries, which no chain
@@ -26,6 +28,7 @@ from ..core.errors import ActumError, JournalError, UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.record import (
+    FORMAT,
     Ended,
     Entry,
     Forgotten,
@@ -57,6 +60,7 @@ class EntryLine(Struct, frozen=True, tag_field="type", tag="entry", omit_default
     head: str
     payload: str = ""
     payload_hex: str = ""
+    format: int = 1
 
 
 class HeadLine(Struct, frozen=True, tag_field="type", tag="head"):
@@ -101,6 +105,7 @@ class Report(Struct, kw_only=True):
         heads: exported heads that the runs were held against.
         signed: signed heads in the ledger.
         by_key: the ledger was checked with its key.
+        unread: records of another format than this version reads: their bytes were checked, not what they say.
         problems: what is wrong, one sentence each; empty when nothing is.
     """
 
@@ -109,6 +114,7 @@ class Report(Struct, kw_only=True):
     heads: int = 0
     signed: int = 0
     by_key: bool = False
+    unread: int = 0
     problems: list[str] = []
 
 
@@ -119,7 +125,9 @@ def entry_line(run_id: str, entry: Entry) -> EntryLine:
     except UnicodeDecodeError:  # damaged
         text, bare = "", entry.payload.hex()
     at = entry.at if math.isfinite(entry.at) else -1.0  # damaged, and JSON has no other numbers
-    return EntryLine(run_id, entry.number, at, entry.salt.hex(), entry.digest.hex(), entry.head.hex(), text, bare)
+    return EntryLine(
+        run_id, entry.number, at, entry.salt.hex(), entry.digest.hex(), entry.head.hex(), text, bare, entry.format
+    )
 
 
 async def run_ids(journal: Journal) -> list[str]:
@@ -144,7 +152,7 @@ def faults(entries: Sequence[Entry], records: Sequence[Record | None] | None = N
         if not entry.payload:
             if entry.number >= deleted:
                 problems.append(f"entry {entry.number}: its payload was deleted, and no record says so")
-        elif record is None and entry.is_sealed:
+        elif record is None and entry.is_sealed and entry.format == FORMAT:
             problems.append(f"entry {entry.number}: its payload is not a record")
     return problems
 
@@ -272,6 +280,8 @@ def _check_run(
     report.problems += [f"run {run_id}: {problem}" for problem in faults(entries, records)]
     against = [against_head(entries, head) for head in [*heads, *signed]]
     report.problems += dict.fromkeys(problem for found in against for problem in found)
+    unread = [entry for entry, record in zip(entries, records, strict=True) if record is None and entry.is_sealed]
+    report.unread += sum(entry.format != FORMAT for entry in unread)
     report.runs += 1
     report.entries += len(entries)
     report.heads += len(heads)
@@ -400,7 +410,13 @@ def _unsigned(
 def _entry(line: EntryLine) -> Entry:
     payload = bytes.fromhex(line.payload_hex) if line.payload_hex else line.payload.encode()
     return Entry(
-        line.number, line.at, payload, bytes.fromhex(line.salt), bytes.fromhex(line.digest), bytes.fromhex(line.head)
+        line.number,
+        line.at,
+        payload,
+        bytes.fromhex(line.salt),
+        bytes.fromhex(line.digest),
+        bytes.fromhex(line.head),
+        line.format,
     )
 
 

@@ -20,8 +20,9 @@ from contextlib import asynccontextmanager
 from typing import Literal
 
 from ..core.claim import Claims, busy
-from ..core.errors import UnknownName
+from ..core.errors import JournalError, UnknownName
 from ..core.record import (
+    FORMAT,
     GENESIS,
     Ended,
     Entry,
@@ -34,6 +35,7 @@ from ..core.record import (
     seal,
     sign,
     summarize,
+    written_by,
 )
 from .database import Database, Row
 from .migrations import Migrations, migrate
@@ -56,16 +58,24 @@ class DatabaseJournal:
         migrations: how its tables come to be.
         now: where the time of an entry comes from, in seconds since 1970.
         key: the secret with which heads are signed; None to sign none.
+        older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
 
     Raises:
-        JournalError: a newer version made the database, or it belongs to something else.
+        JournalError: a newer version made the database, it belongs to something else, or its records are of an older
+            format and `older` is not set.
     """
 
     def __init__(
-        self, database: Database, migrations: Migrations, *, now: Callable[[], float], key: bytes | None
+        self,
+        database: Database,
+        migrations: Migrations,
+        *,
+        now: Callable[[], float],
+        key: bytes | None,
+        older: bool = False,
     ) -> None:
         try:
-            migrate(database, migrations)
+            self._format = migrate(database, migrations, older=older)
         except BaseException:
             database.close()
             raise
@@ -83,6 +93,7 @@ class DatabaseJournal:
         return self._writer.name
 
     def append(self, run_id: str, record: Record) -> int:
+        self._check_format()
         self._writer.check(run_id)
         if run_id in self._next:
             number, head = self._next[run_id]
@@ -151,7 +162,7 @@ class DatabaseJournal:
         query = """SELECT number, at, payload, salt, digest, head FROM entries
             WHERE run_id = ? AND number > ? ORDER BY number"""
         rows = await self._writer.ask(lambda database: database.execute(query, (run_id, after)))
-        entries = [_entry(row) for row in rows]
+        entries = [_entry(row, self._format) for row in rows]
         if entries and run_id not in self._next and self._claims.held((run_id,)):
             self._next[run_id] = (entries[-1].number + 1, entries[-1].head)
         return entries
@@ -163,7 +174,7 @@ class DatabaseJournal:
             JOIN entries ON entries.run_id = outermost.run_id AND entries.number = outermost.number
             ORDER BY entries.run_id"""
         rows = await self._writer.ask(lambda database: database.execute(query))
-        return [(_str(row[0]), _entry(row[1:])) for row in rows]
+        return [(_str(row[0]), _entry(row[1:], self._format)) for row in rows]
 
     async def mislabelled(self, run_id: str) -> list[int]:
         query = "SELECT number, kind, payload FROM entries WHERE run_id = ? AND length(payload) > 0 ORDER BY number"
@@ -199,6 +210,7 @@ class DatabaseJournal:
         return [_summary(row) for row in rows]
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
+        self._check_format()
         record = Forgotten(by, reason)
 
         def write(database: Database) -> int:
@@ -230,6 +242,15 @@ class DatabaseJournal:
             JournalError: something could not be written.
         """
         await self._writer.close()
+
+    def _check_format(self) -> None:
+        """Refuse to write into a journal of an older format: two formats in one journal could not be told apart.
+
+        Raises:
+            JournalError: the journal's format is an older one.
+        """
+        if self._format != FORMAT:
+            raise JournalError(f"nothing can be written to the journal {self.name}: {written_by(self._format)}")
 
     def _write(self, database: Database, run_id: str, record: Record, entry: Entry, previous: bytes) -> None:
         """Write an entry, and with it what follows from it: the run's line, a signed head."""
@@ -291,9 +312,9 @@ def _summary(row: Row) -> RunSummary:
     return RunSummary(**texts, started=started, ended=None if ended is None else _float(ended))
 
 
-def _entry(row: Row) -> Entry:
+def _entry(row: Row, format_: int) -> Entry:
     number, at, payload, salt, digest, head = row
-    return Entry(_int(number), _float(at), _bytes(payload), _bytes(salt), _bytes(digest), _bytes(head))
+    return Entry(_int(number), _float(at), _bytes(payload), _bytes(salt), _bytes(digest), _bytes(head), format_)
 
 
 def _bytes(value: object) -> bytes:

@@ -2,14 +2,27 @@
 
 Each tuple of a list brings a database from one schema to the next; the database counts those that were made. What
 stands here was run on somebody's record: it is added to, and never changed.
+
+Migrations change tables and never records, which the chain covers byte by byte. Where the records get a new format, a
+`NewFormat` stands in the list. No migration leads from a journal of an older format to a newer format.
 """
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ..core.errors import JournalError
+from ..core.record import FORMAT, written_by
 from .database import Database
 
-Migrations = tuple[tuple[str, ...], ...]
+
+class NewFormat(Struct, frozen=True):
+    """From this schema on the records are written in another format; see `core.record.FORMAT`."""
+
+    format: int
+
+
+Migrations = tuple[tuple[str, ...] | NewFormat, ...]
 
 SQLITE: Migrations = (
     (
@@ -57,6 +70,7 @@ SQLITE: Migrations = (
         "DROP INDEX runs_by_conversation",
         "CREATE INDEX runs_by_conversation ON runs (conversation, owner)",
     ),
+    NewFormat(2),
 )
 
 POSTGRES: Migrations = (
@@ -89,17 +103,26 @@ POSTGRES: Migrations = (
         "DROP INDEX runs_by_conversation",
         "CREATE INDEX runs_by_conversation ON runs (conversation, owner, place)",
     ),
+    NewFormat(2),
 )
 
 
-def migrate(database: Database, migrations: Migrations) -> None:
-    """Bring a database to this version's schema, all of it or nothing; one process does it while others wait.
+def migrate(database: Database, migrations: Migrations, *, older: bool = False) -> int:
+    """Bring a database to the latest schema of its format, all of it or nothing; one process does it while others wait.
+
+    Args:
+        database: the database, which may be empty.
+        migrations: how its tables come to be.
+        older: whether a journal of an older format is let in, too.
+
+    Returns:
+        The format of its records.
 
     Raises:
-        JournalError: a newer version made it.
+        JournalError: a newer version made the database; or its format is an older one, and `older` is not set.
     """
     if database.version() == len(migrations):
-        return
+        return FORMAT
     database.begin(writes=True, durable=True)
     try:
         database.lock()
@@ -108,11 +131,35 @@ def migrate(database: Database, migrations: Migrations) -> None:
             raise JournalError(
                 f"the journal {database.name} was written by a newer actum (schema {version}): update actum"
             )
-        for migration in migrations[version:]:
-            for statement in migration:
+        found, latest = _format(migrations, version) if version else (FORMAT, len(migrations))
+        if found != FORMAT and not older:
+            raise JournalError(_refusal(database.name, found))
+        for migration in migrations[version:latest]:
+            for statement in () if isinstance(migration, NewFormat) else migration:
                 database.execute(statement)
-        database.set_version(len(migrations))
+        if version != latest:
+            database.set_version(latest)
         database.commit()
     except BaseException:
         database.rollback()
         raise
+    return found
+
+
+def _format(migrations: Migrations, version: int) -> tuple[int, int]:
+    """The format of the records in a database of this schema, and the latest schema of that format."""
+    found = 1
+    for number, migration in enumerate(migrations):
+        if isinstance(migration, NewFormat):
+            if number >= version:
+                return found, number
+            found = migration.format
+    return found, len(migrations)
+
+
+def _refusal(name: str, found: int) -> str:
+    return (
+        f"the journal {name} can not be opened: {written_by(found)}, and this version reads format {FORMAT} alone. The "
+        "journal is not damaged: `actum journal verify` checks it, and `actum journal export` and `actum journal "
+        "heads` export it"
+    )

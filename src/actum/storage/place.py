@@ -13,20 +13,21 @@ SCHEMES = ("postgresql://", "postgres://")
 """What the address of a PostgreSQL server begins with."""
 
 
-def open_journal(place: str | Path, *, key: bytes | None = None) -> Journal:
+def open_journal(place: str | Path, *, key: bytes | None = None, older: bool = False) -> Journal:
     """The journal in a file (SQLite), or behind the address of a PostgreSQL server.
 
     Args:
         place: a path, or `postgresql://...`.
         key: the secret with which heads are signed; it must not lie beside the journal.
+        older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
 
     Raises:
-        JournalError: it can not be opened or is no journal.
+        JournalError: it can not be opened, is no journal, or is of an older format and `older` is not set.
         UsageError: psycopg is missing.
     """
     served = isinstance(place, str) and place.startswith(SCHEMES)
     module, name = ("postgres", "PostgresJournal") if served else ("sqlite", "SQLiteJournal")
-    opened: Journal = getattr(import_module(f"{__package__}.{module}"), name)(place, key=key)
+    opened: Journal = getattr(import_module(f"{__package__}.{module}"), name)(place, key=key, older=older)
     return opened
 
 

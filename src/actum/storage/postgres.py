@@ -63,16 +63,20 @@ class PostgresJournal(DatabaseJournal):
             stands here is never shown.
         now: where the time of an entry comes from, in seconds since 1970.
         key: the secret with which heads are signed; None to sign none.
+        older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
 
     Raises:
         UsageError: psycopg is not installed.
-        JournalError: the server can not be reached, or the schema was written by a newer version.
+        JournalError: the server can not be reached, the schema was written by a newer version, or the journal is of
+            an older format and `older` is not set.
     """
 
-    def __init__(self, url: str, *, now: Callable[[], float] = time.time, key: bytes | None = None) -> None:
+    def __init__(
+        self, url: str, *, now: Callable[[], float] = time.time, key: bytes | None = None, older: bool = False
+    ) -> None:
         database = PostgresDatabase(url)
         try:
-            super().__init__(database, POSTGRES, now=now, key=key)
+            super().__init__(database, POSTGRES, now=now, key=key, older=older)
         except database.failure as error:
             raise JournalError(f"can not open the journal {database.name}: {_line(error)}") from error
 

@@ -33,15 +33,19 @@ class SQLiteJournal(DatabaseJournal):
         path: the file; made, with its folder, when it is not there.
         now: where the time of an entry comes from, in seconds since 1970.
         key: the secret with which heads are signed; None to sign none.
+        older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
 
     Raises:
-        JournalError: the file can not be opened, is no journal, or was written by a newer version.
+        JournalError: the file can not be opened, is no journal, was written by a newer version, or is of an
+            older format and `older` is not set.
     """
 
-    def __init__(self, path: str | Path, *, now: Callable[[], float] = time.time, key: bytes | None = None) -> None:
+    def __init__(
+        self, path: str | Path, *, now: Callable[[], float] = time.time, key: bytes | None = None, older: bool = False
+    ) -> None:
         self.path = Path(path)
         try:
-            super().__init__(SQLiteDatabase(self.path), SQLITE, now=now, key=key)
+            super().__init__(SQLiteDatabase(self.path), SQLITE, now=now, key=key, older=older)
         except (sqlite3.Error, OSError) as error:
             raise JournalError(f"can not open the journal {path}: {error}") from error
 
