@@ -5,12 +5,11 @@ A case says where its expectation comes from (`source`), and whether its bytes w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import msgspec
-import pytest
 from hypothesis import strategies as st
 from msgspec import Struct
 
@@ -20,6 +19,7 @@ from actum.core.json import Json, JsonObject
 from actum.core.message import ReasoningPart, Reply
 from actum.dialects.base import ApiDialect
 from actum.protocols.sse import SseReader
+from tests.each import each_path
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
@@ -43,9 +43,9 @@ def paths_of(dialect: str, part: str = "") -> list[Path]:
     return sorted(path for path in (CORPUS / dialect).glob("*.wire") if part in path.stem)
 
 
-def cases(dialect: str) -> pytest.MarkDecorator:
-    """A test of each case of a dialect."""
-    return pytest.mark.parametrize("path", paths_of(dialect), ids=lambda path: path.stem)
+def cases(dialect: str) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """One test of all cases of a dialect."""
+    return each_path(paths_of(dialect))
 
 
 def case_of(path: Path) -> Case:
@@ -75,12 +75,12 @@ def check_every_cut(dialect: ApiDialect, path: Path) -> None:
     """The answer reads as it should: whole, in any two pieces, in small ones, and as text."""
     wire, reply = path.read_bytes(), case_of(path).reply
     whole = read(dialect, [wire])
-    assert dialect.decode(wire) == whole[1] == reply
+    assert dialect.decode(wire) == whole[1] == reply, path.stem
     for place in range(len(wire) + 1):
-        assert read(dialect, cut(wire, [place])) == whole
+        assert read(dialect, cut(wire, [place])) == whole, (path.stem, place)
     for size in (1, 2, 3, 7):
-        assert read(dialect, [wire[n : n + size] for n in range(0, len(wire), size)]) == whole
-    assert read(dialect, [wire.decode("utf-8", "ignore")])[1] == reply
+        assert read(dialect, [wire[n : n + size] for n in range(0, len(wire), size)]) == whole, (path.stem, size)
+    assert read(dialect, [wire.decode("utf-8", "ignore")])[1] == reply, path.stem
 
 
 def check_events(dialect: ApiDialect, path: Path) -> None:

@@ -16,6 +16,7 @@ from actum.core.tool import Tool
 from actum.dialects import dialect, names
 from actum.dialects.base import Decoder
 from bench.gold import ONE_CALL, Carry, through, through_pieces
+from tests.each import each
 
 
 def tool(name: str, **kinds: Json) -> Tool:
@@ -75,17 +76,15 @@ def content(said: Sequence[tuple[str, JsonObject]]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.row("S6")
-@pytest.mark.parametrize("carry", [through, through_pieces])
-@pytest.mark.parametrize("name", names())
+@each({f"{name} {carry.__name__}": (name, carry) for name in names() for carry in (through, through_pieces)})
 def test_each_dialect_reads_what_it_wrote_to_the_type(name: str, carry: Carry) -> None:
     for said in SAID.values():
         sayable = said[:1] if name in ONE_CALL else said
-        assert carried([name], said, carry) == content(sayable)
+        assert carried([name], said, carry) == content(sayable), sayable
 
 
 @pytest.mark.row("S6")
-@pytest.mark.parametrize("carry", [through, through_pieces])
-@pytest.mark.parametrize("kind", SAID)
+@each({f"{kind} {carry.__name__}": (kind, carry) for kind in SAID for carry in (through, through_pieces)})
 def test_calls_go_around_through_all_dialects_and_come_back(kind: str, carry: Carry) -> None:
     said = SAID[kind]
     way = [name for name in names() if len(said) == 1 or name not in ONE_CALL]
@@ -98,7 +97,7 @@ PAY = tool("pay", first="string", second="string")
 
 
 @pytest.mark.row("S6", "C1")
-@pytest.mark.parametrize("name", names())
+@each({name: (name,) for name in names()})
 def test_a_parameter_with_two_values_makes_no_complete_call_in_any_dialect(name: str) -> None:
     """Whole, and cut anywhere. The same value twice has one meaning."""
     talk = dialect(name)

@@ -13,6 +13,7 @@ from actum.dialects import dialect
 from actum.dialects.base import ApiDialect
 from actum.dialects.catalog import ApiName
 from tests.dialects.api_corpus import CORPUS
+from tests.each import each
 
 NAMES: tuple[ApiName, ...] = ("anthropic_messages", "gemini_content", "openai_chat", "openai_responses")
 APIS: dict[str, ApiDialect] = {name: dialect(name) for name in NAMES}
@@ -30,8 +31,7 @@ def said(reply: Reply) -> tuple[list[tuple[str, JsonObject]], str]:
 
 
 @pytest.mark.row("S5")
-@pytest.mark.parametrize("target", APIS)
-@pytest.mark.parametrize("path", WIRES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@each({f"{path.parent.name}-{path.stem} to {api}": (path, api) for path in WIRES for api in APIS})
 def test_what_one_api_says_another_says_too(path: Path, target: str) -> None:
     source, written = APIS[path.parent.name], APIS[target]
     wire = path.read_bytes()

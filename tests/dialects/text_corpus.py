@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -18,13 +17,14 @@ from actum.core.message import Reply
 from actum.core.tool import Tool
 from actum.dialects.base import TextDialect
 from actum.dialects.text.invented_results import CUT
+from tests.each import each_path
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 
 
-def cases(folder: str) -> pytest.MarkDecorator:
-    """A test of each case of a folder."""
-    return pytest.mark.parametrize("path", sorted((CORPUS / folder).glob("*.txt")), ids=lambda path: path.stem)
+def cases(folder: str) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """One test of all cases of a folder."""
+    return each_path(sorted((CORPUS / folder).glob("*.txt")))
 
 
 def tools_of(folder: str) -> tuple[Tool, ...]:

@@ -21,6 +21,7 @@ from actum.dialects.text.invented_results import (
 )
 from actum.dialects.text.thought_marks import ALL_THOUGHT_MARKS
 from tests.dialects.text_corpus import CORPUS, expected_of, output_of, read_in, tools_of
+from tests.each import each
 
 TEXTS: dict[str, TextDialect] = {
     name: found for name in names() if not hasattr(found := dialect(name), "decode_request")
@@ -39,7 +40,7 @@ def called(reply: Reply) -> list[str]:
 
 
 @pytest.mark.row("S6")
-@pytest.mark.parametrize("name", TEXTS)
+@each({name: (name,) for name in TEXTS})
 def test_every_text_dialect_has_each_case_in_its_corpus(name: str) -> None:
     for case in CASES:
         path = CORPUS / name / f"{case}.txt"
@@ -82,7 +83,7 @@ def test_a_call_in_a_thought_is_told_as_reasoning_and_counts_at_the_end() -> Non
     assert (decoder.reply.reasoning, called(decoder.reply)) == ("I have to", ["pay"])
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each({name: (name,) for name in TEXTS})
 def test_a_call_in_a_thought_that_is_closed_is_never_executed(name: str) -> None:
     """Both with the family's own marks, and with those that most models write."""
     found = TEXTS[name]
@@ -187,7 +188,7 @@ def test_the_prompts_know_the_marks_of_all_families(name: str) -> None:
             assert (reply.reasoning, called(reply)) == (f"Hm\n{call}", ["get_time"]), text
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each({name: (name,) for name in TEXTS})
 def test_where_the_server_tells_reasoning_itself_marks_are_text(name: str) -> None:
     decoder = TEXTS[name].decoder(reasoned=True)
     decoder.feed("The mark </think> ends it.")
@@ -213,7 +214,7 @@ def test_a_thought_that_the_prompt_opened_is_never_taken_back(name: str) -> None
 # Results that nobody sent.
 
 
-@pytest.mark.parametrize("name", TEXTS)
+@each({name: (name,) for name in TEXTS})
 def test_behind_a_call_what_looks_like_a_result_ends_the_reply(name: str) -> None:
     found = TEXTS[name]
     call = found.encode_reply(Reply.of(calls=[ToolCall("functions.get_time:0", "get_time", {})]))

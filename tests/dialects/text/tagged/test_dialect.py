@@ -32,17 +32,23 @@ from tests.dialects.text_corpus import (
     thinks,
     tools_of,
 )
+from tests.each import each, each_path
 from tests.effort import effort
 
 DIALECTS = {name: tagged(name) for name in FORMATS}
 TOOLS = {name: tools_of(name) for name in FORMATS}
 CASES = [path for name in sorted(FORMATS) for path in sorted((CORPUS / name).glob("*.txt"))]
-each_case = pytest.mark.parametrize("path", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-each_dialect = pytest.mark.parametrize("name", sorted(FORMATS))
+each_case = each_path(CASES)
+each_dialect = each({name: (name,) for name in sorted(FORMATS)})
+per_dialect = pytest.mark.parametrize("name", sorted(FORMATS))
+"""A test item of each dialect, for what takes long: two workers share it."""
+
+
+THINKING = {name: structs.replace(dialect, thinking=True) for name, dialect in DIALECTS.items()}
 
 
 def dialect_of(path: Path) -> TaggedText:
-    return structs.replace(DIALECTS[path.parent.name], thinking=thinks(path))
+    return (THINKING if thinks(path) else DIALECTS)[path.parent.name]
 
 
 def chunks(text: str, size: int) -> Iterable[str]:
@@ -60,15 +66,16 @@ def test_each_output_is_read_as_its_source_says(path: Path) -> None:
 
 
 @pytest.mark.row("S6")
-@each_case
-def test_a_streamed_output_is_the_same_in_every_cut(path: Path) -> None:
-    text, dialect, tools = output_of(path), dialect_of(path), TOOLS[path.parent.name]
-    whole = read_in([text], dialect, tools)
-    assert whole[0] == dialect.decode(text, tools=tools)
-    for cut in range(len(text) + 1):
-        assert read_in([text[:cut], text[cut:]], dialect, tools) == whole, cut
-    for size in (1, 2, 3, 7):
-        assert read_in(chunks(text, size), dialect, tools) == whole, size
+@per_dialect
+def test_a_streamed_output_is_the_same_in_every_cut(name: str) -> None:
+    for path in sorted((CORPUS / name).glob("*.txt")):
+        text, dialect, tools = output_of(path), dialect_of(path), TOOLS[name]
+        whole = read_in([text], dialect, tools)
+        assert whole[0] == dialect.decode(text, tools=tools), path.stem
+        for cut in range(len(text) + 1):
+            assert read_in([text[:cut], text[cut:]], dialect, tools) == whole, (path.stem, cut)
+        for size in (1, 2, 3, 7):
+            assert read_in(chunks(text, size), dialect, tools) == whole, (path.stem, size)
 
 
 @each_case
@@ -138,7 +145,7 @@ TYPED_CALLS = st.lists(
 )
 
 
-@each_dialect
+@per_dialect
 @settings(max_examples=40)
 @given(said=TYPED_CALLS, places=cuts)
 def test_a_written_reply_is_read_back_in_any_cut(name: str, said: list[ToolCall], places: list[int]) -> None:
@@ -191,7 +198,7 @@ FRAGMENTS = {
 }
 
 
-@each_dialect
+@per_dialect
 @settings(max_examples=80)
 @given(data=st.data())
 def test_any_text_reads_the_same_in_any_cut(name: str, data: st.DataObject) -> None:
@@ -202,7 +209,7 @@ def test_any_text_reads_the_same_in_any_cut(name: str, data: st.DataObject) -> N
     assert read_in(pieces_of(text, data.draw(cuts)), dialect, tools) == whole
 
 
-@each_dialect
+@per_dialect
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_text_without_marks_comes_back_as_it_is(name: str, text: str) -> None:
     prose = re.sub(r"[<\[{]", "", text)
@@ -231,7 +238,7 @@ BROKEN = {
 # What is told, and when.
 
 
-@each_dialect
+@per_dialect
 def test_arguments_are_told_as_they_come(name: str) -> None:
     dialect, tools = DIALECTS[name], TOOLS[name]
     call = ToolCall(id="", name="write_file", arguments={"path": "a", "content": "x" * 5000})
@@ -256,10 +263,10 @@ def test_a_name_is_told_before_the_arguments_end(name: str) -> None:
 
 
 @each_dialect
-@pytest.mark.parametrize("text", ["Hello.\nHow are you?", "x {y} (1) z, a = b"])
-def test_prose_is_told_as_soon_as_it_is_certain(name: str, text: str) -> None:
-    decoder = DIALECTS[name].decoder(tools=TOOLS[name])
-    assert "".join(delta.text for delta in decoder.feed(text) if isinstance(delta, TextDelta)) == text
+def test_prose_is_told_as_soon_as_it_is_certain(name: str) -> None:
+    for text in ("Hello.\nHow are you?", "x {y} (1) z, a = b"):
+        decoder = DIALECTS[name].decoder(tools=TOOLS[name])
+        assert "".join(delta.text for delta in decoder.feed(text) if isinstance(delta, TextDelta)) == text
 
 
 @each_dialect
@@ -419,15 +426,13 @@ def test_reading_costs_the_same_for_each_character() -> None:
         assert calls[1] < 6 * calls[0], name
 
 
-@each_dialect
-@pytest.mark.parametrize(
-    "junk", [" ", ";", "}", "<", "</parameter> ", "<tool_call>", "[", "`", '{"name": ', "\\n</", "[f(a="]
-)
-def test_endless_noise_behind_a_call_is_read_in_time(name: str, junk: str) -> None:
+@per_dialect
+def test_endless_noise_behind_a_call_is_read_in_time(name: str) -> None:
     call = ToolCall(id="", name="get_time", arguments={})
     text = DIALECTS[name].encode_reply(Reply.of(calls=[call]))
-    calls = [work(DIALECTS[name], text + junk * (length // len(junk))) for length in (1_000, 10_000)]
-    assert calls[1] < 15 * calls[0]
+    for junk in (" ", ";", "}", "<", "</parameter> ", "<tool_call>", "[", "`", '{"name": ', "\\n</", "[f(a="):
+        calls = [work(DIALECTS[name], text + junk * (length // len(junk))) for length in (1_000, 10_000)]
+        assert calls[1] < 15 * calls[0], junk
 
 
 @pytest.mark.parametrize("junk", [":", ",", '"', "{", "[", "a:", "<|", "<escape", '<|"|>', " "])
