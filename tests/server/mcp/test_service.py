@@ -50,7 +50,7 @@ async def refuse() -> str:
 @tool
 async def slip() -> str:
     """Fail by a mistake."""
-    raise RuntimeError("the password is 123")
+    raise RuntimeError("the password is swordfish")
 
 
 @tool
@@ -204,7 +204,7 @@ async def test_what_goes_wrong_is_told_as_a_model_is_told_and_nothing_else(era: 
         assert text(await call(way, "refuse")) == "Not today."
         slipped = await call(way, "slip")
         assert slipped["isError"] is True
-        assert "123" not in text(slipped)
+        assert "swordfish" not in text(slipped)
         with pytest.raises(McpError) as caught:
             await call(way, "nothing")
         assert caught.value.rpc_code == -32602
