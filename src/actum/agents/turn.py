@@ -4,9 +4,9 @@ Whoever drives it does the work: the agent does it live, out of the journal, or 
 do it by hand. There is no second loop for streaming, for synchronous programs or for resuming.
 
     intention    outcome
-    CallModel    Replied(reply)
+    CallModel    ModelAnswered(reply)
     CallTools    Called(results), one for each call in order; a `Pending` among them ends the run as paused
-    AskUser      Answered(text); a `Pending` ends the run as paused
+    AskUser      UserAnswered(text); a `Pending` ends the run as paused
 
 Whether a reply holds calls decides how it goes on; the finish reason is recorded and never trusted.
 """

@@ -127,7 +127,7 @@ class CallPath:
 
         Args:
             calls: what the model said.
-            reply: number of the `Replied` entry that holds them.
+            reply: number of the `ModelReplied` entry that holds them.
             refusals: calls that the loop itself turns away, by index.
         """
         if len(calls) == 1:

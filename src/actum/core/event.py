@@ -141,8 +141,8 @@ class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
         call: the call that waits, with the arguments that would be used.
         message: what to show.
         origins: where each argument of the call came from, by its path.
-        approvers, needs, expires, schema, url, request, asker, name: as in `record.Asked`.
-        quorums, level, sinks, parameters: as in `record.Asked`.
+        approvers, needs, expires, schema, url, request, asker, name: as in `record.InputRequested`.
+        quorums, level, sinks, parameters: as in `record.InputRequested`.
         covers: what `Answer("approve", for_run=True)` lets through, in words: `again in this run, as long as ...`.
     """
 

@@ -49,7 +49,7 @@ class Ruling(Struct, frozen=True):
 
     Attributes:
         decision: the verdict. `approvers` are all who may answer, `quorum` the least number of persons.
-        quorums: set where the rules that ask need different persons; see `record.Asked`.
+        quorums: set where the rules that ask need different persons; see `record.InputRequested`.
         required: the checks that have to be made first.
         level: how many runs stand above the run of the outermost policy that asks; None where nobody asks.
     """
