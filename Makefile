@@ -13,13 +13,15 @@ UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --gen
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
 PYTEST := $(BIN)/pytest -n 2 --cov --cov-report=term
+# Folders of tests that start no server and no process; all of them take less than a minute together.
+QUICK := $(addprefix tests/,core schema policy journal protocols test_each.py test_layers.py test_public_names.py)
 
 export PYTHONUTF8 := 1
 # The certificates of this machine, not a list that uv brings along.
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test test-local conformance check format bench train-embedded promote-embedded lock clean
+.PHONY: help setup demo test quick test-local conformance check format bench train-embedded promote-embedded lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +34,9 @@ demo: $(READY) ## watch questions become calls and answers: no key, no network
 
 test: $(READY) ## run the tests and show what they cover; make test ARGS='-k journal' runs some
 	$(PYTEST) $(ARGS)
+
+quick: $(READY) ## run the tests that are pure and in-process, without coverage: under a minute
+	$(BIN)/pytest -n 2 --no-cov $(QUICK) $(ARGS)
 
 test-local: $(LOCAL_READY) ## test local models on transformers and torch, which it installs (gigabytes)
 	$(BIN)/pytest -n 0 tests_local $(ARGS)
