@@ -13,7 +13,7 @@ UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --gen
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
 PYTEST := $(BIN)/pytest -n 2 --cov --cov-report=term
-# Folders of tests that start no server and no process; all of them take less than a minute together.
+# Tests that start no server and, but for a few, no process; all of them take less than a minute together.
 QUICK := $(addprefix tests/,core schema policy journal protocols test_each.py test_layers.py test_public_names.py)
 
 export PYTHONUTF8 := 1
