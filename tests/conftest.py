@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
+import shutil
+import tempfile
 
 from hypothesis import settings
 
@@ -13,6 +16,11 @@ OF_THE_PERSON = re.compile(r"ACTUM_.*|.*_API_KEY|.*_BASE_URL|.*_PROXY|NO_COLOR|F
 for name in list(os.environ):
     if OF_THE_PERSON.fullmatch(name):
         del os.environ[name]
+
+# What a test approves or logs in to is no state of the person's; processes that a test starts inherit the folder.
+STATE = tempfile.mkdtemp(prefix="actum-state-")
+atexit.register(shutil.rmtree, STATE, ignore_errors=True)
+os.environ["XDG_STATE_HOME"] = STATE
 
 # The same examples each time, so that what passed passes again; `--hypothesis-profile=default` looks for new ones.
 settings.register_profile("steady", deadline=None, derandomize=True)

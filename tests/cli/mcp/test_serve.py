@@ -168,7 +168,7 @@ def test_what_can_not_be_meant_is_told_in_a_line(flags: list[str], told: str) ->
 @pytest.fixture
 def approved(tmp_path: Path) -> dict[str, str]:
     """Variables for a person who has approved the server `desk`."""
-    env = {**PATHS, "XDG_CONFIG_HOME": str(tmp_path)}
+    env = {**PATHS, "XDG_CONFIG_HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
     actum = [sys.executable, "-m", "actum", "mcp"]
     for words in (
         ["add", "desk", "--", sys.executable, "-m", "tests.mcp_servers.desk", "stdio"],
