@@ -155,7 +155,7 @@ class LineCutter:
         """The lines that are complete now, without their ends, and whether each is whole: one that is too long is not,
         and only its beginning is here.
 
-        >>> Lines(4).feed(b"ab\\nabcdef\\nc")
+        >>> LineCutter(4).feed(b"ab\\nabcdef\\nc")
         [(b'ab', True), (b'abcd', False)]
         """
         *ends, rest = data.split(b"\n")
