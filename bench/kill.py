@@ -264,8 +264,8 @@ async def state_of(journal: Journal, run_id: str) -> str:
         return STATES[5] if latest.parent else STATES[6]
     if isinstance(records[-1], InputRequested | Ended):
         return STATES[4]
-    settled = {(record.reply, record.index) for record in records if isinstance(record, CallCompleted)}
-    begun = {(record.reply, record.index) for record in records if isinstance(record, Intended)} - settled
+    settled = {(record.cause, record.index) for record in records if isinstance(record, CallCompleted)}
+    begun = {(record.cause, record.index) for record in records if isinstance(record, Intended)} - settled
     return STATES[1 + min(len(begun), 2)]
 
 
@@ -279,11 +279,11 @@ async def count(journal: Journal, run_id: str, ledger: Ledger, tally: Tally) -> 
         entries = await journal.read(run.run_id)
         records = [entry.record for entry in entries]
         tally.broken += bool(verify(entries))
-        keys |= {(run.run_id, each.reply, each.index): each.key for each in records if isinstance(each, Intended)}
+        keys |= {(run.run_id, each.cause, each.index): each.key for each in records if isinstance(each, Intended)}
         doubts = [
             each for each in records if isinstance(each, InputRequested) and each.kind == "doubt" and not each.run
         ]
-        asked |= {keys[run.run_id, each.reply, each.index] for each in doubts}
+        asked |= {keys[run.run_id, each.cause, each.index] for each in doubts}
     done = Counter(ledger.lines())
     tally.done += sum(done.values())
     tally.doubts += len(asked)

@@ -9,7 +9,6 @@ import pytest
 
 from actum import Limits, Price, ToolLimits
 from actum.compose import (
-    Dictated,
     Settings,
     find_servers,
     journal_path,
@@ -21,14 +20,12 @@ from actum.compose import (
     open_journal,
     read_settings,
 )
-from actum.core.call import ToolCall, ToolResult
 from actum.core.errors import JournalError, UnknownName, UsageError
-from actum.core.interfaces import Model, Request
 from actum.core.json import JsonObject
-from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.record import Ended, Started, verify_ledger
 from actum.journal.memory import MemoryJournal
 from actum.storage.sqlite import SQLiteJournal
+from actum.testing import ScriptedModel
 
 
 def test_without_a_word_the_defaults_hold(tmp_path: Path) -> None:
@@ -64,8 +61,8 @@ def test_limits_and_prices_are_tables_and_a_flag_changes_only_what_it_names(tmp_
     assert settings.limits == Limits(steps=None, calls=7, cost=Decimal("0.5"), tools={"pay*": ToolLimits(calls=1)})
     assert settings.prices == {"openai:gpt-5": Price(input=Decimal("1.25"), output=Decimal(10))}
     agent = make_agent(
-        Settings(limits=settings.limits, prices={"dictated": settings.prices["openai:gpt-5"]}),
-        Dictated(),
+        Settings(limits=settings.limits, prices={"scripted": settings.prices["openai:gpt-5"]}),
+        ScriptedModel([]),
         [],
         journal=MemoryJournal(),
         approver=None,
@@ -169,15 +166,6 @@ def test_the_journal_lies_where_the_xdg_specification_says(tmp_path: Path, monke
     assert journal_path(Settings(), {"XDG_STATE_HOME": "/state"}) == Path("/state/actum/journal.db")
     assert journal_path(Settings(), {"XDG_STATE_HOME": "relative"}) == Path("/home/ann/.local/state/actum/journal.db")
     assert journal_path(Settings(journal="~/x.db"), {}) == Path("/home/ann/x.db")
-
-
-async def test_a_dictated_call_is_said_once_and_then_its_result() -> None:
-    call = ToolCall(id="1", name="add", arguments={"a": 1})
-    model: Model = Dictated(call)
-    user = UserMessage.of("call add")
-    assert await model.reply(Request(messages=[user])) == Reply.of(calls=[call])
-    result = ToolMessage("add", ToolResult("1", structured=5))
-    assert (await model.reply(Request(messages=[user, Reply.of(calls=[call]), result]))).text == "5"
 
 
 async def test_the_journal_is_in_memory_in_a_file_or_on_a_server(tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from actum import Agent, ToolCall
-from actum.agents.agent import Toolish
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
+from actum.runs.runner import Toolish
 from actum.server import McpService
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset

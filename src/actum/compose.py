@@ -20,7 +20,7 @@ import re
 import sys
 import tomllib
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
@@ -29,15 +29,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from .agents.agent import Agent, Toolish
+from .agents.agent import Agent
 from .call.limits.limits import Limits
 from .core.budget import Price
-from .core.call import ToolCall
 from .core.errors import ActumError, JournalError, UnknownName, UsageError
-from .core.event import CallSaid, Delta, TextDelta
-from .core.interfaces import Approver, Journal, Model, Request, Toolset
+from .core.interfaces import Approver, Journal, Model, Toolset
 from .core.json import Json, JsonObject, JsonProblem, parse_object
-from .core.message import Reply, ToolMessage
 from .core.tool import Tool
 from .journal.memory import MemoryJournal
 from .models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
@@ -45,6 +42,7 @@ from .policy.file import PolicyFile
 from .policy.rules import CAREFUL, Rules
 from .protocols.mcp.config import McpServer
 from .protocols.mcp.document import Read, read_servers, server_of
+from .runs.runner import Runner, Toolish
 from .storage.pins import PinStore
 from .storage.place import SCHEMES, state_folder, tokens_path
 from .storage.place import open_journal as open_at
@@ -72,7 +70,6 @@ EMBEDDED = "embedded"
 EVERYDAY = "everyday"
 MINE = "mine"
 FINDER = "mcp"
-DICTATED = "dictated"
 MEMORY = "memory"
 SETTINGS_FILE = "actum.toml"
 ENVIRONMENT = {
@@ -108,6 +105,9 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         limits: how much a run may use.
         prices: what models cost, by their names.
         mcp_wait: seconds for which a run waits for MCP servers of which nothing is known yet, all side by side.
+        speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
+            values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
+            id of a client of `--issuer`.
     """
 
     model: str = ""
@@ -122,6 +122,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     limits: Limits = Limits()
     prices: dict[str, Price] = {}
     mcp_wait: float = MCP_WAIT_S
+    speaks_for_user: tuple[str, ...] = ()
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):
@@ -249,8 +250,6 @@ def make_model(settings: Settings) -> Model:
         UsageError: a key is missing or would go where nobody sent it, or an address stands without a model.
     """
     name = _full_name(settings)
-    if name == DICTATED:
-        return Dictated()
     if "://" in name:
         _keep_the_key(settings, name)
         return open_model(name, dialect=settings.dialect)
@@ -263,7 +262,7 @@ def _full_name(settings: Settings) -> str:
     """The model's name, put behind the address that was set where it names no place itself."""
     name, url = settings.model, settings.base_url
     prefix, colon, _ = name.partition(":")
-    placed = name in (EMBEDDED, DICTATED) or "://" in name or ".py:" in name or (colon and prefix in PROVIDERS)
+    placed = name == EMBEDDED or "://" in name or ".py:" in name or (colon and prefix in PROVIDERS)
     if not url or placed:
         return name or EMBEDDED
     if not name and "#" not in url:
@@ -513,6 +512,25 @@ def make_agent(
     )
 
 
+def make_runner(
+    settings: Settings, tools: Sequence[Toolish], *, name: str, journal: Journal, approver: Approver | None
+) -> Runner:
+    """What makes calls of tools of `load_tools` without a model; the policy is that of `make_agent`.
+
+    Raises:
+        UsageError: the policy can not be read.
+    """
+    return Runner(
+        tools,
+        name=name,
+        policy=open_policy(settings),
+        limits=settings.limits,
+        prices=settings.prices,
+        journal=journal,
+        approver=approver,
+    )
+
+
 def open_policy(settings: Settings) -> Rules | PolicyFile:
     """The policy that the settings name; where its rules say nothing, side effects of local tools ask too.
 
@@ -528,34 +546,7 @@ async def list_tools(tools: Sequence[Toolish]) -> Sequence[Tool]:
     Raises:
         BadTool: two of one name, or a bad schema.
     """
-    return await Agent(Dictated(), tools).list_tools()
-
-
-class Dictated:
-    """A `Model` whose words come from a person: it says one call, and then what came of it.
-
-    So a call that is typed by hand takes the same path as every other, can wait for approval, be resumed, and be shown.
-
-    Args:
-        call: what is to be said; None to go on with a run in which it was said already.
-    """
-
-    name = DICTATED
-
-    def __init__(self, call: ToolCall | None = None) -> None:
-        self._call = call
-
-    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
-        last = request.messages[-1]
-        if isinstance(last, ToolMessage) or self._call is None:
-            reply = Reply.of(last.result.text if isinstance(last, ToolMessage) else "")
-            delta: Delta = TextDelta(reply.text)
-        else:
-            reply = Reply.of(calls=[self._call])
-            delta = CallSaid(0, self._call)
-        if emit is not None:
-            emit(delta)
-        return reply
+    return await Runner(tools).list_tools()
 
 
 def _own_model(spec: str) -> Model:

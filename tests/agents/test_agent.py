@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Literal
 
 import pytest
 from pydantic import BaseModel
@@ -488,26 +487,3 @@ def _names(tools: Sequence[Tool]) -> list[str]:
 
 async def test_the_agent_lists_its_tools() -> None:
     assert _names(await Agent(ScriptedModel([]), [add, pay]).list_tools()) == ["add", "pay"]
-
-
-async def test_a_model_that_only_passes_on_calls_is_not_asked_what_it_makes_of_them() -> None:
-    @tool
-    def add(a: int, b: int) -> int:
-        """Add."""
-        return a + b
-
-    class Passing:
-        name = "passing"
-        dictates: Literal[True] = True
-        asked = 0
-
-        async def reply(self, request: Request, emit: object = None) -> Reply:
-            self.asked += 1
-            return Reply.of(calls=[ToolCall(id="1", name="add", arguments={"a": 2, "b": 3})])
-
-    model = Passing()
-    agent = Agent(model, [add])
-    result = await agent.run("add", run_id="r")
-    assert (result.status, result.calls[0][1].text, model.asked) == ("done", "5", 1)
-    again = await agent.resume("r")
-    assert (again.status, again.calls, model.asked) == ("done", result.calls, 1)

@@ -299,7 +299,7 @@ async def test_a_run_that_had_heard_another_replays_as_it_was() -> None:
         agent="agent",
         model="scripted",
         said=(UserMessage.of("?"),),
-        tools=(await agent(journal)._listed()).digest,
+        tools=(await agent(journal).runner.catalog()).digest,
         principal="bob",
         conversation="c",
         previous="r0",

@@ -231,8 +231,8 @@ class LifeOfCalls(RuleBasedStateMachine):
         assert pending.call is not None
         assert pending.call.name == "plain"
         asked = next(r for r in self.records() if getattr(r, "id", "") == pending.id)
-        place = (getattr(asked, "reply", -1), getattr(asked, "index", -1))
-        key = [r.key for r in self.records() if isinstance(r, Intended) and (r.reply, r.index) == place][-1]
+        place = (getattr(asked, "cause", -1), getattr(asked, "index", -1))
+        key = [r.key for r in self.records() if isinstance(r, Intended) and (r.cause, r.index) == place][-1]
         if word == "truth":
             word = "done" if self.world.done[key] else "not_done"
         if word == "retry":

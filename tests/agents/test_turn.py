@@ -10,20 +10,20 @@ from actum.agents.turn import (
     Called,
     CallModel,
     CallTools,
-    Finish,
     Intention,
     ModelAnswered,
     Outcome,
     UserAnswered,
     turn,
 )
-from actum.agents.wording import Phrases
 from actum.call.limits.limits import Limits
 from actum.core.call import Failure, Problem, ToolCall, ToolResult
 from actum.core.errors import InvalidArguments
 from actum.core.event import Pending
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
+from actum.runs.run import Finish
+from actum.runs.wording import Phrases
 
 pytestmark = pytest.mark.row("A1")
 

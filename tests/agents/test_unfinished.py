@@ -290,7 +290,7 @@ async def test_a_conversation_of_an_earlier_version_is_told_the_truth_from_now_o
             model="scripted",
             said=(UserMessage.of("Hello"),),
             instructions="",
-            tools=(await desk.agent()._listed()).digest,
+            tools=(await desk.agent().runner.catalog()).digest,
             conversation="c",
             previous="Pay",
             seen=len(pay),

@@ -9,11 +9,11 @@ from typing import cast
 import pytest
 
 from actum import Agent, Context, Tool, ToolCall, ToolError, ToolResult, tool
-from actum.agents.agent import Toolish
 from actum.core.call import TextPart
 from actum.core.errors import CallError, RateLimited
 from actum.core.event import RunResult
 from actum.core.json import Json, JsonObject
+from actum.runs.runner import Toolish
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C2")

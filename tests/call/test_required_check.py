@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from actum import Agent, Answer, Require, Rule, Rules, Tool, ToolCall, ToolError, tool
-from actum.agents.agent import Toolish
 from actum.cli.runs import show_recorded
 from actum.cli.show.page import page_of
 from actum.cli.show.terminal import Terminal
@@ -22,6 +21,7 @@ from actum.journal.audit import audit
 from actum.journal.conversations import family
 from actum.journal.memory import MemoryJournal
 from actum.policy.file import PolicyFile
+from actum.runs.runner import Toolish
 from actum.testing import RecordingToolset, ScriptedApprover, ScriptedModel
 
 pytestmark = pytest.mark.row("C3")

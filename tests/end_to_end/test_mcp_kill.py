@@ -109,7 +109,7 @@ class OwnTill:
         journal = SQLiteJournal(self.journal)
         try:
             (run,) = await journal.runs()
-            agent = service(journal).agent
+            agent = service(journal).runner
             paused = await agent.resume(run.run_id)
             (doubt,) = paused.pending
             assert (doubt.kind, doubt.call and doubt.call.name) == ("doubt", "pay")

@@ -6,13 +6,13 @@ import pytest
 from msgspec import structs
 
 from actum import Agent, Limits, Rule, Rules, ToolCall, tool
-from actum.agents.agent import Toolish
 from actum.core.errors import RateLimited
 from actum.core.interfaces import Answer
 from actum.core.message import Reply
 from actum.core.record import InputRequested, Intended, ModelReplied, Started
 from actum.journal.audit import AuditLine, Wanted, audit
 from actum.journal.memory import MemoryJournal
+from actum.runs.runner import Toolish
 from actum.testing import FakeClock, Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C8")
@@ -147,7 +147,9 @@ async def test_every_attempt_has_its_line_and_all_share_the_key() -> None:
 async def test_what_a_person_says_of_a_doubt_is_resolved() -> None:
     office = Office()
     agent = office.agent(["Then it is done."], [pay])
-    office.journal.append("r", Started(agent="desk", model="scripted", said=(), tools=(await agent._listed()).digest))
+    office.journal.append(
+        "r", Started(agent="desk", model="scripted", said=(), tools=(await agent.runner.catalog()).digest)
+    )
     office.journal.append("r", ModelReplied("", Reply.of(calls=[PAY])))
     office.journal.append("r", Intended(1, 0, 1, "pay", "v", {"amount": 20}, "key"))
     office.journal.append("r", InputRequested("ask_1", "doubt", "Did it?", 1, 0, PAY))

@@ -10,41 +10,27 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import logging
-import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import msgspec
-from msgspec import Struct
 
-from ..call.asking.asker import LiveApprover
 from ..call.asking.inbox import records_of
-from ..call.limits.breaker import Breakers
 from ..call.limits.limits import Limits
-from ..call.limits.meters import RateLimiters
-from ..call.path import CallPath
-from ..call.plan import PolicyInputs
-from ..call.resolve import Catalog
-from ..call.scope import RunContext
-from ..core.budget import Budget, Price
+from ..core.budget import Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.claim import claim_of_conversation
-from ..core.clock import SystemClock
-from ..core.errors import InDoubt, JournalError, ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
-from ..core.event import Event, RunResult, RunStarted
+from ..core.errors import InDoubt, ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
+from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import (
-    Ancestor,
     Answer,
     Approver,
     Clock,
     Context,
-    Dictating,
-    Facts,
     Journal,
     Model,
     Peer,
@@ -53,8 +39,7 @@ from ..core.interfaces import (
     Toolset,
     is_supervised,
 )
-from ..core.json import JsonObject, dumps, whole_text
-from ..core.message import Message, SystemMessage, ToolMessage, Transcript, UserMessage
+from ..core.message import Message, SystemMessage, Transcript, UserMessage
 from ..core.record import (
     TELLING,
     Compacted,
@@ -69,37 +54,32 @@ from ..core.record import (
 )
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
-from ..core.trace import checked_traceparent, trace_id
-from ..journal.excerpt import READ_RESULT, ResultReader
-from ..journal.memory import MemoryJournal
+from ..core.trace import checked_traceparent
 from ..journal.recording import RunState
 from ..models.catalog import open_model
-from ..policy.rules import CAREFUL, DEFAULT
-from ..storage.place import open_journal
-from ..toolsets.function.function import FunctionTool, FunctionToolset
+from ..runs.runner import (
+    Answers,
+    Emit,
+    ModelSide,
+    Runner,
+    Setting,
+    Toolish,
+    checked_id,
+    checked_roles,
+    checked_text,
+    sound,
+)
+from ..runs.wording import Phrases
 from .agent_tool import AgentTool
-from .branch import branch, done_after
-from .conversation import Before, before, history_of, media, sound, unknown_run, with_attachments
+from .branch import branch
+from .conversation import Before, before, history_of, media, with_attachments
 from .driver import Driver
 from .output import plain, typed
 from .turn import turn
 from .unfinished import news
-from .wording import Phrases
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
-
-
-class _HasToolset(Protocol):
-    def as_tool(self) -> Toolset: ...
-
-
-Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
-"""What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
-
-Emit = Callable[[Event], None]
-
-log = logging.getLogger("actum")
 
 
 class RunOptions(TypedDict, total=False):
@@ -118,32 +98,6 @@ class RunOptions(TypedDict, total=False):
     peer: Peer | None
     trace: str
     holder: Holder | None
-
-
-class Setting(Struct, frozen=True, kw_only=True):
-    """What a run finds around it, and is not on record: it is given anew to whoever goes on with the run.
-
-    Attributes:
-        journal: where it is written down.
-        budget: what it may use.
-        deps: the program's own object for tools.
-        emit: whoever watches.
-        approver: who can be asked now, instead of the agent's own.
-        peer: the program at its other end.
-        accept: it goes on although prompt or tools have changed.
-        ancestors: the runs above this run, whose policies bind it.
-        holder: for whom toolsets keep sessions open, instead of the conversation or the run.
-    """
-
-    journal: Journal
-    budget: Budget
-    deps: object = None
-    emit: Emit | None = None
-    approver: Approver | None = None
-    peer: Peer | None = None
-    accept: bool = False
-    ancestors: tuple[Ancestor, ...] = ()
-    holder: Holder | None = None
 
 
 class Agent:
@@ -201,34 +155,41 @@ class Agent:
         clock: Clock | None = None,
     ) -> None:
         self.model = open_model(model, dialect=dialect)
-        self._dictated = isinstance(self.model, Dictating)
         self.name = name
         self.limits = limits or Limits()
-        self._limits_recorded: JsonObject = msgspec.to_builtins(self.limits)
-        self._prices = prices or {}
         money = self.limits.cost is not None or self.limits.users.cost_per_day is not None
-        if money and self.model.name not in self._prices:
+        if money and self.model.name not in (prices or {}):
             raise UsageError(
                 f"there is a limit to the cost, and no price of {self.model.name!r}: "
                 f"Agent(prices={{{self.model.name!r}: Price(input=..., output=...)}})"
             )
-        self.clock: Clock = clock or SystemClock()
-        self.journal: Journal = _opened(journal) or MemoryJournal(self.clock)
+        self.runner = Runner(
+            tools,
+            name=name,
+            policy=policy,
+            supervised=self.model.name if is_supervised(self.model) else "",
+            limits=self.limits,
+            prices=prices,
+            journal=journal,
+            approver=approver,
+            coerce=coerce,
+            extra_arguments=extra_arguments,
+            secrets=secrets,
+            redaction=redaction,
+            clock=clock,
+        )
         self._instructions = instructions
-        self._supervised = policy is None and is_supervised(self.model)
-        self._policy: Policy = policy if policy is not None else CAREFUL if self._supervised else DEFAULT
-        self._binding = policy is not None
-        self._approver = approver
-        self._coerce = coerce
-        self._extra = extra_arguments
-        self._secrets = secrets or {}
-        self._redaction = redaction
-        self._toolsets, self._bare = _sort_out(tools)
-        self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
-        self._meters = RateLimiters(self.limits)
-        self._catalog: Catalog | None = None
-        self._generations: tuple[int, ...] = ()
         self._output_schema, self._check = ("", plain) if output_type is str else typed(output_type)
+
+    @property
+    def journal(self) -> Journal:
+        """Where the agent's runs are written down."""
+        return self.runner.journal
+
+    @property
+    def clock(self) -> Clock:
+        """The agent's time."""
+        return self.runner.clock
 
     async def run(
         self,
@@ -281,9 +242,9 @@ class Agent:
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
-        run_id = new_id("run") if run_id is None else _checked_id(run_id)
-        principal, conversation = _checked_text("principal", principal), _checked_text("conversation", conversation)
-        whose = principal if owner is None else _checked_text("owner", owner)
+        run_id = new_id("run") if run_id is None else checked_id(run_id)
+        principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
+        whose = principal if owner is None else checked_text("owner", owner)
         async with self.journal.claim(run_id), self._talking(whose, conversation):
             if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
@@ -295,11 +256,11 @@ class Agent:
                 model=self.model.name,
                 said=(*heard.said, asked),
                 instructions=self._render_instructions(asked.text),
-                tools=(await self._listed()).digest,
-                limits=self._limits_recorded,
+                tools=(await self.runner.catalog()).digest,
+                limits=self.runner.limits_recorded,
                 principal=principal,
-                roles=_checked_roles(roles),
-                key_id=_checked_text("key_id", key_id),
+                roles=checked_roles(roles),
+                key_id=checked_text("key_id", key_id),
                 conversation=conversation,
                 owner=None if whose == principal else whose,
                 previous=earlier.run_id,
@@ -308,7 +269,9 @@ class Agent:
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
             )
-            setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder)
+            setting = self.runner.setting(
+                deps=context, emit=emit, approver=approver, peer=peer, holder=holder, agent=self
+            )
             return await self._begin(run_id, started, earlier.messages, setting)
 
     def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
@@ -369,8 +332,10 @@ class Agent:
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
-        await self._check_principal(run_id, principal)
-        setting = self._setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
+        await self.runner.check_principal(run_id, principal)
+        setting = self.runner.setting(
+            deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder, agent=self
+        )
         return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
 
     async def fork(
@@ -405,14 +370,14 @@ class Agent:
             UnknownName: there is no such run (of this principal).
             UsageError: a run can not be branched off there.
         """
-        conversation = _checked_text("conversation", conversation)
-        await self._check_principal(run_id, principal)
-        entries = sound(run_id, await self.journal.read(_checked_id(run_id)))
+        conversation = checked_text("conversation", conversation)
+        await self.runner.check_principal(run_id, principal)
+        entries = sound(run_id, await self.journal.read(checked_id(run_id)))
         if question is not None:
             question = with_attachments(UserMessage.of(question), (), await self._handles_before(entries))
         records = branch(run_id, entries, at, question, result)
-        new = new_id("run") if new_run is None else _checked_id(new_run)
-        catalog = await self._listed()
+        new = new_id("run") if new_run is None else checked_id(new_run)
+        catalog = await self.runner.catalog()
         async with self.journal.claim(new), self._talking(records[0].belongs_to, conversation):
             if await self.journal.read(new):
                 raise UsageError(f"there is a run {new!r} already")
@@ -423,7 +388,7 @@ class Agent:
                 model=self.model.name,
                 instructions=self._render_instructions(records[0].question),
                 tools=catalog.digest,
-                limits=self._limits_recorded,
+                limits=self.runner.limits_recorded,
                 conversation=conversation,
                 parent="",
                 bound=(),
@@ -453,8 +418,8 @@ class Agent:
             UnknownName: there is no such conversation.
             ModelError: the model gave no answer, or an empty one; the conversation stays as it is.
         """
-        principal, conversation = _checked_text("principal", principal), _checked_text("conversation", conversation)
-        whose = principal if owner is None else _checked_text("owner", owner)
+        principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
+        whose = principal if owner is None else checked_text("owner", owner)
         async with self._talking(whose, conversation):
             earlier = await before(self.journal, whose, conversation)
             if not earlier.run_id:
@@ -505,7 +470,7 @@ class Agent:
             raise UsageError("an agent works as a tool within a run only: this context belongs to none")
         setting = Setting(
             journal=journal,
-            budget=self._budget(context.budget, context.key),
+            budget=self.runner.budget(self, context.budget, context.key),
             deps=context.deps,
             peer=context.peer,
             ancestors=context.ancestors,
@@ -521,8 +486,8 @@ class Agent:
             model=self.model.name,
             said=(msgspec.structs.replace(UserMessage.of(task), source="agent"),),
             instructions=self._render_instructions(task),
-            tools=(await self._listed()).digest,
-            limits=self._limits_recorded,
+            tools=(await self.runner.catalog()).digest,
+            limits=self.runner.limits_recorded,
             principal=context.principal,
             roles=context.roles,
             key_id=context.key_id,
@@ -549,73 +514,19 @@ class Agent:
                 "done all of it or a part; it was not begun anew."
             )
 
-    def _setting(
-        self,
-        *,
-        deps: object,
-        emit: Emit | None,
-        approver: Approver | None,
-        peer: Peer | None,
-        accept: bool = False,
-        holder: Holder | None = None,
-    ) -> Setting:
-        """The setting of a run that is begun, or gone on with, on this agent directly."""
-        return Setting(
-            journal=self.journal,
-            budget=self._budget(),
-            deps=deps,
-            emit=emit,
-            approver=approver,
-            peer=peer,
-            accept=accept,
-            holder=holder,
-        )
-
-    async def _check_principal(self, run_id: str, principal: str | None) -> None:
-        """Before anything is said of a run: whoever asks may know of it.
-
-        Raises:
-            UnknownName: the run is on behalf of another principal, or not there.
-        """
-        if principal is None:
-            return
-        first = (await self.journal.read(_checked_id(run_id)))[:1]
-        try:
-            known = RunState(first).beginning().principal
-        except JournalError:
-            known = None
-        if known != principal:
-            raise unknown_run(run_id)
-
-    def _budget(self, above: Budget | None = None, call: str = "") -> Budget:
-        """What a run may use; one on behalf of a call, under the run whose call it is."""
-        limits = self.limits
-        budget = Budget(limits.shared(), self, depth=limits.depth, prices=self._prices, above=above, call=call)
-        budget.price(self.model.name)  # or nothing is begun
-        return budget
-
-    async def _go_on(
-        self,
-        run_id: str,
-        answers: Callable[[RunState], list[InputGiven]],
-        setting: Setting,
-    ) -> RunResult:
-        journal = setting.journal
-        async with journal.claim(_checked_id(run_id)):
-            entries = sound(run_id, await journal.read(run_id))
-            if not entries:
-                raise unknown_run(run_id)
-            recording = RunState(entries)
-            if recording.beginning().compacts:
+    async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult:
+        def check(state: RunState) -> None:
+            setting.budget.price(self.model.name)  # or nothing is done
+            if state.beginning().compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
-            _check_bound(run_id, recording.beginning(), setting)
-            answered = answers(recording)
-            await self._compare(run_id, recording, setting.accept)
-            for record in answered:
-                journal.append(run_id, record)
-                recording.note_answer(record)
-            earlier = await history_of(journal, recording.beginning())
-            return await self._carry_out(run_id, recording, earlier, setting)
+            if not setting.accept and not state.requested:
+                self._check_instructions(run_id, state.beginning())
+
+        async with self.runner.taken_up(run_id, answers, setting, check) as state:
+            if state.requested:  # by a program that makes calls with the agent's tools
+                return await self.runner.go_on(run_id, state, setting)
+            earlier = await history_of(setting.journal, state.beginning())
+            return await self._carry_out(run_id, state, earlier, setting)
 
     def with_tools(self, tools: Sequence[Toolish]) -> Agent:
         """The same agent with other tools, in the same journal. What both use of their limits is counted together.
@@ -627,13 +538,12 @@ class Agent:
             BadTool: a schema is bad.
         """
         other = copy.copy(self)
-        other._toolsets, other._bare = _sort_out(tools)
-        other._catalog, other._generations = None, ()
+        other.runner = self.runner.with_tools(tools)
         return other
 
     async def list_tools(self) -> Sequence[Tool]:
         """The tools that the model is shown."""
-        return (await self._listed()).tools
+        return await self.runner.list_tools()
 
     def _talking(self, owner: str, conversation: str) -> AbstractAsyncContextManager[None]:
         """Two who add to one conversation at once would not hear each other."""
@@ -646,160 +556,45 @@ class Agent:
         begun = RunState(entries[:1]).beginning()
         return Before(messages=await history_of(self.journal, begun)).handles()
 
-    async def _begin(
-        self,
-        run_id: str,
-        started: Started,
-        before: Sequence[Message],
-        setting: Setting,
-    ) -> RunResult:
-        catalog = await self._listed()
-        setting.journal.keep(catalog.digest, catalog.definitions)
-        setting.journal.append(run_id, started)
-        recording = RunState()
-        recording.begin(started)
-        return await self._carry_out(run_id, recording, before, setting)
+    async def _begin(self, run_id: str, started: Started, before: Sequence[Message], setting: Setting) -> RunResult:
+        setting.budget.price(self.model.name)  # or nothing is begun
+        state = await self.runner.start(run_id, started, setting)
+        return await self._carry_out(run_id, state, before, setting)
 
-    async def _carry_out(
-        self,
-        run_id: str,
-        recording: RunState,
-        before: Sequence[Message],
-        setting: Setting,
-    ) -> RunResult:
-        started, budget, emit = recording.beginning(), setting.budget, setting.emit
-        price = budget.price(self.model.name)
-        budget.take_up(recording.used())
+    async def _carry_out(self, run_id: str, state: RunState, before: Sequence[Message], setting: Setting) -> RunResult:
+        """Ask the model and make its calls, up to the end of the run or its next pause."""
+        started = state.beginning()
+        price = setting.budget.price(self.model.name)
         messages = [*before, *started.said]
-        wording = Phrases.for_text(started.question)
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
-        scope = RunContext(
-            run_id=run_id,
-            journal=setting.journal,
-            clock=self.clock,
-            recording=recording,
-            began=self.clock.now() - recording.elapsed,
-            deps=setting.deps,
-            attachments={part.handle: part for part in media(messages)},
-            emit=emit,
-            secrets=self._secrets,
-            redaction=self._redaction,
-            heard=transcript,
-            budget=budget,
-            peer=setting.peer,
-            sample=self.model.reply,
-            price=price,
-            trace=trace_id(run_id, started.trace),
-            holder=setting.holder or _holder_of(run_id, started, transcript),
-        )
-        if (seconds := self.limits.seconds) is not None:
-            budget.left_s = lambda: seconds - scope.elapsed()
-        terms = PolicyInputs(
-            policy=self._policy,
-            binding=self._binding,
-            ancestors=setting.ancestors,
-            facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
-            root=run_id,
-            done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
-            coerce=self._coerce,
-            extra=self._extra,
-        )
-        relist = self._listing(recording)
-        asker = LiveApprover(scope, setting.approver or self._approver, len(setting.ancestors))
-        path = CallPath(scope, await relist(), terms, self.limits, self._breakers, self._meters, asker)
-        driver = Driver(
-            scope=scope,
-            model=self.model,
-            path=path,
-            transcript=transcript,
-            loop=turn(
-                transcript,
-                self.limits,
-                wording,
-                path.polled,
-                self._check,
-                ends_with_calls=self._dictated,
-            ),
-            wording=wording,
-            asker=asker,
-            seconds=self.limits.seconds,
-            relist=relist,
-            price=price,
-            account=self._meters.account(started.principal, self.clock.now()),
-            accept=setting.accept,
-        )
-        if emit is not None:
-            emit(RunStarted(run_id))
-        if setting.holder is not None:
+        attachments = {part.handle: part for part in media(messages)}
+        model = ModelSide(heard=transcript, attachments=attachments, sample=self.model.reply, price=price)
+        async with self.runner.at_work(run_id, state, setting, model) as run:
+            driver = Driver(
+                run=run,
+                model=self.model,
+                transcript=transcript,
+                loop=turn(transcript, self.limits, run.phrases, run.path.polled, self._check),
+                relist=self.runner.listing(state),
+                price=price,
+                accept=setting.accept,
+            )
             return await driver.drive()
-        assert scope.holder is not None
-        status = ""
-        try:
-            result = await driver.drive()
-            status = result.status
-        finally:
-            _let_go(scope.holder, paused=status == "paused", comes_back=bool(started.conversation))
-        return result
 
-    async def _compare(self, run_id: str, recording: RunState, accept: bool) -> None:
-        """Before a recorded run goes on: it was started with the instructions and tools that this agent has."""
-        started = recording.beginning()
-        same = not isinstance(self._instructions, str) or (
-            self._render_instructions(started.question) == started.instructions
-        )
-        if not same and not accept:
+    def _check_instructions(self, run_id: str, started: Started) -> None:
+        """Before a recorded run goes on: it was started with the instructions that this agent has.
+
+        Raises:
+            ReplayDiverged: it was not.
+        """
+        if not isinstance(self._instructions, str):
+            return  # rendered anew for each run
+        if self._render_instructions(started.question) != started.instructions:
             raise ReplayDiverged(
                 f"run {run_id}: the agent's instructions are not those it was started with. "
                 "Resume with the same, or pass accept=True to go on with the recorded ones."
             )
-        if accept or not await self._lacks_tools(recording):
-            return
-        raise ReplayDiverged(
-            f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
-            "or pass accept=True."
-        )
-
-    async def _lacks_tools(self, recording: RunState) -> bool:
-        """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
-        during a run: the model is shown them at its next step.
-        """
-        catalog = await self._listing(recording)()
-        if catalog.digest == recording.tools:
-            return False
-        try:
-            shown = msgspec.json.decode(await self.journal.kept(recording.tools), type=list[Tool])
-        except (UnknownName, msgspec.MsgspecError):
-            return True
-        known = {tool.name: tool.digest for tool in shown}
-        came = [tool for tool in catalog.tools if tool.name not in known]
-        left = {tool.name: tool.digest for tool in catalog.tools if tool.name in known}
-        return left != known or not all(tool.foreign for tool in came)
-
-    async def _listed(self) -> Catalog:
-        """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""
-        generations = tuple([toolset.generation for toolset in self._toolsets])
-        if self._catalog is None or generations != self._generations:
-            self._catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
-            self._generations = generations
-            if self._supervised:
-                _warn_of_undeclared(self.model.name, self._catalog.tools)
-        return self._catalog
-
-    def _listing(self, recording: RunState) -> Callable[[], Awaitable[Catalog]]:
-        """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
-        known: dict[Catalog, Catalog] = {}
-
-        async def with_reader() -> Catalog:
-            catalog = await self._listed()
-            if catalog.get(READ_RESULT) is not None:
-                return catalog
-            if catalog not in known:
-                reader = ResultReader(recording, self.limits.result_bytes or min(recording.cut.values()))
-                known[catalog] = await catalog.with_toolset(reader)
-            return known[catalog]
-
-        return lambda: with_reader() if recording.cut else self._listed()
 
     def _render_instructions(self, question: str) -> str:
         instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()
@@ -808,113 +603,12 @@ class Agent:
         return "\n\n".join(filter(None, [instructions, Phrases.for_text(question).output(self._output_schema)]))
 
 
-def _opened(journal: Journal | str | Path | None) -> Journal | None:
-    return open_journal(journal) if isinstance(journal, str | Path) else journal
-
-
 def _inside_a_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return False
     return True
-
-
-def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
-    """Toolsets and bare definitions; all functions together make one toolset."""
-    functions: list[Callable[..., object] | FunctionTool] = []
-    toolsets: list[Toolset] = []
-    bare: list[Tool] = []
-    for item in tools:
-        if isinstance(item, Tool):
-            bare.append(item)
-        elif isinstance(item, FunctionTool):
-            functions.append(item)
-        elif hasattr(item, "as_tool"):
-            toolsets.append(item.as_tool())
-        elif isinstance(item, Toolset):
-            toolsets.append(item)
-        elif callable(item):
-            functions.append(item)
-        else:
-            raise UsageError(f"tools=: {type(item).__name__} is not a function, a Tool, a toolset or an agent")
-    if functions:
-        toolsets.insert(0, FunctionToolset(functions))
-    return toolsets, bare
-
-
-def _warn_of_undeclared(model: str, tools: Sequence[Tool]) -> None:
-    """Say in the log which functions a supervised model calls without asking, since they declare nothing."""
-    undeclared = tuple([tool.name for tool in tools if tool.effects is None and not tool.foreign and not tool.approval])
-    if undeclared:
-        _warn_once(model, undeclared)
-
-
-@lru_cache(maxsize=256)
-def _warn_once(model: str, tools: tuple[str, ...]) -> None:
-    """The same for the same model and tools once in a process: a program may make an agent for every request."""
-    log.warning(
-        "%s calls %s without asking, since no effects are declared: declare @tool(effects={'read'}) where nothing is "
-        "changed, and what it does (write, send, spend, destroy, execute) where a person is to approve each call",
-        model,
-        ", ".join(tools),
-    )
-
-
-def _checked_id(run_id: str) -> str:
-    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
-        raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
-    return run_id
-
-
-def _checked_text(name: str, value: str) -> str:
-    if not isinstance(value, str):
-        raise UsageError(f"{name}={value!r}: give a text")
-    return whole_text(value)
-
-
-def _checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(roles, str):
-        raise UsageError(f"roles={roles!r}: give a list of texts")
-    return tuple(_checked_text("roles", role) for role in roles)
-
-
-def _holder_of(run_id: str, started: Started, transcript: Sequence[Message]) -> Holder:
-    """For whom toolsets keep sessions open during a run: its conversation, or the run itself."""
-
-    def called() -> set[str]:
-        told = [said for said in transcript if isinstance(said, ToolMessage)]
-        return {said.name for said in told if said.result.error is None}
-
-    conversation = f"conversation:{dumps([started.belongs_to, started.conversation])}"
-    name = conversation if started.conversation else f"run:{run_id}"
-    return Holder(started.principal, name, called)
-
-
-def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:
-    """A run is not under way any more: toolsets need not keep their sessions for it."""
-    if paused:
-        holder.pause()
-    elif comes_back:
-        holder.rest()
-    else:
-        holder.leave()
-
-
-_RUN_ID = re.compile(r"[\w.:-]{1,128}")
-
-
-def _check_bound(run_id: str, started: Started, setting: Setting) -> None:
-    """A run that policies from above bind goes on only under them.
-
-    Raises:
-        UsageError: nobody is above: the run would go on without them.
-    """
-    if started.bound and not setting.ancestors:
-        raise UsageError(
-            f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
-            f"started it knows: resume {started.parent!r}"
-        )
 
 
 def _handed_down(answers: Mapping[str, InputGiven], recording: RunState) -> list[InputGiven]:

@@ -18,7 +18,7 @@ from ..core.record import child_id
 from ..core.tool import Tool
 
 
-class Runner(Protocol):
+class AgentLike(Protocol):
     """What an agent must be able to do to be a tool."""
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
@@ -36,7 +36,7 @@ class AgentTool:
 
     generation = 0
 
-    def __init__(self, agent: Runner, name: str, description: str) -> None:
+    def __init__(self, agent: AgentLike, name: str, description: str) -> None:
         self._agent = agent
         task: JsonObject = {"type": "string", "description": "What to do, with everything that must be known for it."}
         self.definition = Tool(

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from msgspec import structs
 
 from ..core.call import TextPart, ToolResult
-from ..core.errors import JournalError, UnknownName, UsageError
-from ..core.interfaces import Journal
+from ..core.errors import UnknownName, UsageError
 from ..core.message import UserMessage
 from ..core.record import (
     CallCompleted,
     CallRefused,
+    CallsRequested,
     Entry,
     InputGiven,
     InputRequested,
@@ -26,7 +26,7 @@ from ..core.record import (
     Started,
     new_id,
 )
-from ..journal.recording import CallRef, RunState
+from ..journal.recording import CallRef
 
 
 def branch(
@@ -43,6 +43,8 @@ def branch(
     if not 0 <= at < len(entries):
         raise UsageError(f"run {run_id!r} has the entries 0 to {len(entries) - 1}: it can not be branched off at {at}")
     records = [entry.record for entry in entries[: at + 1]]
+    if any(isinstance(entry.record, CallsRequested) for entry in entries[:2]):
+        raise UsageError(f"run {run_id!r} has no model: make its calls anew, there is nothing to branch off")
     begun = _begun(records)
     if begun:
         ends = (
@@ -68,14 +70,14 @@ def _with_own_questions(records: Sequence[Record]) -> list[Record]:
     the id that it was given to.
     """
     ended = {
-        CallRef(record.reply, record.index)
+        CallRef(record.cause, record.index)
         for record in records
         if isinstance(record, CallRefused) or (isinstance(record, CallCompleted) and record.final)
     }
     own = {
         record.id: new_id("ask")
         for record in records
-        if isinstance(record, InputRequested) and CallRef(record.reply, record.index) not in ended
+        if isinstance(record, InputRequested) and CallRef(record.cause, record.index) not in ended
     }
     return [_as_own(record, own) for record in records]
 
@@ -90,32 +92,14 @@ def _as_own(record: Record, own: Mapping[str, str]) -> Record:
             return record
 
 
-async def done_after(journal: Journal, started: Started) -> frozenset[str]:
-    """The tools that the run which this one branched off from began to use after that point, and the run that that one
-    branched off from, and so on.
-    """
-    used: set[str] = set()
-    at = started.fork_at
-    while run_id := started.forked:
-        entries = await journal.read(run_id)
-        try:
-            records = [entry.record for entry in entries[at + 1 :]]
-            started = RunState(entries[:1]).beginning()
-        except JournalError:
-            raise JournalError(f"what run {run_id} did after the branch was deleted, and can not be told") from None
-        used.update(record.tool for record in records if isinstance(record, Intended))
-        at = min(at, started.fork_at)  # up to here the three are the same
-    return frozenset(used)
-
-
 def _begun(records: Sequence[Record]) -> set[CallRef]:
     """The calls that were begun and have no outcome yet."""
     begun: set[CallRef] = set()
     for record in records:
         if isinstance(record, Intended):
-            begun.add(CallRef(record.reply, record.index))
+            begun.add(CallRef(record.cause, record.index))
         elif isinstance(record, CallCompleted):
-            begun.discard(CallRef(record.reply, record.index))
+            begun.discard(CallRef(record.cause, record.index))
     return begun
 
 
@@ -125,5 +109,5 @@ def _with_result(record: Record, at: int, result: str | ToolResult) -> Record:
     other = ToolResult("", (TextPart(result),)) if isinstance(result, str) else result
     other = structs.replace(other, call_id=record.result.call_id)
     return CallCompleted(
-        record.reply, record.index, other, elapsed=record.elapsed, detail="another result, in a branch"
+        record.cause, record.index, other, elapsed=record.elapsed, detail="another result, in a branch"
     )

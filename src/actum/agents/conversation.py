@@ -12,20 +12,15 @@ import msgspec
 from msgspec import Struct
 
 from ..core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
-from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
-from ..core.record import TELLING, Entry, Started, Unfinished, verify
+from ..core.record import TELLING, Entry, Started, Unfinished
 from ..journal.recording import CallRef, RunState
+from ..runs.run import outcome
+from ..runs.runner import sound, unknown_run
+from ..runs.wording import Phrases
 from .unfinished import standing, unfinished
-from .wording import Phrases
-
-NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
-IN_DOUBT = Failure(
-    "in_doubt",
-    "The run was interrupted during this call. It may or may not have happened; it was not repeated.",
-    "unknown",
-)
 
 
 class Before(Struct, frozen=True):
@@ -87,11 +82,6 @@ def owner_of(entries: Sequence[Entry]) -> str | None:
         return None
 
 
-def unknown_run(run_id: str) -> UnknownName:
-    """The error of whoever names a run that is not there, or is not theirs: the two can not be told apart."""
-    return UnknownName(f"there is no run {run_id!r} in this journal")
-
-
 async def history_of(journal: Journal, started: Started) -> list[Message]:
     """Every message before a run, as the run was told them when it began."""
     owner = started.belongs_to if started.telling else None
@@ -148,18 +138,6 @@ async def _sums_up_others(journal: Journal, started: Started, owner: str | None)
     return False
 
 
-def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
-    """The entries of a run, if they are as they were written.
-
-    Raises:
-        JournalError: one was changed or is missing; what was changed is not acted upon.
-    """
-    problems = verify(entries)
-    if problems:
-        raise JournalError(f"run {run_id} can not be gone on with: {problems[0]}")
-    return entries
-
-
 def said_in(recording: RunState, telling: int = TELLING) -> list[Message]:
     """The messages that one run added.
 
@@ -180,17 +158,9 @@ def said_in(recording: RunState, telling: int = TELLING) -> list[Message]:
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)
             for asked in recording.questions
-            if asked.reply == number and asked.id in recording.answers
+            if asked.cause == number and asked.id in recording.answers
         )
     return messages
-
-
-def outcome(recording: RunState, place: CallRef, call: ToolCall) -> ToolResult:
-    """What a call of a run came to that is over; one that has no outcome was not made, or nobody knows."""
-    known = recording.outcome(place)
-    if known is not None:
-        return known[0]
-    return ToolResult(call.id, error=IN_DOUBT if recording.in_doubt(place) else NOT_MADE)
 
 
 def as_it_stands(recording: RunState, place: CallRef, call: ToolCall, wording: Phrases) -> ToolResult:

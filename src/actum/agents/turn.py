@@ -15,20 +15,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from decimal import Decimal
-from fnmatch import fnmatchcase
-from typing import Literal, cast
+from typing import cast
 
 import msgspec
 from msgspec import Struct
 
+from ..call.limits.call_count import CallCount
 from ..call.limits.limits import Limits
 from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
-from ..core.errors import BudgetExceeded, CallError, LoopDetected
+from ..core.errors import CallError, LoopDetected
 from ..core.event import Pending
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
-from .wording import Phrases
+from ..runs.run import Finish
+from ..runs.wording import Phrases
 
 
 class CallModel(Struct, frozen=True):
@@ -77,16 +78,6 @@ class UserAnswered(Struct, frozen=True):
     text: str
 
 
-class Finish(Struct, frozen=True, kw_only=True):
-    """How the loop ended; the fields are those of `RunResult`."""
-
-    status: Literal["done", "paused", "stopped"]
-    text: str = ""
-    output: object = None
-    stop_reason: str = ""
-    pending: tuple[Pending, ...] = ()
-
-
 Intention = CallModel | CallTools | AskUser
 Outcome = ModelAnswered | Called | UserAnswered | Pending
 Turn = Generator[Intention, Outcome, Finish]
@@ -106,8 +97,6 @@ def turn(
     wording: Phrases,
     polled: Polled,
     check: Check,
-    *,
-    ends_with_calls: bool = False,
 ) -> Turn:
     """One answer to the user.
 
@@ -117,7 +106,6 @@ def turn(
         wording: what the user and the model are told, in the user's language.
         polled: whether the tool of this name is meant to be asked again and again.
         check: reads the answer as the agent's output type.
-        ends_with_calls: what the calls of the first reply come to is the answer; the model is not asked about it.
     """
     spent = _Spent(limits)
     repeats = _Repeats(limits.repeats, polled)
@@ -143,7 +131,7 @@ def turn(
             transcript.append(UserMessage((TextPart(wording.invalid_output(problem)),), "model"))  # it quotes the model
             continue
 
-        refusals, stop_reason = _turn_away(calls, spent, repeats)
+        refusals, stop_reason = _turn_away(calls, spent.made, repeats)
         outcome = yield CallTools(calls, refusals)
         assert isinstance(outcome, Called)
         spent.add_calls(outcome.used, outcome.elapsed)
@@ -158,8 +146,8 @@ def turn(
                 repeats.note(call, result)
         repeats.tell(calls[index] for index in refusals)
         stop_reason = stop_reason or turned_away.too_often()
-        if stop_reason or ends_with_calls:
-            return _after_calls(wording, stop_reason)
+        if stop_reason:
+            return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
 
         again = _still_missing(calls, results, missing)
         if again:
@@ -170,24 +158,16 @@ def turn(
             transcript.append(UserMessage.of(answer.text))
 
 
-def _after_calls(wording: Phrases, stop_reason: str) -> Finish:
-    """The end of a run behind its calls."""
-    if not stop_reason:
-        return Finish(status="done", output="")
-    return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
-
-
 class _Spent:
     """What the run has used so far, with all that it started."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.steps = 0
-        self.calls = 0
+        self.made = CallCount(limits)
         self.tokens = 0
         self.cost = ZERO
         self.elapsed = 0.0
-        self._of_tools = dict.fromkeys((name for name, each in limits.tools.items() if each.calls is not None), 0)
 
     def add_reply(self, usage: Usage, elapsed: float, cost: Decimal) -> None:
         self.steps += 1
@@ -199,7 +179,7 @@ class _Spent:
     def add_calls(self, used: Used, elapsed: float) -> None:
         self.elapsed = elapsed
         if used is not NOTHING:
-            self.calls += used.calls
+            self.made.calls += used.calls
             self.tokens += used.tokens
             self.cost += used.cost
 
@@ -215,26 +195,6 @@ class _Spent:
         if limits.seconds is not None and self.elapsed >= limits.seconds:
             return "seconds"
         return ""
-
-    def refusal(self, call: ToolCall) -> BudgetExceeded | None:
-        """Why this call is one too many, if it is."""
-        limit = self.limits.calls
-        if limit is not None and self.calls >= limit:
-            return BudgetExceeded(f"This run may make {limit} tool calls, and has made them.", limit="calls")
-        for pattern, made in self._of_tools.items():
-            most = self.limits.tools[pattern].calls
-            if most is not None and made >= most and fnmatchcase(call.name, pattern):
-                return BudgetExceeded(
-                    f"A run may make {most} calls of {pattern}, and this one has made them. Go on without.",
-                    limit="tool_calls",
-                )
-        return None
-
-    def count(self, call: ToolCall) -> None:
-        """This call is made."""
-        self.calls += 1
-        for pattern in self._of_tools:
-            self._of_tools[pattern] += fnmatchcase(call.name, pattern)
 
 
 class _Repeats:
@@ -292,12 +252,12 @@ class _TurnedAway:
         return next(iter(reached), "")
 
 
-def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> tuple[dict[int, CallError], str]:
+def _turn_away(calls: Sequence[ToolCall], made: CallCount, repeats: _Repeats) -> tuple[dict[int, CallError], str]:
     """Which calls are not to be made, and the reason to stop after this turn, if there is one."""
     refusals: dict[int, CallError] = {}
     stop_reason = ""
     for index, call in enumerate(calls):
-        refusal = spent.refusal(call)
+        refusal = made.refusal(call)
         if refusal is not None:
             refusals[index] = refusal
             stop_reason = stop_reason or ("calls" if refusal.limit == "calls" else "")
@@ -309,7 +269,7 @@ def _turn_away(calls: Sequence[ToolCall], spent: _Spent, repeats: _Repeats) -> t
             if repeats.was_told(call):
                 stop_reason = stop_reason or "loop_detected"
         else:
-            spent.count(call)
+            made.count(call)
     return refusals, stop_reason
 
 

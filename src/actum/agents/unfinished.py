@@ -18,7 +18,7 @@ from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.record import TELLING, Ended, Entry, Standing, Unfinished, verify
 from ..journal.recording import CallRef, RunState
-from .wording import Phrases
+from ..runs.wording import Phrases
 
 log = logging.getLogger("actum.journal")
 
@@ -50,7 +50,7 @@ def standing(recording: RunState, place: CallRef, now: float = 0.0) -> Standing:
     """
     approval = recording.asked(place)
     late = approval is not None and 0 < approval.expires < now
-    waiting = [asked for asked in recording.waiting() if (asked.reply, asked.index) == (place.reply, place.index)]
+    waiting = [asked for asked in recording.waiting() if (asked.cause, asked.index) == (place.cause, place.index)]
     if waiting:
         if late and approval in waiting:
             return "expired"
@@ -139,7 +139,7 @@ def _changes(
     calls: dict[str, Standing] = {}
     for place, call in _calls(recording):
         told = known.calls.get(place.name)
-        if told is None and not (known.follows and place.reply >= known.told):
+        if told is None and not (known.follows and place.cause >= known.told):
             continue
         outcome = recording.outcome(place)
         if outcome is not None:

@@ -46,7 +46,7 @@ from ..core.tool import Tool
 from ..core.trace import traceparent_of
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.recording import CallRef
-from ..policy.origins import OriginIndex
+from ..policy.origins import MODEL, OriginIndex
 from ..policy.ruling import Required
 from .asking.asker import LiveApprover
 from .asking.inbox import pending_of
@@ -101,7 +101,7 @@ class CallPath:
         self._scope = scope
         self._terms = terms
         self._limits = limits
-        self._origins = OriginIndex(scope.heard, catalog.trusted)
+        self._origins = OriginIndex(scope.heard, catalog.trusted, scope.requested or MODEL)
         self._questions = Approvals(scope, limits, self._origins)
         self._asker = asker or LiveApprover(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
@@ -294,7 +294,7 @@ class CallPath:
         requirement = required.requirement
         result, fault = await look_up(requirement, required.rule, key)
         checked = PrecheckDone(
-            place.reply,
+            place.cause,
             place.index,
             requirement.tool,
             requirement.arguments,
@@ -303,8 +303,7 @@ class CallPath:
             required.rule,
             self._scope.elapsed(),
         )
-        self._scope.journal.append(self._scope.run_id, checked)
-        self._scope.recording.note_check(checked)
+        self._scope.write(checked)
         return checked
 
     async def _look_up(self, requirement: Requirement, rule: str, key: str) -> tuple[ToolResult, str]:
@@ -328,9 +327,8 @@ class CallPath:
     def _refuse(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult:
         """The call never reaches a tool; on record why."""
         result = ToolResult(call.id, error=error.failure())
-        refused = CallRefused(place.reply, place.index, result, self._scope.elapsed(), error.rule)
-        self._scope.journal.append(self._scope.run_id, refused)
-        self._scope.recording.note_outcome(place, refused)
+        refused = CallRefused(place.cause, place.index, result, self._scope.elapsed(), error.rule)
+        self._scope.write(refused)
         self._tell_finished(call, result, 0.0)
         return result
 
@@ -436,10 +434,9 @@ class CallPath:
     async def _intend(self, plan: Plan, place: CallRef, attempt: int) -> None:
         """The intent of an attempt, on disk before a tool that may change anything starts."""
         scope, tool = self._scope, plan.bound.tool
-        scope.journal.append(
-            scope.run_id,
+        scope.write(
             Intended(
-                place.reply,
+                place.cause,
                 place.index,
                 attempt,
                 tool.name,
@@ -451,7 +448,6 @@ class CallPath:
                 {} if tool.reads_only else self._origins_of(plan.call),
             ),
         )
-        scope.recording.note_attempt(place, attempt)
         if not tool.reads_only:
             await scope.journal.sync(scope.run_id)
 
@@ -567,14 +563,13 @@ class CallPath:
         try:
             result = scope.redaction.clean(result, scope.told)
             shown = self._shown(call, result)
-            settled = CallCompleted(place.reply, place.index, result, seconds, elapsed, detail, final, shown, used)
-            scope.journal.append(scope.run_id, settled)
+            settled = CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, shown, used)
+            scope.write(settled)
         except (TypeError, ValueError, RecursionError, ResourceLimit) as bad:
             no_value = InvalidResult("The tool returned something that is no value.")
             result = ToolResult(call.id, error=(bad if isinstance(bad, ResourceLimit) else no_value).failure())
-            settled = CallCompleted(place.reply, place.index, result, seconds, elapsed, detail, final, 0, used)
-            scope.journal.append(scope.run_id, settled)
-        scope.recording.note_outcome(place, settled)
+            settled = CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, 0, used)
+            scope.write(settled)
         if final:
             self._tell_finished(call, result, seconds)
         return result

@@ -171,7 +171,7 @@ def idempotency_key(root: str, place: CallRef, call: ToolCall) -> str:
     """The same for every attempt at one call, and for no other: two payments that were meant twice differ in their
     place.
     """
-    return hashlib.sha256(_sorted.encode((root, place.reply, place.index, call.name, call.arguments))).hexdigest()
+    return hashlib.sha256(_sorted.encode((root, place.cause, place.index, call.name, call.arguments))).hexdigest()
 
 
 def _incomplete(call: ToolCall) -> Problem:

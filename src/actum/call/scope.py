@@ -14,6 +14,8 @@ from ..core.event import Event
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Journal, Peer, Request
 from ..core.message import Message, Reply
+from ..core.provenance import Origin
+from ..core.record import Record
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..journal.recording import RunState
 
@@ -34,6 +36,7 @@ class RunContext(Struct, kw_only=True):
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
+        requested: where the arguments come from, of calls that were asked for directly.
         budget: what it has used.
         peer: the program at its other end, where tools may turn to it.
         sample: has the run's own model answer a tool.
@@ -55,6 +58,7 @@ class RunContext(Struct, kw_only=True):
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
     heard: Sequence[Message] = ()
+    requested: Origin | None = None
     budget: Budget = msgspec.field(default_factory=Budget)
     peer: Peer | None = None
     sample: Callable[[Request], Awaitable[Reply]] | None = None
@@ -62,6 +66,19 @@ class RunContext(Struct, kw_only=True):
     limit: asyncio.Timeout | None = None
     trace: str = ""
     holder: Holder | None = None
+
+    def write(self, record: Record) -> int:
+        """Put a record on the run's record, and take it into the state of the run.
+
+        Returns:
+            The number of its entry.
+
+        Raises:
+            TypeError, ValueError, RecursionError: the record holds a value that can not be written down.
+        """
+        number = self.journal.append(self.run_id, record)
+        self.recording.take(number, record)
+        return number
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""

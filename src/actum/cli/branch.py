@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ..agents.agent import Emit
 from ..core.event import RunResult
 from ..journal.comparison import (
     Comparison,
@@ -16,6 +15,7 @@ from ..journal.comparison import (
     Outcome,
     compare,
 )
+from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover
 from .options import (

@@ -1,4 +1,4 @@
-"""`actum call`: one call, dictated by a person. It takes the same path as a model's: checked, approved, on record."""
+"""`actum call`: one call, asked for by a person. It takes the same path as a model's: checked, approved, on record."""
 
 from __future__ import annotations
 
@@ -9,22 +9,17 @@ from typing import Annotated
 import typer
 
 from .. import compose
-from ..compose import Dictated, Settings
 from ..core.call import ToolCall
-from ..core.errors import InvalidArguments, UnknownName, UsageError
-from ..core.event import RunResult
+from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
 from ..core.tool import Tool
 from . import options
 from .approve import TerminalApprover
 from .options import JournalFlag, JsonFlag, McpFlag, PolicyFlag, ToolsFlag, VerboseFlag, YesFlag
-from .run import DONE, FAILED, MISUSED, report
+from .run import report_call
 from .show.terminal import Terminal, said, who
 from .show.trace import (
     Trace,
-    call_as_json,
-    failure_text,
-    pending_as_json,
 )
 
 
@@ -55,21 +50,16 @@ def call(
         ):
             tool = find_tool(await compose.list_tools(loaded.tools), name)
             arguments = read_arguments(tool, words, said(args))
-            agent = compose.make_agent(
-                settings,
-                Dictated(ToolCall(id="call_1", name=tool.name, arguments=arguments)),
-                loaded.tools,
-                journal=opened,
-                approver=TerminalApprover(terminal, yes=yes),
-                name="call",
+            runner = compose.make_runner(
+                settings, loaded.tools, name="call", journal=opened, approver=TerminalApprover(terminal, yes=yes)
             )
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)  # the answer would be the result again
-            question = " ".join(["call", tool.name, *([said(args)] if args else words)])
+            called = ToolCall(id="call_1", name=tool.name, arguments=arguments)
             try:
-                result = await agent.run(question, principal=who(), emit=trace.show)
+                result = await runner.call([called], by="person", principal=who(), emit=trace.show)
             finally:
                 trace.close()
-        return _show(terminal, result, settings, as_json=as_json, verbose=verbose)
+        return report_call(terminal, result, settings, as_json=as_json, verbose=verbose)
 
     return asyncio.run(command())
 
@@ -142,22 +132,3 @@ def _takes_text(schema: Json, document: JsonObject) -> bool:
     return "string" in (kinds if isinstance(kinds, list) else [kinds]) or any(
         _takes_text(choice, document) for some in choices if isinstance(some, list) for choice in some
     )
-
-
-def _show(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool, verbose: bool) -> int:
-    """Print what came of the call, and say how the command ends."""
-    if result.status != "done":
-        if as_json:
-            pending: list[Json] = [pending_as_json(item) for item in result.pending]
-            terminal.json({"run_id": result.run_id, "status": result.status, "pending": pending})
-        return report(terminal, result, settings, quiet=as_json)
-    ((made, outcome),) = result.calls
-    if as_json:
-        terminal.json({"run_id": result.run_id, "status": result.status, **call_as_json(made, outcome)})
-    if outcome.error is None:
-        if not as_json and not verbose:
-            terminal.text(outcome.text)
-        return DONE
-    if not as_json:
-        terminal.error(f"{made.name}: {failure_text(outcome.error)}")
-    return MISUSED if outcome.error.code == InvalidArguments.code else FAILED

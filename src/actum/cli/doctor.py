@@ -92,6 +92,8 @@ def doctor(
         take(asyncio.run(_journal(settings)))
         take(asyncio.run(_record(settings)))
         take(asyncio.run(_tools(settings)))
+        if settings.speaks_for_user:
+            take(_trusted_clients(settings))
         for finding in asyncio.run(_servers(settings, terminal)):
             take(finding)
         for finding in asyncio.run(_model(settings, terminal)):
@@ -180,6 +182,11 @@ async def _tools(settings: Settings) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
+
+
+def _trusted_clients(settings: Settings) -> CheckFinding:
+    names = ", ".join(settings.speaks_for_user)
+    return CheckFinding("ok", "clients", f"{names}: their values count as the user's words (speaks_for_user)")
 
 
 async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 import typer
 
 from .. import compose
-from ..agents.agent import Agent, Toolish
+from ..agents.agent import Agent
 from ..compose import Settings
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal
@@ -19,6 +19,7 @@ from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
 from ..journal.export import run_ids
 from ..journal.mismatch import summary
+from ..runs.runner import Toolish
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ def read(
     journal: str = "",
     policy: str = "",
     limits: list[str] | None = None,
+    speaks_for_user: list[str] | None = None,
 ) -> Settings:
     """The settings of this command: flags over environment over `actum.toml`."""
     said: dict[str, str | list[str] | JsonObject | None] = {
@@ -129,6 +131,7 @@ def read(
         "instructions": instructions,
         "journal": journal,
         "policy": policy,
+        "speaks_for_user": speaks_for_user,
         "limits": dict(_limit(limit) for limit in limits or []),
     }
     return compose.read_settings(Path.cwd(), os.environ, said)

@@ -13,11 +13,13 @@ import msgspec
 import typer
 
 from .. import compose
-from ..agents.agent import Agent, Emit
-from ..compose import DICTATED, EMBEDDED, EVERYDAY, MEMORY, Settings
-from ..core.errors import ModelError, ReplayDiverged, UsageError
+from ..agents.agent import Agent
+from ..compose import EMBEDDED, EVERYDAY, MEMORY, Settings
+from ..core.errors import InvalidArguments, ModelError, ReplayDiverged, UsageError
 from ..core.event import Pending, RunResult
-from ..core.interfaces import Answer, Model
+from ..core.interfaces import Answer, Journal, Model
+from ..core.json import Json
+from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
 from .options import (
@@ -37,7 +39,7 @@ from .options import (
     YesFlag,
 )
 from .show.terminal import Terminal, said, who
-from .show.trace import JsonTrace, Trace, run_as_json
+from .show.trace import JsonTrace, Trace, call_as_json, failure_text, pending_as_json, run_as_json
 
 DONE, FAILED, MISUSED, PAUSED = 0, 1, 2, 3
 """What every command ends with."""
@@ -134,9 +136,25 @@ def resume(
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 
+    async def _resume_call(opened: Journal, call_id: str) -> int:
+        """Go on with a call that was asked for without a model."""
+        approver = TerminalApprover(terminal, yes=yes)
+        trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
+        async with options.tools(settings, terminal) as loaded:
+            runner = compose.make_runner(settings, loaded.tools, name="call", journal=opened, approver=approver)
+            try:
+                result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
+            except ReplayDiverged as error:
+                raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
+            finally:
+                trace.close()
+        return report_call(terminal, result, settings, as_json=as_json, verbose=verbose)
+
     async def command() -> int:
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
+            if not found.model:
+                return await _resume_call(opened, found.run_id)
             chosen = settings if model else as_recorded(settings, found.model)
             async with options.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
                 view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
@@ -199,14 +217,33 @@ def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     words += [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
     words += ["--journal", compose.shown_journal(settings.journal)] if settings.journal else []
     words += ["--policy", settings.policy] if settings.policy else []
-    words += ["--model", settings.model] if settings.model not in ("", EMBEDDED, DICTATED) else []
+    words += ["--model", settings.model] if settings.model not in ("", EMBEDDED) else []
     words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
     return shlex.join(words)
 
 
+def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool, verbose: bool) -> int:
+    """Print what came of a call that was asked for without a model. The exit code."""
+    if result.status != "done":
+        if as_json:
+            pending: list[Json] = [pending_as_json(item) for item in result.pending]
+            terminal.json({"run_id": result.run_id, "status": result.status, "pending": pending})
+        return report(terminal, result, settings, quiet=as_json)
+    ((made, outcome),) = result.calls
+    if as_json:
+        terminal.json({"run_id": result.run_id, "status": result.status, **call_as_json(made, outcome)})
+    if outcome.error is None:
+        if not as_json and not verbose:
+            terminal.text(outcome.text)
+        return DONE
+    if not as_json:
+        terminal.error(f"{made.name}: {failure_text(outcome.error)}")
+    return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
+
+
 def as_recorded(settings: Settings, recorded: str) -> Settings:
     """The settings with the model that the run was started with: the one that is set, where it is that one."""
-    if recorded != DICTATED and settings.model:
+    if settings.model:
         with contextlib.suppress(UsageError):
             if compose.make_model(settings).name == recorded:
                 return settings

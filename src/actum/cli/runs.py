@@ -57,7 +57,9 @@ def list_runs(
     elif not runs and not problems:
         terminal.note('Nothing is on record yet. Try: actum run "What is 17 * 23?"')
     else:
-        rows = [(moments.shown(run.started), run.status, run.run_id, run.model, run.question) for run in runs]
+        rows = [
+            (moments.shown(run.started), run.status, run.run_id, run.model or "(a call)", run.question) for run in runs
+        ]
         terminal.table("when", "status", "run", "model", "question", rows=rows)
 
 

@@ -12,9 +12,9 @@ import msgspec
 import typer
 
 from .. import compose
-from ..agents.agent import Toolish
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
+from ..runs.runner import Toolish
 from ..schema.signature import ToolWarning
 from ..toolsets.function.function import FunctionTool
 from . import options

@@ -97,15 +97,6 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Dictating(Protocol):
-    """A model that only passes on calls: it is not asked what it makes of their results, which are the answer."""
-
-    @property
-    def dictates(self) -> Literal[True]:
-        """It does."""
-
-
-@runtime_checkable
 class Supervised(Protocol):
     """A model that may say that its calls need a person. The word is optional: a model without it is not supervised.
 

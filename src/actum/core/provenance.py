@@ -6,9 +6,10 @@ from typing import Literal
 
 from msgspec import Struct
 
-Source = Literal["user", "developer", "tool", "agent", "memory", "model"]
-"""Who brought a value into the conversation: the user's words, the instructions, a tool's result, the agent that handed
-this task on, a summary of what was said before, or the model itself."""
+Source = Literal["user", "developer", "tool", "agent", "memory", "model", "client", "event"]
+"""Who brought a value into the run: the user's words, the instructions, a tool's result, the agent that handed this
+task on, a summary of what was said before, or the model itself. `client` is a program that asked for the call through a
+server, with a model of its own perhaps; `event` is a schedule or a message from outside that started the call."""
 
 
 class Origin(Struct, frozen=True, omit_defaults=True):

@@ -8,13 +8,14 @@ a deleted short payload from being guessed from its digest.
 The order of records in a run::
 
     Started
-    (ModelReplied  ([PrecheckDone] Intended CallCompleted | CallRefused | InputRequested [InputGiven] ...)*)*
+    (ModelReplied | CallsRequested
+        ([PrecheckDone] Intended CallCompleted | CallRefused | InputRequested [InputGiven] ...)*)*
     [Compacted]
     Ended
 
-An outcome belongs to (number of the `ModelReplied` entry, index of the call in it): ids made by models are unique only
-within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without `CallCompleted` is in
-doubt.
+An outcome belongs to (number of the entry that asked for the call, index of the call in that entry): ids made by
+models are unique only within a turn. A call may have several `Intended`, one for each attempt. An `Intended` without
+`CallCompleted` is in doubt.
 
 What the chain proves: without a key it tells accidents and gaps. Heads that are signed with a key outside the database
 (`SignedHead`), or were exported, tell a rewritten chain and one that was cut, up to that head.
@@ -40,9 +41,9 @@ from msgspec import Struct
 from .budget import NOTHING, ZERO, Used
 from .call import ToolCall, ToolResult
 from .errors import JournalError
-from .json import JsonObject
+from .json import JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
-from .provenance import Origins
+from .provenance import Origins, Source
 
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
@@ -168,12 +169,53 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True)
     cost: Decimal = ZERO
 
 
+Requester = Literal["person", "client", "schedule", "event"]
+"""Who can ask for calls without a model: a person at a command line or in a form, a client of a server, a schedule, or
+an event that came in from outside."""
+
+
+TITLE_MAX = 500
+"""So many characters of calls stand in the list of runs."""
+
+
+class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=True):
+    """Calls were asked for directly, by somebody other than this run's model.
+
+    Attributes:
+        calls: the calls.
+        by: who asked for them.
+        speaks_for: whose words the arguments are by the word of the operator, where these are not the asker's own:
+            `user` where the operator trusts a client to say only what its user said.
+    """
+
+    calls: tuple[ToolCall, ...]
+    by: Requester
+    speaks_for: Literal["", "user"] = ""
+
+    @property
+    def source(self) -> Source:
+        """Where the values of the arguments came from."""
+        if self.by == "person" or self.speaks_for:
+            return "user"
+        return "client" if self.by == "client" else "event"
+
+    @property
+    def title(self) -> str:
+        """The calls on one line, for a list of runs."""
+        title = "; ".join(f"{call.name}({_told(call.arguments)})" for call in self.calls)
+        return title if len(title) <= TITLE_MAX else title[: TITLE_MAX - 1] + "…"
+
+
+def _told(arguments: JsonObject) -> str:
+    return ", ".join(f"{name}={dumps(value)}" for name, value in arguments.items())
+
+
 class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     """A tool is about to run. On record before it does.
 
     Attributes:
-        reply: number of the `ModelReplied` entry that holds the call.
-        index: which call of that reply, from 0.
+        cause: number of the entry that asked for the call: a `ModelReplied` or a `CallsRequested`.
+        index: which call of that entry, from 0.
         attempt: 1 for the first.
         tool: the tool's name.
         version: digest of the tool's definition.
@@ -184,7 +226,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
         origins: where each argument came from, for a call that may change something.
     """
 
-    reply: int
+    cause: int
     index: int
     attempt: int
     tool: str
@@ -206,7 +248,7 @@ class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=Tru
         used: what the call has used up by now, all attempts together: an agent that it started, or its tool's cost.
     """
 
-    reply: int
+    cause: int
     index: int
     result: ToolResult
     seconds: float = 0.0
@@ -220,7 +262,7 @@ class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=Tru
 class CallRefused(Struct, frozen=True, tag="call_refused", omit_defaults=True):
     """A call was turned away before it reached a tool; `result.error` says why, `rule` by whom."""
 
-    reply: int
+    cause: int
     index: int
     result: ToolResult
     elapsed: float = 0.0
@@ -231,7 +273,7 @@ class PrecheckDone(Struct, frozen=True, tag="precheck_done", omit_defaults=True)
     """A rule wanted something looked up before a call: it was, by a tool that only reads.
 
     Attributes:
-        reply, index: the call that it was looked up for.
+        cause, index: the call that it was looked up for.
         tool: the name of the tool that was asked, by the policy and not by the model.
         arguments: what it got.
         result: what came back.
@@ -240,7 +282,7 @@ class PrecheckDone(Struct, frozen=True, tag="precheck_done", omit_defaults=True)
         elapsed: as in `ModelReplied`.
     """
 
-    reply: int
+    cause: int
     index: int
     tool: str
     arguments: JsonObject
@@ -283,7 +325,7 @@ class InputRequested(Struct, frozen=True, tag="input_requested", omit_defaults=T
             `doubt`: whether a call happened that was begun and has no outcome. A running tool asks for an
             `elicitation` (a form, or a page to visit), a `sampling` (an answer of a model) or `roots` (directories).
         message: what the person is shown.
-        reply, index: the call that waits; for a question, `index` is -1.
+        cause, index: the call that waits; for a question, `index` is -1.
         call: the call with the arguments that would be used.
         version: digest of the tool's definition that is asked about.
         rule: the rule that wants it.
@@ -311,7 +353,7 @@ class InputRequested(Struct, frozen=True, tag="input_requested", omit_defaults=T
     id: str
     kind: AskedKind
     message: str
-    reply: int = -1
+    cause: int = -1
     index: int = -1
     call: ToolCall | None = None
     version: str = ""
@@ -354,12 +396,12 @@ class CallParked(Struct, frozen=True, tag="call_parked", omit_defaults=True):
     it asked for is there; so nothing is in doubt.
 
     Attributes:
-        reply, index: the call.
+        cause, index: the call.
         state: what the tool wants to find again then.
         used: what the call has used up by now, as in `CallCompleted`.
     """
 
-    reply: int
+    cause: int
     index: int
     state: str = ""
     used: Used = NOTHING
@@ -369,7 +411,7 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
     """A running tool asked a model, and got an answer.
 
     Attributes:
-        call, index: the call: the number of the `ModelReplied` entry that holds it, and its place there.
+        cause, index: the call; see `Intended`.
         id: what its answer is found by when the tool is executed anew.
         request: what the model was asked.
         reply: what it said.
@@ -379,7 +421,7 @@ class Sampled(Struct, frozen=True, tag="sampled", omit_defaults=True):
         beside: as in `InputRequested`.
     """
 
-    call: int
+    cause: int
     index: int
     id: str
     request: JsonObject
@@ -445,6 +487,7 @@ Record = (
     Started
     | ToolsChanged
     | ModelReplied
+    | CallsRequested
     | Intended
     | CallCompleted
     | CallRefused
@@ -517,7 +560,8 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
         status: `running`, `waiting` for a person, as it ended: `done`, `paused`, `stopped`, `failed`; or `forgotten`.
             What lists runs may also say `interrupted` or `unreadable`; neither is ever written.
         started, ended: seconds since 1970; `ended` is None while it has not.
-        question: the user's first words.
+        question: the user's words; of calls that were asked for directly, the calls.
+        model: empty where no model took part.
         conversation, owner: the conversation is named by both; see `Started`.
     """
 
@@ -534,7 +578,7 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     owner: str = ""
 
 
-Telling = Started | Ended | InputRequested | InputGiven | Forgotten
+Telling = Started | CallsRequested | Ended | InputRequested | InputGiven | Forgotten
 """The records that change a run's line in the list of runs."""
 
 
@@ -559,6 +603,8 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
             raise JournalError(
                 f"run {run_id} is not in the list of runs: it was never started, or its line was deleted"
             )
+        case CallsRequested():
+            return msgspec.structs.replace(before, question=before.question or record.title)
         case Ended():
             return msgspec.structs.replace(
                 before, status=record.status, ended=None if record.status == "paused" else at

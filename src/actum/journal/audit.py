@@ -35,6 +35,7 @@ from ..core.json import JsonObject
 from ..core.record import (
     CallCompleted,
     CallRefused,
+    CallsRequested,
     Chain,
     Entry,
     Forgotten,
@@ -219,8 +220,10 @@ class _Fold:
                 whole = f"{record.forked} up to entry {record.fork_at}"
                 return self._line(entry, "forked", text=whole) if record.forked else None
             case ModelReplied():
-                calls = enumerate(record.reply.calls)
-                self._calls |= {CallRef(entry.number, index): call for index, call in calls}
+                self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.reply.calls)}
+                return None
+            case CallsRequested():
+                self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.calls)}
                 return None
             case PrecheckDone():
                 line = self._line(entry, "checked", ToolCall("", record.tool, record.arguments), rule=record.rule)
@@ -242,7 +245,7 @@ class _Fold:
     def _answered(self, entry: Entry, record: InputGiven) -> AuditLine:
         asked, at = self._asked.get(record.id, (None, entry.at))
         if asked is not None and record.verdict == "approve":
-            place = CallRef(asked.reply, asked.index)
+            place = CallRef(asked.cause, asked.index)
             self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
         decision = _BY_VERDICT.get(record.verdict, "resolved")
         call = asked.call if asked is not None else None
@@ -257,14 +260,14 @@ class _Fold:
         )
 
     def _intended(self, entry: Entry, record: Intended) -> AuditLine:
-        place = CallRef(record.reply, record.index)
+        place = CallRef(record.cause, record.index)
         self._intents[place] = record
         made = ToolCall("", record.tool, record.arguments)
         line = self._line(entry, "allowed", made, rule=record.rule, by=self._approved_by.get(place, ""))
         return structs.replace(line, attempt=record.attempt, key=record.key)
 
     def _ended(self, entry: Entry, record: CallCompleted | CallRefused) -> AuditLine:
-        place, error = CallRef(record.reply, record.index), record.result.error
+        place, error = CallRef(record.cause, record.index), record.result.error
         intent = self._intents.get(place)
         call = ToolCall("", intent.tool, intent.arguments) if intent is not None else self._calls.get(place)
         if isinstance(record, CallRefused):

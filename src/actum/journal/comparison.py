@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..core.json import Json, JsonObject, dumps
 from ..core.message import Usage, UserMessage
 from ..core.record import CallRefused, Ended, Entry, Started
-from .timeline import CallSpan, InputAsked, ModelTurn, OtherEvent, Timeline
+from .timeline import CallSpan, DirectCalls, InputAsked, ModelTurn, OtherEvent, Timeline
 
 
 class Moment(Struct, frozen=True):
@@ -125,6 +125,8 @@ def _moments(run: Timeline) -> Iterator[Moment]:
                 steps += 1
                 calls = [f"{call.call.name} {dumps(call.call.arguments)}" for call in row.calls]
                 yield Moment("model", steps, "\n".join([*filter(None, [row.replied.reply.text]), *calls]))
+                yield from (Moment(f"call {call.call.name}", steps, _outcome_text(call)) for call in row.calls)
+            case DirectCalls():
                 yield from (Moment(f"call {call.call.name}", steps, _outcome_text(call)) for call in row.calls)
             case InputAsked():
                 answer = row.answered.text if row.answered is not None else "(no answer)"

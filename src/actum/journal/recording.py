@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.budget import NOTHING, Used
-from ..core.call import ToolResult
+from ..core.call import ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
 from ..core.message import Reply
@@ -19,6 +19,7 @@ from ..core.record import (
     CallCompleted,
     CallParked,
     CallRefused,
+    CallsRequested,
     Compacted,
     Ended,
     Entry,
@@ -29,6 +30,7 @@ from ..core.record import (
     ModelReplied,
     PrecheckDone,
     Quorum,
+    Record,
     Sampled,
     Started,
     ToolsChanged,
@@ -46,18 +48,18 @@ _sorted = msgspec.json.Encoder(order="sorted")
 
 
 class CallRef(Struct, frozen=True):
-    """Where a call stands in its run: the number of the `ModelReplied` entry that holds it, and its index there.
+    """Which call of a run: the number of the entry that asked for the call, and the index of the call in that entry.
 
     Ids made by models are unique only within a turn; this is unique within the run.
     """
 
-    reply: int
+    cause: int
     index: int
 
     @property
     def name(self) -> str:
         """What a model is told to call it."""
-        return f"{self.reply}.{self.index}"
+        return f"{self.cause}.{self.index}"
 
 
 class RunState:
@@ -65,7 +67,9 @@ class RunState:
 
     Attributes:
         started, ended: the first record, and the latest end or pause.
-        replies: each reply with the number of its entry.
+        replies: each reply of the model with the number of its entry.
+        requested: each request for calls that no model made, with the number of its entry.
+        calls: the calls of the run by the number of the entry that asked for them, in order.
         tools_at: for each reply, the digest of the tools it was given; `tools` is the latest.
         questions: what the user was asked, in order.
         answers: the answer that counts, by the id of what was asked; of an approval that needs several, the last one.
@@ -79,6 +83,8 @@ class RunState:
         self.started: Started | None = None
         self.ended: Ended | None = None
         self.replies: list[tuple[int, ModelReplied]] = []
+        self.requested: list[tuple[int, CallsRequested]] = []
+        self.calls: dict[int, tuple[ToolCall, ...]] = {}
         self.questions: list[InputRequested] = []
         self.answers: dict[str, InputGiven] = {}
         self.compacted: Compacted | None = None
@@ -101,53 +107,70 @@ class RunState:
         self._midway: list[InputRequested] = []
         self._parked: dict[CallRef, str] = {}
         for entry in entries:
-            self._take(entry.number, entry)
+            self.take(entry.number, entry.record)
 
-    def _take(self, number: int, entry: Entry) -> None:
-        match entry.record:
-            case Started() as record:
-                self.begin(record)
-            case ModelReplied() as record:
+    def take(self, number: int, record: Record) -> None:
+        """Take in one more record of the run: while the run goes on, and when it is read back from the journal.
+
+        Args:
+            number: of the record's entry.
+            record: the record.
+        """
+        match record:
+            case Intended():
+                self._begin_attempt(CallRef(record.cause, record.index), record.attempt)
+            case CallCompleted() | CallRefused():
+                self._end_attempt(CallRef(record.cause, record.index), record)
+                self.elapsed = record.elapsed
+            case ModelReplied():
                 self.replies.append((number, record))
+                self.calls[number] = record.reply.calls
                 self.tools_at.append(self.tools)
                 self.elapsed = record.elapsed
-            case Intended() as record:
-                self.note_attempt(CallRef(record.reply, record.index), record.attempt)
-            case CallCompleted() | CallRefused() as record:
-                self.note_outcome(CallRef(record.reply, record.index), record)
-                self.elapsed = record.elapsed
-            case PrecheckDone() as record:
-                self.note_check(record)
-                self.elapsed = record.elapsed
-            case InputRequested() as record:
-                self.note_question(record)
-            case InputGiven() as record:
-                self.note_answer(record)
-            case Ended() as record:
+            case Started():
+                self.started = record
+                self.tools = record.tools
+            case Ended():
                 self.ended = record
-            case CallParked() as record:
-                self.note_parked(record)
+            case CallsRequested():
+                self.requested.append((number, record))
+                self.calls[number] = record.calls
+            case PrecheckDone():
+                self._checks[CallRef(record.cause, record.index), record.rule] = record
+                self.elapsed = record.elapsed
+            case InputRequested():
+                self._ask(record)
+            case InputGiven():
+                self._answer(record)
             case other:
-                self._take_rest(other)
+                self._take_rare(other)
 
-    def _take_rest(self, record: ToolsChanged | Compacted | Forgotten | Sampled) -> None:
-        """What is of the run as a whole, or of a tool's own doing."""
-        if isinstance(record, Sampled):
-            self.note_sample(record)
-            self.elapsed = record.elapsed
-        if isinstance(record, ToolsChanged):
-            self.tools = record.tools
-        elif isinstance(record, Compacted):
-            self.compacted = record
-
-    def begin(self, started: Started) -> None:
-        """Take note of how the run begins."""
-        self.started = started
-        self.tools = started.tools
+    def _take_rare(self, record: ToolsChanged | Compacted | Forgotten | Sampled | CallParked) -> None:
+        match record:
+            case CallParked():
+                self._park(record)
+            case Sampled():
+                self.sampled[record.id] = record.reply
+                self.elapsed = record.elapsed
+            case ToolsChanged():
+                self.tools = record.tools
+            case Compacted():
+                self.compacted = record
+            case Forgotten():
+                pass
 
     def outcome(self, place: CallRef) -> tuple[ToolResult, float] | None:
         """How this call ended, and when in the run; None when it has not."""
         return self._outcomes.get(place)
+
+    def succeeded(self) -> set[str]:
+        """The names of the tools that were called with success."""
+        return {
+            call.name
+            for cause, calls in self.calls.items()
+            for index, call in enumerate(calls)
+            if (known := self._outcomes.get(CallRef(cause, index))) is not None and known[0].error is None
+        }
 
     def told(self, place: CallRef, result: ToolResult) -> ToolResult:
         """What the model is shown of the result of this call."""
@@ -206,7 +229,7 @@ class RunState:
     def was_asked(self, place: CallRef) -> bool:
         """A person was asked about this call, by itself or by an agent that works on it, after it was begun."""
         asked = [*self._children, *self._doubts.values(), *self._midway]
-        return any(CallRef(each.reply, each.index) == place for each in asked)
+        return any(CallRef(each.cause, each.index) == place for each in asked)
 
     def doubt(self, place: CallRef) -> InputRequested | None:
         """What a person was asked about the latest attempt at this call, which left no word of how it ended."""
@@ -224,24 +247,20 @@ class RunState:
         """What the tool of this call stopped for and nobody has given yet."""
         if place not in self._parked:
             return None
-        here = [asked for asked in self._midway if CallRef(asked.reply, asked.index) == place]
+        here = [asked for asked in self._midway if CallRef(asked.cause, asked.index) == place]
         return next((asked for asked in here if asked.id not in self.answers), None)
 
     def midway(self) -> list[InputRequested]:
         """What running tools asked for and nobody has given yet, in order."""
         return [asked for asked in self.waiting() if asked.kind in MIDWAY and not asked.run] if self._midway else []
 
-    def note_parked(self, record: CallParked) -> None:
+    def _park(self, record: CallParked) -> None:
         """The tool of a call has stopped to wait for an answer: nothing of it is in doubt."""
-        place = CallRef(record.reply, record.index)
+        place = CallRef(record.cause, record.index)
         self._parked[place] = record.state
         if record.used is not NOTHING:
             self._used[place] = record.used
         self._open.discard(place)
-
-    def note_sample(self, record: Sampled) -> None:
-        """A running tool asked a model."""
-        self.sampled[record.id] = record.reply
 
     def check(self, place: CallRef, rule: str) -> PrecheckDone | None:
         """What was looked up last for this call, because this rule requires it."""
@@ -253,7 +272,7 @@ class RunState:
         """
         asked = [*self._asked.values(), *self._doubts.values(), *self._children, *self._midway, *self.questions]
         ended = self._outcomes
-        return [each for each in asked if each.id not in self.answers and CallRef(each.reply, each.index) not in ended]
+        return [each for each in asked if each.id not in self.answers and CallRef(each.cause, each.index) not in ended]
 
     def beginning(self) -> Started:
         """The record that the run began with.
@@ -265,13 +284,13 @@ class RunState:
             raise JournalError("this run has no Started record: it can not be shown or resumed")
         return self.started
 
-    def note_attempt(self, place: CallRef, attempt: int) -> None:
+    def _begin_attempt(self, place: CallRef, attempt: int) -> None:
         """An attempt at a call begins."""
         self._attempts[place] = attempt
         self._open.add(place)
         self._doubts.pop(place, None)
 
-    def note_outcome(self, place: CallRef, record: CallCompleted | CallRefused) -> None:
+    def _end_attempt(self, place: CallRef, record: CallCompleted | CallRefused) -> None:
         """A call, or an attempt at it, has its outcome; one of which nobody knows what it did is still in doubt."""
         if isinstance(record, CallCompleted):
             if record.used is not NOTHING:
@@ -290,7 +309,7 @@ class RunState:
         """The question whose approval for the whole run covers this call, too; see `Grant.covers`."""
         return next((grant.asked for grant in self._grants if grant.covers(tool, arguments, rule, quorums, now)), None)
 
-    def note_answer(self, answer: InputGiven) -> None:
+    def _answer(self, answer: InputGiven) -> None:
         """A person answers. It counts at once, but a yes where several are needed: they have to agree to the same."""
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
@@ -318,11 +337,7 @@ class RunState:
             return answer.arguments
         return asked.call.arguments if asked.edited and asked.call is not None else None
 
-    def note_check(self, checked: PrecheckDone) -> None:
-        """Something was looked up for a call."""
-        self._checks[CallRef(checked.reply, checked.index), checked.rule] = checked
-
-    def note_question(self, asked: InputRequested) -> None:
+    def _ask(self, asked: InputRequested) -> None:
         """A person is asked."""
         self._by_id[asked.id] = asked
         if asked.run:
@@ -332,9 +347,9 @@ class RunState:
         elif asked.kind == "answer":
             self.questions.append(asked)
         elif asked.kind == "doubt":
-            self._doubts[CallRef(asked.reply, asked.index)] = asked
+            self._doubts[CallRef(asked.cause, asked.index)] = asked
         else:
-            self._asked[CallRef(asked.reply, asked.index)] = asked
+            self._asked[CallRef(asked.cause, asked.index)] = asked
 
 
 def _as_all_say(answer: InputGiven, said: Collection[InputGiven]) -> InputGiven:

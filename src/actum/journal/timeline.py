@@ -6,7 +6,7 @@ entries, in seconds since 1970. Knows nothing of how it is drawn, and judges not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
 
@@ -16,6 +16,7 @@ from ..core.record import (
     CallCompleted,
     CallParked,
     CallRefused,
+    CallsRequested,
     Compacted,
     Ended,
     Entry,
@@ -133,6 +134,19 @@ class ModelTurn(Struct):
         return self.at - self.replied.seconds
 
 
+class DirectCalls(Struct):
+    """Calls that somebody asked for without a model."""
+
+    number: int
+    at: float
+    requested: CallsRequested
+    calls: list[CallSpan]
+
+
+Row = ModelTurn | DirectCalls | InputAsked
+"""What happened in a run, beside what is told of the run as a whole (`OtherEvent`)."""
+
+
 class OtherEvent(Struct, frozen=True):
     """Something else that happened. `record` is None where it was deleted or can not be read."""
 
@@ -154,7 +168,7 @@ class Timeline:
         self.started: Started | None = None
         self.began = 0.0
         self.latest = 0.0
-        self.rows: list[ModelTurn | InputAsked | OtherEvent] = []
+        self.rows: list[Row | OtherEvent] = []
         self._calls: dict[CallRef, CallSpan] = {}
         self._asked: dict[str, InputAsked] = {}
         for count, entry in enumerate(entries):
@@ -168,8 +182,8 @@ class Timeline:
         return (row for row in self.rows if isinstance(row, ModelTurn))
 
     def calls(self) -> Iterator[CallSpan]:
-        """Every call that the model said."""
-        return (call for step in self.steps() for call in step.calls)
+        """Every call, whoever asked for it."""
+        return (call for row in self.rows if isinstance(row, ModelTurn | DirectCalls) for call in row.calls)
 
     def questions(self) -> Iterator[InputAsked]:
         """Everything that somebody was asked."""
@@ -194,15 +208,15 @@ class Timeline:
             case Started():
                 self.started = record
             case ModelReplied():
-                calls = [CallSpan(call) for call in record.reply.calls]
-                self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(calls)}
-                self.rows.append(ModelTurn(entry.number, entry.at, record, calls))
+                self.rows.append(ModelTurn(entry.number, entry.at, record, self._spans(entry, record.reply.calls)))
+            case CallsRequested():
+                self.rows.append(DirectCalls(entry.number, entry.at, record, self._spans(entry, record.calls)))
             case Intended():
                 self._begin(record, entry.at)
             case CallCompleted() | CallRefused():
                 self._end(record, entry.at)
             case PrecheckDone():
-                self._call(CallRef(record.reply, record.index)).checks.append(Check(record, entry.at))
+                self._call(CallRef(record.cause, record.index)).checks.append(Check(record, entry.at))
             case InputRequested():
                 self._ask(InputAsked(record, entry.at))
             case InputGiven():
@@ -214,19 +228,25 @@ class Timeline:
             case ToolsChanged() | Compacted() | Forgotten() | Ended() | None:
                 self.rows.append(OtherEvent(entry.number, entry.at, record))
 
+    def _spans(self, entry: Entry, calls: Sequence[ToolCall]) -> list[CallSpan]:
+        """The calls that an entry asks for."""
+        spans = [CallSpan(call) for call in calls]
+        self._calls |= {CallRef(entry.number, index): span for index, span in enumerate(spans)}
+        return spans
+
     def _call(self, place: CallRef) -> CallSpan:
-        """The call at a place; a nameless one where the reply that holds it was deleted."""
+        """The call at a place; a nameless one where the entry that asked for it was deleted."""
         return self._calls.setdefault(place, CallSpan(ToolCall("", "", {})))
 
     def _begin(self, record: Intended, at: float) -> None:
-        call = self._call(CallRef(record.reply, record.index))
+        call = self._call(CallRef(record.cause, record.index))
         before = call.attempts[-1] if call.attempts else None
         failed_at = before.ended if before is not None and before.settled is not None else None
         waited_s = max(0.0, at - failed_at) if failed_at is not None else 0.0
         call.attempts.append(Attempt(record, at, waited_s=waited_s))
 
     def _end(self, record: CallCompleted | CallRefused, at: float) -> None:
-        call = self._call(CallRef(record.reply, record.index))
+        call = self._call(CallRef(record.cause, record.index))
         final = isinstance(record, CallRefused) or record.final
         attempt = call.attempts[-1] if call.attempts else None
         if isinstance(record, CallCompleted) and attempt is not None and attempt.ended is None:
@@ -239,9 +259,9 @@ class Timeline:
     def _midway(self, record: CallParked | Sampled, at: float) -> None:
         """A running tool asked a model, or stopped until somebody answers."""
         if isinstance(record, Sampled):
-            self._call(CallRef(record.call, record.index)).samples.append(Sample(record, at))
+            self._call(CallRef(record.cause, record.index)).samples.append(Sample(record, at))
             return
-        attempts = self._call(CallRef(record.reply, record.index)).attempts
+        attempts = self._call(CallRef(record.cause, record.index)).attempts
         if attempts:
             attempts[-1].ended = at
 
@@ -250,7 +270,7 @@ class Timeline:
         if question.asked.index < 0:
             self.rows.append(asked)
         else:
-            call = self._call(CallRef(question.asked.reply, question.asked.index))
+            call = self._call(CallRef(question.asked.cause, question.asked.index))
             call.questions.append(asked)
             if question.asked.run and call.attempts:
                 call.attempts[-1].ended = question.at

@@ -50,7 +50,7 @@ _SENTENCE_ENDS = tuple(".!?:;。！？；：")
 _PIECE = re.compile(rf"[{_HAN}]+|[^\s,，、;{_HAN}]+")
 _AROUND = "\"'`()[]{}<>“”‘’«»「」《》（）【】.,:;!?，。；：！？、*"
 _GROUPED_NUMBER = re.compile(r"(?<![\w.,'])\d+(?:[.,']\d+)+")
-_MODEL = (Origin("model"),)
+MODEL = Origin("model")
 _NESTED = (dict, list)
 
 
@@ -66,19 +66,22 @@ class OriginIndex:
     Args:
         messages: the conversation, which may grow.
         trust: which fields of a tool's results can be trusted; it may be replaced when the tools change.
+        rest: where everything comes from that was not said in the conversation: the model. Where calls are asked for
+            directly, whoever asks for them.
 
     >>> index = OriginIndex([UserMessage.of("Send 20 euros to Ada")], lambda tool: ())
     >>> index.of({"to": "Ada", "amount": 20, "note": "hello"})["to"]
     (Origin(source='user', tool='', field='', trusted=False, part=False),)
     """
 
-    def __init__(self, messages: Sequence[Message], trust: Trust) -> None:
+    def __init__(self, messages: Sequence[Message], trust: Trust, rest: Origin = MODEL) -> None:
         self._messages = messages
         self.trust = trust
         self._seen = 0
         self._relied_on = _Said()  # looked in first: many results of tools must not push the user's words out
         self._rest = _Said()
         self._lookups_left = 0
+        self._otherwise = (rest,)
 
     def of(self, arguments: JsonObject) -> Origins:
         """The origins of each value in the arguments of a call, by its path."""
@@ -130,10 +133,10 @@ class OriginIndex:
 
     def _of_value(self, value: Json) -> tuple[Origin, ...]:
         if value is None or isinstance(value, bool):
-            return _MODEL  # it stands everywhere and says nothing
+            return self._otherwise  # it stands everywhere and says nothing
         found = self._whole(value)
         if found or not isinstance(value, str):
-            return tuple(found)[:ORIGINS_MAX] or _MODEL
+            return tuple(found)[:ORIGINS_MAX] or self._otherwise
         return self._of_parts(value)
 
     def _whole(self, value: Json) -> dict[Origin, None]:
@@ -173,8 +176,8 @@ class OriginIndex:
                 left_over = left_over or (bool(word) and not origins)
             at += 1
         if not found:
-            return _MODEL
-        told = [*list(found)[: ORIGINS_MAX - 1], *(_MODEL if left_over else ())]
+            return self._otherwise
+        told = [*list(found)[: ORIGINS_MAX - 1], *(self._otherwise if left_over else ())]
         return tuple(msgspec.structs.replace(origin, part=True) for origin in told)
 
     def _run_end(self, words: Sequence[str], at: int) -> int:

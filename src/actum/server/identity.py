@@ -15,7 +15,7 @@ import hmac
 import re
 import secrets as random
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +26,10 @@ from ..core.interfaces import Clock
 
 KEY_CHARS_MIN = 16
 _KEY = re.compile(r"ak_([A-Za-z0-9-]{1,40})_([A-Za-z0-9_-]{43})")
+
+
+SHARED = "shared"
+"""The id of the key that everybody shares."""
 
 
 class Identity(Struct, frozen=True, kw_only=True):
@@ -41,6 +45,9 @@ class Identity(Struct, frozen=True, kw_only=True):
         scopes: what the token allows.
         tenant: the tenant that the user belongs to; empty where there is only one tenant.
         issuer: who granted the token; empty for a key of our own. Two issuers may use one name for two users.
+        speaks_for: `user` where the operator trusts the client to say only what its user said: then the arguments of
+            its calls count as the user's words. Otherwise they count as the client's own, whose model may have chosen
+            them.
     """
 
     principal: str = ""
@@ -49,6 +56,7 @@ class Identity(Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] = ()
     tenant: str = ""
     issuer: str = ""
+    speaks_for: Literal["", "user"] = ""
 
     def without_scopes(self) -> Identity:
         """The same user and program, whatever this token allows.
@@ -83,6 +91,7 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
         roles: the roles of this user; without roles, no rule for a role fits.
         scopes: what the key allows; without scopes, nothing that a server wants a scope for.
         expires_at: seconds since 1970; 0 for never.
+        speaks_for: as in `Identity`.
     """
 
     id: str
@@ -91,14 +100,22 @@ class Key(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_
     roles: tuple[str, ...] = ()
     scopes: tuple[str, ...] = ()
     expires_at: float = 0.0
+    speaks_for: Literal["", "user"] = ""
 
 
-def new_key(id: str, *, principal: str = "", roles: Sequence[str] = (), scopes: Sequence[str] = ()) -> tuple[str, Key]:
+def new_key(
+    id: str,
+    *,
+    principal: str = "",
+    roles: Sequence[str] = (),
+    scopes: Sequence[str] = (),
+    speaks_for: Literal["", "user"] = "",
+) -> tuple[str, Key]:
     """Make a new key.
 
     Args:
         id: letters, digits and hyphens, 40 at most.
-        principal, roles, scopes: as in `Key`.
+        principal, roles, scopes, speaks_for: as in `Key`.
 
     Returns:
         The text of the key, to be shown once, and the `Key` to keep.
@@ -109,7 +126,14 @@ def new_key(id: str, *, principal: str = "", roles: Sequence[str] = (), scopes: 
     text = f"ak_{id}_{random.token_urlsafe(32)}"
     if not _KEY.fullmatch(text):
         raise UsageError(f"{id!r} is no id for a key: letters, digits and hyphens, 40 at most")
-    return text, Key(id=id, sha256=_hash(text), principal=principal, roles=tuple(roles), scopes=tuple(scopes))
+    return text, Key(
+        id=id,
+        sha256=_hash(text),
+        principal=principal,
+        roles=tuple(roles),
+        scopes=tuple(scopes),
+        speaks_for=speaks_for,
+    )
 
 
 class Keys:
@@ -139,7 +163,13 @@ class Keys:
         same = hmac.compare_digest(_hash(token), key.sha256 if key else "0" * 64)  # compared even where there is none
         if key is None or not same or 0 < key.expires_at <= self._clock.now():
             return None
-        return Identity(principal=key.principal or key.id, roles=key.roles, key_id=key.id, scopes=key.scopes)
+        return Identity(
+            principal=key.principal or key.id,
+            roles=key.roles,
+            key_id=key.id,
+            scopes=key.scopes,
+            speaks_for=key.speaks_for,
+        )
 
 
 class SharedKey:
@@ -148,16 +178,17 @@ class SharedKey:
     Args:
         key: the text of the key.
         principal: the user on whose behalf whoever shows the key is served.
+        speaks_for: as in `Identity`.
 
     Raises:
         UsageError: the key is too short to keep anybody out.
     """
 
-    def __init__(self, key: str, principal: str) -> None:
+    def __init__(self, key: str, principal: str, speaks_for: Literal["", "user"] = "") -> None:
         if len(key) < KEY_CHARS_MIN:
             raise UsageError(f"the key has {len(key)} characters, and needs {KEY_CHARS_MIN}: `openssl rand -hex 32`")
         self._hash = _hash(key)
-        self._identity = Identity(principal=principal, key_id="shared")
+        self._identity = Identity(principal=principal, key_id=SHARED, speaks_for=speaks_for)
 
     async def verify_token(self, token: str) -> Identity | None:
         """The one user; None when the token is not the key."""

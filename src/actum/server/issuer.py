@@ -52,6 +52,8 @@ class Issuer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         algorithms: with which it may sign.
         principal_claim: what names the user.
         roles_claim: what lists the roles; dots lead inside.
+        user_clients: the ids of clients that the operator trusts to say only what their user said; see
+            `Identity.speaks_for`.
     """
 
     url: str
@@ -63,6 +65,7 @@ class Issuer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     algorithms: tuple[str, ...] = ALGORITHMS
     principal_claim: str = "sub"
     roles_claim: str = "roles"
+    user_clients: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Issuer(url={self.url!r}, audience={self.audience!r})"
@@ -216,6 +219,7 @@ def _claimed(claims: JsonObject, issuer: Issuer, now: float) -> Identity | None:
         key_id=client,
         scopes=_words(claims.get("scope", claims.get("scp"))),
         issuer=issuer.url,
+        speaks_for="user" if client and client in issuer.user_clients else "",
     )
 
 

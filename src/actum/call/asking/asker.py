@@ -65,6 +65,5 @@ class LiveApprover:
                 self._later.add(pending.id)
                 return None
             record = answered(pending.id, answer, scope.elapsed())
-            scope.journal.append(scope.run_id, record)
-            scope.recording.note_answer(record)
+            scope.write(record)
         return record

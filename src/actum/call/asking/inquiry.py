@@ -131,7 +131,7 @@ class LiveToolRequests(Struct, kw_only=True):
             id=pending.id,
             kind=pending.kind,
             message=pending.message,
-            reply=self.place.reply,
+            cause=self.place.cause,
             index=self.place.index,
             call=self.call,
             version=self.tool.digest,
@@ -142,8 +142,7 @@ class LiveToolRequests(Struct, kw_only=True):
             name=pending.name,
             beside=self.others,
         )
-        self.scope.journal.append(self.scope.run_id, asked)
-        self.scope.recording.note_question(asked)
+        self.scope.write(asked)
 
     async def sample(self, request: Request, key: str = "") -> Reply:
         """Have a model answer: the peer's, or the run's own. A tool of another party may only once a person agrees.
@@ -192,9 +191,8 @@ class LiveToolRequests(Struct, kw_only=True):
         cost = scope.price.of(reply.usage) if scope.price is not None and scope.peer is None else ZERO
         said = pending.request or {}
         elapsed = scope.elapsed()
-        sampled = Sampled(place.reply, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
-        scope.journal.append(scope.run_id, sampled)
-        scope.recording.note_sample(sampled)
+        sampled = Sampled(place.cause, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
+        scope.write(sampled)
         if scope.peer is None:
             scope.budget.add_for(self.key, Used(tokens=reply.usage.total_tokens, cost=cost))
 

@@ -94,7 +94,7 @@ class Approvals:
             id=new_id("ask"),
             kind=kind,
             message=note + plan.decision.reason + (_own_words(tool) if approval else ""),
-            reply=place.reply,
+            cause=place.cause,
             index=place.index,
             call=plan.call,
             version=tool.digest,
@@ -110,7 +110,7 @@ class Approvals:
             parameters=parameters,
             covers=told(plan.call.arguments, tool.sinks, parameters) if approval else "",
         )
-        self._write(asked)
+        self._scope.write(asked)
         return asked
 
     def _expiry(self, decision: Decision) -> float:
@@ -118,32 +118,26 @@ class Approvals:
         seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
         return 0.0 if seconds is None else self._scope.clock.now() + seconds
 
-    def _write(self, asked: InputRequested) -> None:
-        self._scope.journal.append(self._scope.run_id, asked)
-        self._scope.recording.note_question(asked)
-
     def ask_doubt(self, call: ToolCall, place: CallRef) -> InputRequested:
         """Only a person can say what became of it."""
         asked = InputRequested(
-            new_id("ask"), "doubt", _DOUBT, place.reply, place.index, call, origins=self._origins.of(call.arguments)
+            new_id("ask"), "doubt", _DOUBT, place.cause, place.index, call, origins=self._origins.of(call.arguments)
         )
-        self._write(asked)
+        self._scope.write(asked)
         return asked
 
     def wait_with(self, waiting: InputRequired, place: CallRef, used: Used) -> Pending:
         """The tool can not go on without an answer: its call waits for it, on record with what it used."""
         pending = waiting.pending
         if not waiting.run_id:
-            parked = CallParked(place.reply, place.index, waiting.state, used)
-            self._scope.journal.append(self._scope.run_id, parked)
-            self._scope.recording.note_parked(parked)
+            self._scope.write(CallParked(place.cause, place.index, waiting.state, used))
         if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
-            self._write(
+            self._scope.write(
                 InputRequested(
                     id=pending.id,
                     kind=pending.kind,
                     message=pending.message,
-                    reply=place.reply,
+                    cause=place.cause,
                     index=place.index,
                     call=pending.call,
                     run=waiting.run_id,

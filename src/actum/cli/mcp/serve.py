@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +16,10 @@ import typer
 
 from ... import compose
 from ... import server as doors
-from ...agents.agent import Toolish
 from ...compose import Settings
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
+from ...runs.runner import Toolish
 from .. import options
 from ..options import (
     JournalFlag,
@@ -38,12 +39,16 @@ if TYPE_CHECKING:
     from ...server import (
         Access,
         Authenticator,
+        Identity,
         McpGateway,
         McpService,
         Prompt,
         SharedKey,
         SignedTokens,
     )
+
+LOCAL_CLIENT, SHARED_CLIENT = "local", "shared"
+"""What the settings call a program without a key, and one with the key that everybody shares."""
 
 END_S = 5
 """Who is told to end breaks off what is still under way after this."""
@@ -95,6 +100,16 @@ OriginFlag = Annotated[
     list[str] | None,
     typer.Option("--allow-origin", metavar="URL", help="Pages of this origin may speak to it; may be repeated."),
 ]
+SpeaksForUserFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--speaks-for-user",
+        metavar="CLIENT",
+        help="Trust this client to say only what its user said, so that rules take its values as the user's: `local` "
+        "(no key), `shared` (--key-env), or a client's id at --issuer. May be repeated. Never for a client whose model "
+        "chooses the values.",
+    ),
+]
 InsecureFlag = Annotated[
     bool, typer.Option("--insecure", help="Others than this machine may come in without a key. Think first.")
 ]
@@ -117,6 +132,7 @@ def serve(
     allow_host: NameFlag = None,
     allow_origin: OriginFlag = None,
     insecure: InsecureFlag = False,
+    speaks_for_user: SpeaksForUserFlag = None,
     limit: LimitFlag = None,
     journal: JournalFlag = "",
     policy: PolicyFlag = "",
@@ -125,7 +141,14 @@ def serve(
 
     For instance: actum mcp serve --tools tools.py, as the command of a server in a client's settings
     """
-    settings = options.read(tools=tools, instructions=instructions, limits=limit, journal=journal, policy=policy)
+    settings = options.read(
+        tools=tools,
+        instructions=instructions,
+        limits=limit,
+        journal=journal,
+        policy=policy,
+        speaks_for_user=speaks_for_user,
+    )
     if not http and (sse or key_env or issuer or insecure):
         raise UsageError("--sse, --key-env, --issuer and --insecure are about HTTP: say where, as in --http :8000")
     if upstream and (tools or folder or prompts or runs or instructions):
@@ -135,7 +158,7 @@ def serve(
     folders = [_folder(word) for word in folder or []]
     filled = [each for place in prompts or [] for each in _prompts(place)]
     access = doors.Access(
-        verifier=_verifier(key_env, issuer, resource),
+        verifier=_verifier(key_env, issuer, resource, settings.speaks_for_user),
         resource=resource,
         issuer=issuer,
         scopes=tuple(scope or ()),
@@ -153,7 +176,7 @@ def serve(
             else:
                 loaded = compose.load_tools(settings.tools, Path.cwd())
                 service = _service(settings, loaded, opened, folders, filled, runs=runs, name=name)
-                counts = {"tool": len(await service.agent.list_tools()), "prompt": len(filled), "folder": len(folders)}
+                counts = {"tool": len(await service.runner.list_tools()), "prompt": len(filled), "folder": len(folders)}
                 shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
             if not http:
                 Terminal().note(f"{name} serves {shown} on stdin and stdout")
@@ -186,7 +209,7 @@ def _service(
         policy=compose.open_policy(settings),
         limits=settings.limits,
         journal=journal,
-        who=doors.Identity(principal=who()),
+        who=_local(settings),
         keys=compose.mcp_keys(settings, os.environ),
     )
 
@@ -204,7 +227,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
         policy=compose.open_policy(settings),
         limits=settings.limits,
         journal=journal,
-        who=doors.Identity(principal=who()),
+        who=_local(settings),
         keys=compose.mcp_keys(settings, os.environ),
     )
 
@@ -224,7 +247,7 @@ async def _serve_http(service: McpService, place: str, access: Access, shown: st
         await uvicorn.Server(config).serve([taken])
 
 
-def _verifier(key_env: str, issuer: str, resource: str) -> Authenticator | None:
+def _verifier(key_env: str, issuer: str, resource: str, user_clients: Sequence[str]) -> Authenticator | None:
     """What checks tokens, by the flags; None where there are none to be checked.
 
     Raises:
@@ -235,12 +258,19 @@ def _verifier(key_env: str, issuer: str, resource: str) -> Authenticator | None:
         key = os.environ.get(key_env, "")
         if not key:
             raise UsageError(f"--key-env {key_env}: this variable is empty")
-        verifiers.append(doors.SharedKey(key, who()))
+        verifiers.append(doors.SharedKey(key, who(), speaks_for="user" if SHARED_CLIENT in user_clients else ""))
     if issuer:
         if not resource:
             raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
-        verifiers.append(doors.SignedTokens(doors.Issuer(url=issuer, audience=resource)))
+        verifiers.append(
+            doors.SignedTokens(doors.Issuer(url=issuer, audience=resource, user_clients=tuple(user_clients)))
+        )
     return doors.Authenticator(verifiers) if verifiers else None
+
+
+def _local(settings: Settings) -> Identity:
+    """On whose behalf a program without a key speaks: the user of this process."""
+    return doors.Identity(principal=who(), speaks_for="user" if LOCAL_CLIENT in settings.speaks_for_user else "")
 
 
 def _folder(word: str) -> tuple[str, Path]:

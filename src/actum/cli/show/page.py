@@ -28,6 +28,7 @@ from ...journal.timeline import (
     Attempt,
     CallSpan,
     Check,
+    DirectCalls,
     InputAsked,
     ModelTurn,
     OtherEvent,
@@ -37,7 +38,7 @@ from ...journal.timeline import (
 from . import moments
 from .page_style import STYLE
 from .terminal import clean, duration, shorten
-from .trace import failure_text, value_text
+from .trace import failure_text, requested_by, value_text
 from .tree import ANSWERED, belongings, facts, gone_line, open_line, problems_of
 
 IDLE_SHARE = 0.06
@@ -198,6 +199,9 @@ class _Rows:
             match row:
                 case ModelTurn():
                     yield self._step(row)
+                    yield from (self._call(call) for call in row.calls)
+                case DirectCalls():
+                    yield self._row("asked for", requested_by(row.requested), [], "", [])
                     yield from (self._call(call) for call in row.calls)
                 case InputAsked():
                     yield self._asked(row)

@@ -43,6 +43,7 @@ from ...core.event import (
 from ...core.interfaces import Model
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import Reply
+from ...core.record import CallsRequested
 from .terminal import Terminal, clean, duration, shorten, styled
 
 VALUE_MAX = 200
@@ -257,6 +258,12 @@ def call_line(call: ToolCall) -> Text:
     """A call in a line."""
     broken = "" if call.complete else f"  (broke off) {shorten(call.raw, VALUE_MAX)}"
     return styled((call.name, "bold yellow"), (broken, "dim"), *(_pair(pair, "  ") for pair in call.arguments.items()))
+
+
+def requested_by(requested: CallsRequested) -> str:
+    """Who asked for calls without a model, in words."""
+    words = f"asked for by a {requested.by}" if requested.by != "event" else "asked for by an event"
+    return f"{words} that speaks for the user" if requested.speaks_for else words
 
 
 def result_line(result: ToolResult, language: Language = "en") -> Text:

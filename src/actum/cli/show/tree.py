@@ -39,14 +39,16 @@ from ...journal.timeline import (
     Attempt,
     CallSpan,
     Check,
+    DirectCalls,
     InputAsked,
     ModelTurn,
     OtherEvent,
+    Row,
     Timeline,
 )
 from . import moments
 from .terminal import duration, shorten, styled
-from .trace import RESULT_MAX, call_line, result_line, value_text
+from .trace import RESULT_MAX, call_line, requested_by, result_line, value_text
 
 ANSWERED = {
     "approve": "approved",
@@ -147,11 +149,15 @@ class _Branches:
         for child in self._children.values():  # that no call on record has started
             self._tree.add(tree_of(child))
 
-    def _rows(self, rows: Iterable[ModelTurn | InputAsked | OtherEvent]) -> None:
+    def _rows(self, rows: Iterable[Row | OtherEvent]) -> None:
         for row in rows:
             match row:
                 case ModelTurn():
                     self._step(row)
+                case DirectCalls():
+                    branch = self._tree.add(styled(requested_by(row.requested)))
+                    for call in row.calls:
+                        self._call(branch, call)
                 case InputAsked():
                     self._question(self._tree, row)
                 case OtherEvent():

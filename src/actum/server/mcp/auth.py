@@ -38,7 +38,12 @@ def access_token(identity: Identity) -> AccessToken:
 
     The SDK tells the owners of sessions apart by client, issuer and subject.
     """
-    claims: dict[str, object] = {"roles": identity.roles, "key_id": identity.key_id, "tenant": identity.tenant}
+    claims: dict[str, object] = {
+        "roles": identity.roles,
+        "key_id": identity.key_id,
+        "tenant": identity.tenant,
+        "speaks_for": identity.speaks_for,
+    }
     return AccessToken(
         token="",
         client_id=identity.key_id,
@@ -59,6 +64,7 @@ def identity_of(access: AccessToken) -> Identity:
         scopes=tuple(access.scopes),
         tenant=str(claims.get("tenant", "")),
         issuer=str(claims.get("iss", "")),
+        speaks_for="user" if claims.get("speaks_for") == "user" else "",
     )
 
 

@@ -1,66 +1,40 @@
 """Calls that an MCP client makes, as runs: each on the one call path, on record, and gone on with when it had to wait.
 
-The model of such a run only says what the client said, so that nothing here is a second path to a tool.
+The arguments come from the client: a model there may have chosen them. See `CallsRequested`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
-from ...agents.agent import Agent
 from ...call.asking.inbox import pending_of
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import CallError, UsageError
 from ...core.event import (
-    Delta,
-    Event,
     Pending,
     RunResult,
 )
-from ...core.interfaces import Answer, Request
+from ...core.interfaces import Answer
 from ...core.json import Json, JsonObject
-from ...core.message import Reply, UserMessage
 from ...core.record import new_id
 from ...journal.recording import RunState
+from ...runs.runner import Emit, Runner
 from ..identity import Identity
 from .client import McpClient
 from .wire import WANTED, question_of, told_by_client
 
 log = logging.getLogger("actum.mcp")
 
-Emit = Callable[[Event], None]
-
 INVALID_PARAMS = -32602
 MISSING_CAPABILITY = -32021
 CALL = "call"
 PARKED_MAX = 1_000
-
-
-class Said(Struct, frozen=True):
-    """A call in the words of its run's question."""
-
-    tool: str
-    arguments: JsonObject
-
-
-class Spoken:
-    """A `Model` that says the call which its question holds, and is done when that has its result."""
-
-    name = "mcp"
-    dictates: Literal[True] = True
-
-    async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
-        last = request.messages[-1]
-        assert isinstance(last, UserMessage)
-        said = _said.decode(last.text)
-        return Reply((ToolCall(id=CALL, name=said.tool, arguments=said.arguments),))
 
 
 class NotYet(Struct, frozen=True):
@@ -80,13 +54,13 @@ class NotYet(Struct, frozen=True):
 
 
 async def begin(
-    agent: Agent, tool: str, arguments: JsonObject, client: McpClient, who: Identity, run_id: str, emit: Emit | None
+    runner: Runner, tool: str, arguments: JsonObject, client: McpClient, who: Identity, run_id: str, emit: Emit | None
 ) -> RunResult:
     """Make a call."""
-    said = UserMessage.of(_encoder.encode(Said(tool, arguments)).decode())
-    question = msgspec.structs.replace(said, source="agent")  # a model of the client may have chosen the arguments
-    return await agent.run(
-        question,
+    return await runner.call(
+        [ToolCall(id=CALL, name=tool, arguments=arguments)],
+        by="client",
+        speaks_for=who.speaks_for,
         run_id=run_id,
         principal=who.principal,
         roles=who.roles,
@@ -100,20 +74,20 @@ async def begin(
 
 
 async def go_on(
-    agent: Agent, run_id: str, responses: Json, client: McpClient, who: Identity, emit: Emit | None = None
+    runner: Runner, run_id: str, responses: Json, client: McpClient, who: Identity, emit: Emit | None = None
 ) -> RunResult:
     """Go on with a call that waited, with what its client answered; what fits nothing that was asked is left alone.
 
     Raises:
         MCPError: there is no such call of theirs, or it can not be gone on with.
     """
-    entries = await agent.journal.read(run_id)
+    entries = await runner.journal.read(run_id)
     recording = RunState(entries)
     if not entries or recording.beginning().principal != who.principal:
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
     try:
-        return await agent.resume(run_id, answers, approver=client, peer=client, holder=client.holder, emit=emit)
+        return await runner.resume(run_id, answers, approver=client, peer=client, holder=client.holder, emit=emit)
     except UsageError as error:  # other tools than then, or somebody else goes on with it right now
         log.info("run %s can not be gone on with: %s", run_id, error)
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
@@ -204,7 +178,5 @@ def _key(tool: str, arguments: JsonObject, who: Identity) -> bytes:
     return _sorted.encode([tool, arguments, who.without_scopes()])
 
 
-_encoder = msgspec.json.Encoder()
 _sorted = msgspec.json.Encoder(order="sorted")
-_said = msgspec.json.Decoder(Said)
 _NOT_KNOWN = "This call is not known any more, or can not be gone on with: make it anew."

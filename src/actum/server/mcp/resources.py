@@ -295,9 +295,9 @@ def own_runs(journal: Journal) -> Resource:
             return None
         recording = RunState(entries)
         calls: list[Json] = []
-        for number, replied in recording.replies:
-            for index, call in enumerate(replied.reply.calls):
-                known = recording.outcome(CallRef(number, index))
+        for cause, asked in recording.calls.items():
+            for index, call in enumerate(asked):
+                known = recording.outcome(CallRef(cause, index))
                 told: JsonObject = {"tool": call.name, "arguments": call.arguments}
                 if known is not None:
                     told["failed" if known[0].error is not None else "result"] = known[0].text

@@ -30,7 +30,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
 
-from ...agents.agent import Agent, Toolish
 from ...call.limits.limits import Limits
 from ...core.call import MediaPart, ToolResult
 from ...core.clock import SystemClock
@@ -49,15 +48,14 @@ from ...journal.memory import MemoryJournal
 from ...policy.rules import DEFAULT, Barring
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
+from ...runs.runner import Emit, Runner, Toolish
 from ..access import LOCAL, Access
 from ..identity import Identity
 from .auth import identity_of
 from .calls import (
     INVALID_PARAMS,
-    Emit,
     NotYet,
     Parked,
-    Spoken,
     begin,
     go_on,
     new_call,
@@ -162,9 +160,8 @@ class McpService:
         self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
         self._prompts = PromptToolset(prompts)
         self._resources = Resources(resources)
-        agent = partial(
-            Agent,
-            Spoken(),
+        runner = partial(
+            Runner,
             policy=policy,
             limits=limits,
             journal=self.journal,
@@ -172,9 +169,9 @@ class McpService:
             clock=self.clock,
             name=name,
         )
-        self.agent = agent(tools)
-        self._sources = agent(self._source_tools())
-        self.tasks = Tasks(self.agent, tasks or {}, lambda _, result: call_result(result, any_value=True))
+        self.runner = runner(tools)
+        self._sources = runner(self._source_tools())
+        self.tasks = Tasks(self.runner, tasks or {}, lambda _, result: call_result(result, any_value=True))
         self._parked = Parked()
         self._policy = DEFAULT if policy is None else policy
         self._visible = visible
@@ -285,7 +282,7 @@ class McpService:
         """What stands there now, for whoever wants to know of changes."""
         match event:
             case ToolsListChanged():
-                return [tool.digest for tool in await self.agent.list_tools()]
+                return [tool.digest for tool in await self.runner.list_tools()]
             case ResourcesListChanged():
                 return await self._resources.names()
             case ResourceUpdated(uri):
@@ -297,7 +294,7 @@ class McpService:
 
     async def _tools(self) -> ListedTools:
         """The tools as they are now."""
-        tools = await self.agent.list_tools()
+        tools = await self.runner.list_tools()
         if tools is not self._shown.tools:
             self._shown = ListedTools(tools)
         return self._shown
@@ -315,7 +312,7 @@ class McpService:
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
         shown, who = await self._tools(), self.who()
         facts = Facts(
-            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
+            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.runner.name, now=self.clock.now()
         )
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         return page("tools/list", shown.told(lambda tool: self._may_see(tool, who, facts), modern=modern), params)
@@ -335,9 +332,9 @@ class McpService:
 
         async def run(emit: Emit | None) -> RunResult:
             if known:
-                result = await go_on(self.agent, run_id, params.get("inputResponses"), client, who, emit)
+                result = await go_on(self.runner, run_id, params.get("inputResponses"), client, who, emit)
             else:
-                result = await begin(self.agent, tool.name, arguments, client, who, run_id, emit)
+                result = await begin(self.runner, tool.name, arguments, client, who, run_id, emit)
             self._parked.note(tool.name, arguments, who, result, client)
             return result
 
@@ -359,15 +356,15 @@ class McpService:
         return handle
 
     async def _perform(
-        self, agent: Agent, tool: str, arguments: JsonObject, params: JsonObject, client: McpClient, who: Identity
+        self, runner: Runner, tool: str, arguments: JsonObject, params: JsonObject, client: McpClient, who: Identity
     ) -> ToolResult | NotYet:
         """Make a call, or go on with one that waited for its client."""
         state = params.get("requestState")
         try:
             if isinstance(state, str):
-                result = await go_on(agent, state, params.get("inputResponses"), client, who, client.hears)
+                result = await go_on(runner, state, params.get("inputResponses"), client, who, client.hears)
             else:
-                result = await begin(agent, tool, arguments, client, who, new_call(), client.hears)
+                result = await begin(runner, tool, arguments, client, who, new_call(), client.hears)
             return outcome_of(result, client)
         finally:
             await client.flush()

@@ -18,7 +18,6 @@ from typing import Any, Literal
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import decode_header_value
 
-from ...agents.agent import Agent
 from ...call.asking.inbox import pending_of, records_of
 from ...core.call import ToolResult
 from ...core.errors import ActumError
@@ -30,14 +29,14 @@ from ...core.event import (
 )
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
-from ...core.record import Ended, Entry
+from ...core.record import Ended, Entry, InputGiven
 from ...journal.recording import CallRef, RunState
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
+from ...runs.runner import Emit, Runner
 from ..identity import Identity
 from .calls import (
     INVALID_PARAMS,
     MISSING_CAPABILITY,
-    Emit,
     NotYet,
     answers_of,
     asked_of,
@@ -65,16 +64,16 @@ class Tasks:
     """The tasks of a service.
 
     Args:
-        agent: whose runs they are.
+        runner: makes the calls.
         modes: when a call is answered with a task, by patterns of tools' names; the first that fits. `auto` for others.
         tell: writes the result of a call as its client is to be told it: the name of the tool and what it came to.
     """
 
     def __init__(
-        self, agent: Agent, modes: Mapping[str, TaskMode], tell: Callable[[str, ToolResult], JsonObject]
+        self, runner: Runner, modes: Mapping[str, TaskMode], tell: Callable[[str, ToolResult], JsonObject]
     ) -> None:
-        self._agent = agent
-        self._journal: Journal = agent.journal
+        self._runner = runner
+        self._journal: Journal = runner.journal
         self._modes = dict(modes)
         self._tell = tell
         self._running: dict[str, asyncio.Task[RunResult]] = {}
@@ -154,17 +153,16 @@ class Tasks:
         await entries_of(self._journal, task_id, who)
         await self._quiet(task_id)
         given = params.get("inputResponses")
-        async with self._journal.claim(task_id):
-            recording = RunState(await self._journal.read(task_id))
-            if _is_over(recording):
-                return {}
-            answers = answers_of(recording, given if isinstance(given, dict) else {}, who)
-            for record in records_of(recording, answers):
-                self._journal.append(task_id, record)
-                recording.note_answer(record)
-            await self._journal.sync(task_id)
-        if answers and not any(client.can_be_asked(pending_of(asked)) for asked in recording.waiting()):
-            self._start(task_id, go_on(self._agent, task_id, None, client.detached(), who))
+        answered: list[InputGiven] = []
+
+        def answers(state: RunState) -> list[InputGiven]:
+            if not _is_over(state):
+                answered.extend(records_of(state, answers_of(state, given if isinstance(given, dict) else {}, who)))
+            return answered
+
+        state = await self._runner.answer(task_id, answers)
+        if answered and not any(client.can_be_asked(pending_of(asked)) for asked in state.waiting()):
+            self._start(task_id, go_on(self._runner, task_id, None, client.detached(), who))
         return {}
 
     async def cancel(self, client: McpClient, who: Identity, params: JsonObject) -> JsonObject:
@@ -200,7 +198,7 @@ class Tasks:
         ):
             return
         if not await self._journal.driven([task_id]):
-            self._start(task_id, self._agent.resume(task_id))
+            self._start(task_id, self._runner.resume(task_id))
 
     # What is told of it -----------------------------------------------------------------------------------------------
 
@@ -245,10 +243,9 @@ class Tasks:
     @staticmethod
     def _outcome(recording: RunState) -> tuple[str, ToolResult] | None:
         """What its call came to."""
-        for number, replied in recording.replies:
-            for index, call in enumerate(replied.reply.calls):
-                known = recording.outcome(CallRef(number, index))
-                return (call.name, known[0]) if known is not None else None
+        for cause, calls in recording.calls.items():
+            known = recording.outcome(CallRef(cause, 0))
+            return (calls[0].name, known[0]) if known is not None else None
         return None
 
     async def close(self) -> None:

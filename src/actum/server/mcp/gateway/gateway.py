@@ -40,7 +40,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from ....agents.agent import Agent, Toolish
 from ....call.asking.inbox import pending_of
 from ....call.limits.limits import Limits
 from ....core.call import ToolResult
@@ -65,6 +64,7 @@ from ....protocols.mcp.era import (
     passed_on,
     result_for,
 )
+from ....runs.runner import Runner, Toolish
 from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
@@ -169,7 +169,7 @@ class McpGateway(McpService):
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
         self._wait_s = wait_s
         self._rooms = {server.name: Room(server) for server in servers}
-        self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.agent.with_tools([toolset]))
+        self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.runner.with_tools([toolset]))
         super().__init__(
             name=name,
             version=version,
@@ -182,7 +182,7 @@ class McpGateway(McpService):
             clock=clock,
         )
         self._lines = HeldCalls(self.clock)
-        self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).agent)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).runner)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
         )
@@ -318,7 +318,7 @@ class McpGateway(McpService):
 
     def _facts(self, who: Identity) -> Facts:
         return Facts(
-            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.agent.name, now=self.clock.now()
+            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.runner.name, now=self.clock.now()
         )
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
@@ -334,11 +334,11 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
         front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
         given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
-        return await self._through(seat.agent, shown.tool.name, given, front, who, seat, shown.passage)
+        return await self._through(seat.runner, shown.tool.name, given, front, who, seat, shown.passage)
 
     async def _through(
         self,
-        agent: Agent,
+        runner: Runner,
         tool: str,
         arguments: JsonObject,
         front: GatewayClient,
@@ -350,22 +350,22 @@ class McpGateway(McpService):
         state = front.params.get("requestState")
         if isinstance(state, str) and HeldCalls.is_of(state):
             return await self._lines.go_on(state, front, who.principal)
-        work = self._run(agent, tool, arguments, front, who, seat)
+        work = self._run(runner, tool, arguments, front, who, seat)
         if front.is_modern and front.capabilities and not passage.is_modern:
             return await self._lines.begin(HeldCall(front, work), who)
         return await work
 
     async def _run(
-        self, agent: Agent, tool: str, arguments: JsonObject, front: GatewayClient, who: Identity, seat: UserSession
+        self, runner: Runner, tool: str, arguments: JsonObject, front: GatewayClient, who: Identity, seat: UserSession
     ) -> JsonObject:
         state = front.params.get("requestState")
         known = state if isinstance(state, str) else self._parked.take(tool, arguments, who)
         seat.used += 1
         try:
             if known:
-                result = await self._resume(agent, known, front, who)
+                result = await self._resume(runner, known, front, who)
             else:
-                result = await begin(agent, tool, arguments, front, who, new_call(), front.emit)
+                result = await begin(runner, tool, arguments, front, who, new_call(), front.emit)
             if not any(map(is_behind, result.pending)):
                 self._parked.note(tool, arguments, who, result, front)
             return self._answer(result, front)
@@ -374,13 +374,13 @@ class McpGateway(McpService):
             await front.flush()
             front.detach()
 
-    async def _resume(self, agent: Agent, run_id: str, front: GatewayClient, who: Identity) -> RunResult:
+    async def _resume(self, runner: Runner, run_id: str, front: GatewayClient, who: Identity) -> RunResult:
         """Go on with a run that waited for what its client answers by this request.
 
         Raises:
             MCPError: there is no such call of theirs.
         """
-        entries = await agent.journal.read(run_id)
+        entries = await runner.journal.read(run_id)
         recording = RunState(entries)
         if not entries or recording.beginning().principal != who.principal:
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
@@ -393,7 +393,7 @@ class McpGateway(McpService):
             if rests(asked) and responses:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
         try:
-            return await agent.resume(
+            return await runner.resume(
                 run_id, answers, accept=True, approver=front, peer=front, holder=front.holder, emit=front.emit
             )
         except UsageError as error:  # somebody else goes on with it right now

@@ -24,7 +24,6 @@ from mcp.server.context import ServerRequestContext
 from mcp.shared.subscriptions import ServerEvent, event_from_wire
 from msgspec import Struct
 
-from ....agents.agent import Agent
 from ....core.call import ToolCall, ToolResult
 from ....core.errors import CallError, UnknownTool
 from ....core.holder import HolderKey
@@ -32,6 +31,7 @@ from ....core.interfaces import Clock, Context, Toolset
 from ....core.json import Json, JsonObject
 from ....core.tool import Tool
 from ....protocols.mcp.name import public_name
+from ....runs.runner import Runner
 from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
 from ..changes import Changes
@@ -93,7 +93,7 @@ class UserSession:
     Attributes:
         passages: by the server's name.
         shown: the tools by the names that clients know.
-        agent: makes the calls of these tools.
+        runner: makes the calls of these tools.
         changes: tells clients of either era what has changed.
         used: how many requests are under way.
     """
@@ -108,7 +108,7 @@ class UserSession:
         self._prompts: dict[str, tuple[UpstreamToolset, str]] = {}
         self.passages = passages(self._heard, self._met)
         self.shown: dict[str, ShownTool] = {}
-        self._agent: Agent | None = None
+        self._runner: Runner | None = None
         self.changes = Changes(clock, _told_by_servers, self._somebody_left)
         self._watched: dict[tuple[HolderKey, str], Watched] = {}
         self._wanted: list[tuple[HolderKey, Sequence[str]]] = []
@@ -122,14 +122,14 @@ class UserSession:
         return len(self.passages) == 1
 
     @property
-    def agent(self) -> Agent:
+    def runner(self) -> Runner:
         """Makes the calls of the tools that this user is shown."""
-        assert self._agent is not None
-        return self._agent
+        assert self._runner is not None
+        return self._runner
 
-    def use(self, agent: Agent) -> None:
-        """From now on this agent makes the calls."""
-        self._agent = agent
+    def use(self, runner: Runner) -> None:
+        """From now on this runner makes the calls."""
+        self._runner = runner
 
     def look(self) -> bool:
         """Take in what is known of the servers now. None is waited for.
@@ -473,16 +473,16 @@ class Seats:
     Args:
         make: a seat for a user, whose first client has these capabilities.
         most: so many are kept; of more, the one that was longest not used is given up.
-        agent: makes calls of given tools.
+        runner: makes calls of given tools.
     """
 
     def __init__(
-        self, make: Callable[[str, JsonObject], UserSession], most: int, agent: Callable[[Toolset], Agent]
+        self, make: Callable[[str, JsonObject], UserSession], most: int, runner: Callable[[Toolset], Runner]
     ) -> None:
         self._make = make
         self._most = most
-        self._agent = agent
-        self._agents: WeakValueDictionary[bytes, Agent] = WeakValueDictionary()
+        self._runner = runner
+        self._runners: WeakValueDictionary[bytes, Runner] = WeakValueDictionary()
         self._seats: dict[str, UserSession] = {}
 
     async def take(self, principal: str, capabilities: Callable[[], JsonObject]) -> UserSession:
@@ -501,21 +501,21 @@ class Seats:
     def refresh(self, seat: UserSession) -> None:
         """Take in what is known of the servers of a user now."""
         if seat.look():
-            seat.use(self._agent_for(seat))
+            seat.use(self._runner_for(seat))
 
     def troubled(self) -> set[str]:
         """The names of servers that nobody reaches now, although somebody tried to."""
         passages = [item for seat in self._seats.values() for item in seat.passages.items()]
         return {name for name, each in passages if each.is_troubled} - {name for name, each in passages if each.is_up}
 
-    def _agent_for(self, seat: UserSession) -> Agent:
-        """What makes calls of the tools of a seat; one agent for all seats that have the same."""
+    def _runner_for(self, seat: UserSession) -> Runner:
+        """What makes calls of the tools of a seat; one runner for all seats that have the same."""
         tools = tuple(shown.tool for shown in seat.shown.values())
         key = hashlib.sha256("".join(tool.digest for tool in tools).encode()).digest()
-        agent = self._agents.get(key)
-        if agent is None:
-            agent = self._agents[key] = self._agent(UserTools(self, tools))
-        return agent
+        runner = self._runners.get(key)
+        if runner is None:
+            runner = self._runners[key] = self._runner(UserTools(self, tools))
+        return runner
 
     async def _make_room(self) -> None:
         if len(self._seats) <= self._most:

@@ -29,7 +29,6 @@ from mcp_types import RequestId, SubscriptionsAcknowledgedNotification
 from msgspec import Struct
 from pydantic import BaseModel
 
-from ....agents.agent import Agent
 from ....core.call import ToolResult
 from ....core.errors import (
     ActumError,
@@ -50,6 +49,7 @@ from ....journal.recording import CallRef, RunState
 from ....protocols.mcp.content import blocks_of, result_of
 from ....protocols.mcp.era import result_for
 from ....protocols.mcp.tasks import EXTENSION, OVER
+from ....runs.runner import Runner
 from ...identity import Identity
 from ..calls import INVALID_PARAMS
 from ..tasks import (
@@ -111,7 +111,7 @@ class Held(Struct, frozen=True):
     @property
     def outcome(self) -> ToolResult | None:
         """What its call came to on record."""
-        known = self.recording.outcome(CallRef(self.handed.reply, self.handed.index))
+        known = self.recording.outcome(CallRef(self.handed.cause, self.handed.index))
         return known[0] if known is not None else None
 
 
@@ -120,11 +120,11 @@ class TasksBehind:
 
     Args:
         journal: where the runs of their calls are written down.
-        agent_of: makes the calls of a user.
+        runner_of: makes the calls of a user.
     """
 
-    def __init__(self, journal: Journal, agent_of: Callable[[Identity], Agent]) -> None:
-        self._agent_of = agent_of
+    def __init__(self, journal: Journal, runner_of: Callable[[Identity], Runner]) -> None:
+        self._runner_of = runner_of
         self._journal = journal
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -261,7 +261,7 @@ class TasksBehind:
             answers = {asked.id: Answer("cancel", by=asked.approvers[0]) for asked in _open(now)}
             answers[held.handed.id] = Answer("answer", by=held.handed.asker, arguments=final)
             try:
-                await self._agent_of(who).resume(
+                await self._runner_of(who).resume(
                     held.id, answers, accept=True, approver=front, peer=front, holder=front.holder
                 )
             except UsageError as error:  # another process is at it
@@ -386,7 +386,7 @@ def _questions(held: Held, requests: JsonObject, who: Identity) -> list[Record]:
             id=new_id("ask"),
             kind="elicitation",
             message=in_words(request),
-            reply=held.handed.reply,
+            cause=held.handed.cause,
             index=held.handed.index,
             call=held.handed.call,
             approvers=(who.principal or "client",),

@@ -1,0 +1,45 @@
+"""How many calls a run has made, and which call would be one too many."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from ...core.call import ToolCall
+from ...core.errors import BudgetExceeded
+from .limits import Limits
+
+
+class CallCount:
+    """Counts the calls of one run.
+
+    Args:
+        limits: of the run.
+
+    Attributes:
+        calls: how many were made, with those of the agents that the run started.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.calls = 0
+        self._of_tools = dict.fromkeys((name for name, each in limits.tools.items() if each.calls is not None), 0)
+
+    def refusal(self, call: ToolCall) -> BudgetExceeded | None:
+        """Why this call is one too many, if it is."""
+        limit = self._limits.calls
+        if limit is not None and self.calls >= limit:
+            return BudgetExceeded(f"This run may make {limit} tool calls, and has made them.", limit="calls")
+        for pattern, made in self._of_tools.items():
+            most = self._limits.tools[pattern].calls
+            if most is not None and made >= most and fnmatchcase(call.name, pattern):
+                return BudgetExceeded(
+                    f"A run may make {most} calls of {pattern}, and this one has made them. Go on without.",
+                    limit="tool_calls",
+                )
+        return None
+
+    def count(self, call: ToolCall) -> None:
+        """This call is made."""
+        self.calls += 1
+        for pattern in self._of_tools:
+            self._of_tools[pattern] += fnmatchcase(call.name, pattern)

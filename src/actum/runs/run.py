@@ -1,0 +1,294 @@
+"""`Run`: one run that this process carries out, with a model or without one.
+
+A run is its record in the journal. Whoever drives a run asks it to perform calls, and tells it how the work ended; the
+run keeps the record, the time limit, the limits of its user, and asks persons who are there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Literal, TypeVar
+
+from msgspec import Struct
+
+from ..call.asking.asker import LiveApprover
+from ..call.asking.inbox import pending_of
+from ..call.limits.meters import Account
+from ..call.path import CallPath
+from ..call.scope import RunContext
+from ..core.budget import Used
+from ..core.call import Failure, ToolCall, ToolResult
+from ..core.errors import ActumError, CallError, JournalError, ReplayDiverged
+from ..core.event import Event, Pending, RunFinished, RunResult
+from ..core.message import Usage
+from ..core.record import Ended
+from ..journal.recording import CallRef, RunState
+from .wording import Phrases
+
+T = TypeVar("T")
+
+NOT_MADE = Failure("cancelled", "This call was not carried out: the run ended before it.")
+IN_DOUBT = Failure(
+    "in_doubt",
+    "The run was interrupted during this call. It may or may not have happened; it was not repeated.",
+    "unknown",
+)
+
+
+class Stopped(Exception):
+    """The run may not go on: a limit is reached."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Finish(Struct, frozen=True, kw_only=True):
+    """How the work of a run ended; the fields are those of `RunResult`."""
+
+    status: Literal["done", "paused", "stopped"]
+    text: str = ""
+    output: object = None
+    stop_reason: str = ""
+    pending: tuple[Pending, ...] = ()
+
+
+class Run:
+    """One run that this process carries out.
+
+    Args:
+        context: what the calls of the run need to know of it.
+        path: performs the calls.
+        asker: asks whoever can be asked now.
+        phrases: in the run's language.
+        seconds: the run's time limit.
+        account: of the run's user, where users have limits.
+
+    Attributes:
+        calls: each call that was performed, with its result.
+        usage: the tokens that the run's model used.
+        is_paused: the run waits for somebody, and this process does not carry it out any more.
+    """
+
+    def __init__(
+        self,
+        context: RunContext,
+        path: CallPath,
+        asker: LiveApprover,
+        phrases: Phrases,
+        seconds: float | None,
+        account: Account | None,
+    ) -> None:
+        self.context = context
+        self.path = path
+        self.phrases = phrases
+        self.calls: list[tuple[ToolCall, ToolResult]] = []
+        self.usage = Usage()
+        self.is_paused = False
+        self._asker = asker
+        self._seconds = seconds
+        self._account = account
+        self._counted = False
+        self._task = asyncio.current_task()
+        self._cancelled_before = self._task.cancelling() if self._task is not None else 0
+
+    @property
+    def state(self) -> RunState:
+        """What is on record of the run."""
+        return self.context.recording
+
+    async def carry_out(self, work: Awaitable[Finish]) -> Finish:
+        """Do the work of the run, and write down how it ended.
+
+        Args:
+            work: the work, up to its end or to the next pause.
+
+        Raises:
+            ReplayDiverged, JournalError: the record does not fit, or can not be written; nothing more is written.
+        """
+        try:
+            finish = await work
+        except Stopped as stopped:
+            text = self.phrases.stopped(stopped.reason)
+            finish = Finish(status="stopped", text=text, stop_reason=stopped.reason)
+        except (ReplayDiverged, JournalError):
+            raise
+        except BaseException as error:  # whoever called hears of it; the record too
+            await self._write_failure(error)
+            raise
+        finally:
+            if self._counted and self._account is not None:
+                self._account.end_run()
+        self._write_end(finish.status, finish.text, finish.stop_reason)
+        self.is_paused = finish.status == "paused"
+        await self.context.journal.sync(self.context.run_id)
+        return finish
+
+    def check_limits(self) -> None:
+        """Whether the limits of the run's user, and of the runs above, let the run go on.
+
+        Raises:
+            Stopped: they do not.
+        """
+        reason = self.context.budget.exhausted_above()
+        if self._account is not None:
+            reason = reason or self._account.exhausted(self.context.clock.now())
+            if not reason and not self._counted:
+                reason = self._account.begin_run()
+                self._counted = not reason
+        if reason:
+            raise Stopped(reason)
+
+    def check_cancelled(self) -> None:
+        """Whether somebody broke the run off while a tool, or a person who was asked, kept the cancellation to itself.
+
+        Raises:
+            CancelledError: somebody did.
+        """
+        task = self._task
+        if self._asker.cancelled or (task is not None and task.cancelling() > self._cancelled_before):
+            raise asyncio.CancelledError
+
+    def count(self, used: Used) -> None:
+        """Count tokens and money for the run's user."""
+        if self._account is not None:
+            self._account.add(used.tokens, used.cost, self.context.clock.now())
+
+    async def perform(
+        self, calls: Sequence[ToolCall], cause: int, refusals: Mapping[int, CallError]
+    ) -> list[ToolResult | Pending]:
+        """Perform the calls of one entry, and ask whoever is there about those that wait.
+
+        Args:
+            calls: the calls.
+            cause: the number of the entry that asked for them.
+            refusals: by index, why a call is not to be made.
+
+        Returns:
+            What each call came to, or what it waits for.
+
+        Raises:
+            Stopped: the time of the run was up. Each call then has its outcome in `calls`.
+        """
+        before = self.state.used_in(cause, len(calls))
+        try:
+            results = await self.in_time(self.path.perform_all(calls, cause, refusals))
+            await self._ask_about(calls, cause, refusals, results)
+        except Stopped:
+            self.calls += [(call, self.outcome(CallRef(cause, at), call)) for at, call in enumerate(calls)]
+            raise
+        self.calls += [
+            (call, result) for call, result in zip(calls, results, strict=True) if isinstance(result, ToolResult)
+        ]
+        if self._account is not None:
+            self.count(self.state.used_in(cause, len(calls)).beyond(before))
+        return results
+
+    async def _ask_about(
+        self,
+        calls: Sequence[ToolCall],
+        cause: int,
+        refusals: Mapping[int, CallError],
+        results: list[ToolResult | Pending],
+    ) -> None:
+        """Ask whoever is there until each call has its result, or waits for what was not answered now.
+
+        One answer may bring the next question: a call with other arguments, one that waited behind another.
+        """
+        answers, later = self.state.answers, set[str]()
+        for index, call in enumerate(calls):
+            tried = ""
+            while isinstance(waiting := results[index], Pending) and waiting.id != tried:
+                tried = waiting.id
+                if tried not in answers and tried not in later:
+                    await self.ask(waiting)
+                if tried not in answers:
+                    later.add(tried)
+                    break
+                results[index] = await self.in_time(self.path.perform(call, CallRef(cause, index), refusals.get(index)))
+
+    async def ask(self, pending: Pending) -> str | None:
+        """Ask whoever is there now; the answer is put on record.
+
+        Returns:
+            The text of the answer; None when there is none now.
+        """
+        answer = await self._asker.answer(pending)
+        return None if answer is None else answer.text
+
+    def outcome(self, ref: CallRef, call: ToolCall) -> ToolResult:
+        """What a call that is over came to; a call without an outcome was not made, or nobody knows."""
+        return outcome(self.state, ref, call)
+
+    async def in_time(self, work: Awaitable[T]) -> T:
+        """Wait for work, for as long as the run may still take. Nobody who is asked is hurried by the limit.
+
+        Raises:
+            Stopped: the time is up.
+        """
+        if self._seconds is None:
+            return await work
+        context = self.context
+        limit = context.clock.timeout(max(0.0, self._seconds - context.elapsed()))
+        context.limit = limit
+        try:
+            async with limit:
+                return await work
+        except TimeoutError:
+            if limit.expired():
+                raise Stopped("seconds") from None
+            raise
+        finally:
+            context.limit = None
+
+    async def _write_failure(self, error: BaseException) -> None:
+        if isinstance(error, asyncio.CancelledError):
+            self._write_end("stopped", self.phrases.stopped("cancelled"), "cancelled")
+        else:
+            self._write_end("failed", str(error) if isinstance(error, ActumError) else "", type(error).__name__)
+        await self.context.journal.sync(self.context.run_id)
+
+    def _write_end(self, status: Literal["done", "paused", "stopped", "failed"], text: str, reason: str = "") -> None:
+        ended = Ended(status, text, reason, self.usage)
+        if status == "done" and ended == self.state.ended:
+            return  # a run that was done is told again
+        self.context.write(ended)
+
+    def result(self, finish: Finish, *, steps: int = 0) -> RunResult:
+        """What the program is told of the run; also the last event.
+
+        Args:
+            finish: how the work ended.
+            steps: how often the model was asked.
+        """
+        shown = {pending.id for pending in finish.pending}
+        beside = [asked for asked in self.state.midway() if finish.pending and asked.id not in shown]
+        result = RunResult(
+            run_id=self.context.run_id,
+            status=finish.status,
+            text=finish.text,
+            output=finish.output,
+            calls=tuple(self.calls),
+            messages=tuple(self.context.heard),
+            usage=self.usage,
+            steps=steps,
+            cost=self.context.budget.cost,
+            stop_reason=finish.stop_reason,
+            pending=(*finish.pending, *map(pending_of, beside)),
+        )
+        self.tell(RunFinished(result))
+        return result
+
+    def tell(self, event: Event) -> None:
+        """Tell whoever watches."""
+        if self.context.emit is not None:
+            self.context.emit(event)
+
+
+def outcome(state: RunState, ref: CallRef, call: ToolCall) -> ToolResult:
+    """What a call of a run came to that is over; a call without an outcome was not made, or nobody knows."""
+    known = state.outcome(ref)
+    if known is not None:
+        return known[0]
+    return ToolResult(call.id, error=IN_DOUBT if state.in_doubt(ref) else NOT_MADE)

@@ -1,0 +1,649 @@
+"""`Runner`: tools, and all that their calls are judged by, limited by and written down in.
+
+    runner = Runner([add, pay], name="desk", policy=policy, journal=journal)
+    result = await runner.call([ToolCall("1", "add", {"a": 1, "b": 2})], by="person", principal="ada")
+
+An agent has a runner and a model; a server, the command line, a schedule or a workflow has a runner alone. There is no
+other way to a tool.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from ..call.asking.asker import LiveApprover
+from ..call.asking.inbox import records_of
+from ..call.limits.breaker import Breakers
+from ..call.limits.limits import Limits
+from ..call.limits.meters import RateLimiters
+from ..call.path import CallPath
+from ..call.plan import PolicyInputs
+from ..call.resolve import Catalog
+from ..call.scope import RunContext
+from ..core.budget import Budget, Price
+from ..core.call import MediaPart, ToolCall
+from ..core.clock import SystemClock
+from ..core.errors import JournalError, ReplayDiverged, UnknownName, UsageError
+from ..core.event import Event, RunResult, RunStarted
+from ..core.holder import Holder
+from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
+from ..core.json import JsonObject, dumps, whole_text
+from ..core.message import Message, Reply, ToolMessage
+from ..core.provenance import Origin
+from ..core.record import CallsRequested, Entry, InputGiven, Intended, Requester, Started, new_id, verify
+from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.tool import Tool
+from ..core.trace import checked_traceparent, trace_id
+from ..journal.excerpt import READ_RESULT, ResultReader
+from ..journal.memory import MemoryJournal
+from ..journal.recording import RunState
+from ..policy.rules import CAREFUL, DEFAULT
+from ..storage.place import open_journal
+from ..toolsets.function.function import FunctionTool, FunctionToolset
+from .direct import make_requested
+from .run import Run
+from .wording import Phrases
+
+log = logging.getLogger("actum")
+
+Emit = Callable[[Event], None]
+Answers = Callable[[RunState], list[InputGiven]]
+"""The records of the answers to what a run waits for."""
+
+
+class _HasToolset(Protocol):
+    def as_tool(self) -> Toolset: ...
+
+
+Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
+"""What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
+
+
+class Setting(Struct, frozen=True, kw_only=True):
+    """What a run finds around it, and is not on record: it is given anew to whoever goes on with the run.
+
+    Attributes:
+        journal: where the run is written down.
+        budget: what the run may use.
+        deps: the program's own object for tools.
+        emit: whoever watches.
+        approver: who can be asked now, instead of the runner's own.
+        peer: the program at the other end.
+        accept: the run goes on although prompt or tools have changed.
+        ancestors: the runs above this run, whose policies bind it.
+        holder: for whom toolsets keep sessions open, instead of the conversation or the run.
+    """
+
+    journal: Journal
+    budget: Budget
+    deps: object = None
+    emit: Emit | None = None
+    approver: Approver | None = None
+    peer: Peer | None = None
+    accept: bool = False
+    ancestors: tuple[Ancestor, ...] = ()
+    holder: Holder | None = None
+
+
+class ModelSide(Struct, frozen=True, kw_only=True):
+    """What a run with a model has beside its calls.
+
+    Attributes:
+        heard: the conversation, which grows.
+        attachments: the media in it, by handle.
+        sample: has the run's own model answer a tool.
+        price: of the model, where it is known.
+    """
+
+    heard: Sequence[Message] = ()
+    attachments: dict[str, MediaPart] = {}
+    sample: Callable[[Request], Awaitable[Reply]] | None = None
+    price: Price | None = None
+
+
+NO_MODEL = ModelSide()
+
+
+class Runner:
+    """Makes runs with certain tools.
+
+    Args:
+        tools: functions, `@tool` functions, toolsets, agents; also bare `Tool` definitions, whose calls pause the run
+            for the program to carry out itself.
+        name: what the runs are called on record: the agent, or the server.
+        policy: who may call what. None: local tools run, and foreign tools with side effects ask.
+        supervised: the name of a model that is supervised, whose calls these will be; without a policy, local tools
+            that declare an effect beyond `read` then ask as well.
+        limits, prices, approver, coerce, extra_arguments, secrets, redaction: as for `Agent`.
+        journal: where runs are written down: a file, `postgresql://...`, or a `Journal`; in memory by default.
+        clock: the time.
+
+    Raises:
+        BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Toolish] = (),
+        *,
+        name: str = "agent",
+        policy: Policy | None = None,
+        supervised: str = "",
+        limits: Limits | None = None,
+        prices: Mapping[str, Price] | None = None,
+        journal: Journal | str | Path | None = None,
+        approver: Approver | None = None,
+        coerce: bool = True,
+        extra_arguments: Literal["refuse", "drop"] = "refuse",
+        secrets: Mapping[str, str] | None = None,
+        redaction: Redaction = DEFAULT_REDACTION,
+        clock: Clock | None = None,
+    ) -> None:
+        self.name = name
+        self.limits = limits or Limits()
+        self.limits_recorded: JsonObject = msgspec.to_builtins(self.limits)
+        self.prices = prices or {}
+        self.clock: Clock = clock or SystemClock()
+        self.journal: Journal = _opened(journal) or MemoryJournal(self.clock)
+        self._supervised = supervised if policy is None else ""
+        self._policy: Policy = policy if policy is not None else CAREFUL if supervised else DEFAULT
+        self._binding = policy is not None
+        self._approver = approver
+        self._coerce = coerce
+        self._extra = extra_arguments
+        self._secrets = secrets or {}
+        self._redaction = redaction
+        self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
+        self._meters = RateLimiters(self.limits)
+        self._toolsets, self._bare = _sort_out(tools)
+        self._catalog: Catalog | None = None
+        self._generations: tuple[int, ...] = ()
+
+    def with_tools(self, tools: Sequence[Toolish]) -> Runner:
+        """The same runner with other tools, in the same journal. What both use of their limits is counted together.
+
+        Raises:
+            BadTool: a schema is bad.
+        """
+        other = copy.copy(self)
+        other._toolsets, other._bare = _sort_out(tools)
+        other._catalog, other._generations = None, ()
+        return other
+
+    # Tools ------------------------------------------------------------------------------------------------------------
+
+    async def list_tools(self) -> Sequence[Tool]:
+        """The definitions of the tools."""
+        return (await self.catalog()).tools
+
+    async def catalog(self) -> Catalog:
+        """The tools as they are now; listed and compiled again only when a toolset says that it has changed."""
+        generations = tuple([toolset.generation for toolset in self._toolsets])
+        if self._catalog is None or generations != self._generations:
+            self._catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
+            self._generations = generations
+            if self._supervised:
+                _warn_of_undeclared(self._supervised, self._catalog.tools)
+        return self._catalog
+
+    def listing(self, state: RunState) -> Callable[[], Awaitable[Catalog]]:
+        """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
+        known: dict[Catalog, Catalog] = {}
+
+        async def with_reader() -> Catalog:
+            catalog = await self.catalog()
+            if catalog.get(READ_RESULT) is not None:
+                return catalog
+            if catalog not in known:
+                reader = ResultReader(state, self.limits.result_bytes or min(state.cut.values()))
+                known[catalog] = await catalog.with_toolset(reader)
+            return known[catalog]
+
+        return lambda: with_reader() if state.cut else self.catalog()
+
+    # Calls that are asked for directly --------------------------------------------------------------------------------
+
+    async def call(
+        self,
+        calls: Sequence[ToolCall],
+        *,
+        by: Requester,
+        speaks_for: Literal["", "user"] = "",
+        principal: str = "",
+        roles: Sequence[str] = (),
+        key_id: str = "",
+        run_id: str | None = None,
+        context: object = None,
+        approver: Approver | None = None,
+        peer: Peer | None = None,
+        holder: Holder | None = None,
+        trace: str = "",
+        emit: Emit | None = None,
+    ) -> RunResult:
+        """Make calls that somebody asks for directly: a run without a model.
+
+        Args:
+            calls: the calls.
+            by: who asks. The values of the arguments come from there: `person` is the user; what a `client` says may be
+                its model's words and is not the user's.
+            speaks_for: `user` where the operator trusts this client to say only what its user said.
+            principal, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
+
+        Returns:
+            What the calls came to. `status` is `paused` when somebody must be asked, `stopped` at a limit.
+
+        Raises:
+            UsageError: a run of this id exists.
+        """
+        run_id = new_id("run") if run_id is None else checked_id(run_id)
+        started = Started(
+            agent=self.name,
+            model="",
+            said=(),
+            tools=(await self.catalog()).digest,
+            limits=self.limits_recorded,
+            principal=checked_text("principal", principal),
+            roles=checked_roles(roles),
+            key_id=checked_text("key_id", key_id),
+            trace=checked_traceparent(trace),
+        )
+        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder)
+        async with self.journal.claim(run_id):
+            if await self.journal.read(run_id):
+                raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
+            state = await self.start(run_id, started, setting)
+            requested = CallsRequested(tuple(calls), by, speaks_for)
+            state.take(self.journal.append(run_id, requested), requested)
+            return await self._make_requested(run_id, state, setting)
+
+    async def resume(
+        self,
+        run_id: str,
+        answers: Mapping[str, Answer | str] | None = None,
+        *,
+        principal: str | None = None,
+        context: object = None,
+        accept: bool = False,
+        approver: Approver | None = None,
+        peer: Peer | None = None,
+        holder: Holder | None = None,
+        emit: Emit | None = None,
+    ) -> RunResult:
+        """Go on with calls that wait or were interrupted; the arguments are those of `Agent.resume`.
+
+        Raises:
+            UnknownName: there is no such run (of this principal), or nothing pending under such an id.
+            ReplayDiverged: the tools have changed; nothing was done.
+            UsageError: the run has a model: only its agent can go on with it.
+        """
+        await self.check_principal(run_id, principal)
+        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
+        async with self.taken_up(run_id, lambda state: records_of(state, answers or {}), setting) as state:
+            return await self.go_on(run_id, state, setting)
+
+    async def go_on(self, run_id: str, state: RunState, setting: Setting) -> RunResult:
+        """Go on with a run without a model that is taken up.
+
+        Raises:
+            UsageError: the run has a model.
+        """
+        if not state.requested:
+            raise UsageError(f"run {run_id!r} has a model: go on with it by its agent")
+        return await self._make_requested(run_id, state, setting)
+
+    async def _make_requested(self, run_id: str, state: RunState, setting: Setting) -> RunResult:
+        async with self.at_work(run_id, state, setting) as run:
+            return await make_requested(run, self.limits)
+
+    # What every run has -----------------------------------------------------------------------------------------------
+
+    def setting(
+        self,
+        *,
+        deps: object = None,
+        emit: Emit | None = None,
+        approver: Approver | None = None,
+        peer: Peer | None = None,
+        accept: bool = False,
+        holder: Holder | None = None,
+        agent: object = None,
+    ) -> Setting:
+        """The setting of a run that stands on its own, and works for no other run."""
+        return Setting(
+            journal=self.journal,
+            budget=self.budget(agent),
+            deps=deps,
+            emit=emit,
+            approver=approver,
+            peer=peer,
+            accept=accept,
+            holder=holder,
+        )
+
+    def budget(self, agent: object = None, above: Budget | None = None, call: str = "") -> Budget:
+        """What a run may use.
+
+        Args:
+            agent: who runs, so that no agent waits for itself.
+            above: of the run whose call the run works for.
+            call: the idempotency key of that call.
+        """
+        return Budget(
+            self.limits.shared(), agent or self, depth=self.limits.depth, prices=self.prices, above=above, call=call
+        )
+
+    async def start(self, run_id: str, started: Started, setting: Setting) -> RunState:
+        """Put the beginning of a run on record. The caller has claimed the run."""
+        catalog = await self.catalog()
+        setting.journal.keep(catalog.digest, catalog.definitions)
+        state = RunState()
+        state.take(setting.journal.append(run_id, started), started)
+        return state
+
+    @asynccontextmanager
+    async def taken_up(
+        self,
+        run_id: str,
+        answers: Answers,
+        setting: Setting,
+        check: Callable[[RunState], None] = lambda state: None,
+    ) -> AsyncIterator[RunState]:
+        """A block that has claimed a run which is on record, with what was answered since.
+
+        Args:
+            run_id: the run.
+            answers: makes the records of what was answered.
+            setting: what the run finds around it.
+            check: raises what speaks against going on with the run.
+
+        Raises:
+            UnknownName: there is no such run.
+            JournalError: the record was changed.
+            ReplayDiverged: the tools have changed.
+            UsageError: the policy of an agent above binds this run.
+        """
+        journal = setting.journal
+        async with journal.claim(checked_id(run_id)):
+            entries = sound(run_id, await journal.read(run_id))
+            if not entries:
+                raise unknown_run(run_id)
+            state = RunState(entries)
+            _check_bound(run_id, state.beginning(), setting)
+            answered = answers(state)
+            check(state)
+            if not setting.accept and await self._lacks_tools(journal, state):
+                raise ReplayDiverged(
+                    f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
+                    "or pass accept=True."
+                )
+            for record in answered:
+                state.take(journal.append(run_id, record), record)
+            yield state
+
+    async def answer(self, run_id: str, answers: Answers) -> RunState:
+        """Put answers on record, and leave the run as it is.
+
+        Args:
+            run_id: the run.
+            answers: makes the records out of the state of the run.
+
+        Returns:
+            The state of the run with the answers.
+        """
+        async with self.journal.claim(run_id):
+            state = RunState(await self.journal.read(run_id))
+            for record in answers(state):
+                state.take(self.journal.append(run_id, record), record)
+            await self.journal.sync(run_id)
+        return state
+
+    async def check_principal(self, run_id: str, principal: str | None) -> None:
+        """Before anything is said of a run: whoever asks may know of it.
+
+        Raises:
+            UnknownName: the run is on behalf of another principal, or not there.
+        """
+        if principal is None:
+            return
+        first = (await self.journal.read(checked_id(run_id)))[:1]
+        try:
+            known = RunState(first).beginning().principal
+        except JournalError:
+            known = None
+        if known != principal:
+            raise unknown_run(run_id)
+
+    async def _lacks_tools(self, journal: Journal, state: RunState) -> bool:
+        """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
+        during a run, and the tool that reads the rest of a long result: a model is shown them at its next step.
+        """
+        catalog = await self.listing(state)()
+        if catalog.digest == state.tools:
+            return False
+        try:
+            shown = msgspec.json.decode(await journal.kept(state.tools), type=list[Tool])
+        except (UnknownName, msgspec.MsgspecError):
+            return True
+        known = {tool.name: tool.digest for tool in shown}
+        came = [tool for tool in catalog.tools if tool.name not in known]
+        left = {tool.name: tool.digest for tool in catalog.tools if tool.name in known}
+        return left != known or not all(tool.foreign or (tool.name == READ_RESULT and state.cut) for tool in came)
+
+    @asynccontextmanager
+    async def at_work(
+        self, run_id: str, state: RunState, setting: Setting, model: ModelSide = NO_MODEL
+    ) -> AsyncIterator[Run]:
+        """A block in which this process carries out a run that it has claimed."""
+        started, budget = state.beginning(), setting.budget
+        budget.take_up(state.used())
+        context = RunContext(
+            run_id=run_id,
+            journal=setting.journal,
+            clock=self.clock,
+            recording=state,
+            began=self.clock.now() - state.elapsed,
+            deps=setting.deps,
+            attachments=model.attachments,
+            emit=setting.emit,
+            secrets=self._secrets,
+            redaction=self._redaction,
+            heard=model.heard,
+            requested=_origin_of(state),
+            budget=budget,
+            peer=setting.peer,
+            sample=model.sample,
+            price=model.price,
+            trace=trace_id(run_id, started.trace),
+            holder=setting.holder or _holder_of(run_id, state, model.heard),
+        )
+        if (seconds := self.limits.seconds) is not None:
+            budget.left_s = lambda: seconds - context.elapsed()
+        inputs = PolicyInputs(
+            policy=self._policy,
+            binding=self._binding,
+            ancestors=setting.ancestors,
+            facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
+            root=run_id,
+            done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
+            coerce=self._coerce,
+            extra=self._extra,
+        )
+        asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
+        catalog = await self.listing(state)()
+        path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
+        account = self._meters.account(started.principal, self.clock.now())
+        run = Run(context, path, asker, Phrases.for_text(started.question), self.limits.seconds, account)
+        run.tell(RunStarted(run_id))
+        try:
+            yield run
+        finally:
+            if setting.holder is None:
+                assert context.holder is not None
+                _let_go(context.holder, paused=run.is_paused, comes_back=bool(started.conversation))
+
+
+def _opened(journal: Journal | str | Path | None) -> Journal | None:
+    return open_journal(journal) if isinstance(journal, str | Path) else journal
+
+
+def _origin_of(state: RunState) -> Origin | None:
+    """Where the arguments of calls that were asked for directly came from."""
+    return next((Origin(requested.source) for _, requested in state.requested), None)
+
+
+def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
+    """Toolsets and bare definitions; all functions together make one toolset."""
+    functions: list[Callable[..., object] | FunctionTool] = []
+    toolsets: list[Toolset] = []
+    bare: list[Tool] = []
+    for item in tools:
+        if isinstance(item, Tool):
+            bare.append(item)
+        elif isinstance(item, FunctionTool):
+            functions.append(item)
+        elif hasattr(item, "as_tool"):
+            toolsets.append(item.as_tool())
+        elif isinstance(item, Toolset):
+            toolsets.append(item)
+        elif callable(item):
+            functions.append(item)
+        else:
+            raise UsageError(f"tools=: {type(item).__name__} is not a function, a Tool, a toolset or an agent")
+    if functions:
+        toolsets.insert(0, FunctionToolset(functions))
+    return toolsets, bare
+
+
+def _warn_of_undeclared(model: str, tools: Sequence[Tool]) -> None:
+    """Say in the log which functions a supervised model calls without asking, since they declare nothing."""
+    undeclared = tuple([tool.name for tool in tools if tool.effects is None and not tool.foreign and not tool.approval])
+    if undeclared:
+        _warn_once(model, undeclared)
+
+
+@lru_cache(maxsize=256)
+def _warn_once(model: str, tools: tuple[str, ...]) -> None:
+    """The same for the same model and tools once in a process: a program may make an agent for every request."""
+    log.warning(
+        "%s calls %s without asking, since no effects are declared: declare @tool(effects={'read'}) where nothing is "
+        "changed, and what it does (write, send, spend, destroy, execute) where a person is to approve each call",
+        model,
+        ", ".join(tools),
+    )
+
+
+_RUN_ID = re.compile(r"[\w.:-]{1,128}")
+
+
+def checked_id(run_id: str) -> str:
+    """A run's id, if it can be one.
+
+    Raises:
+        UsageError: it can not.
+    """
+    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
+        raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
+    return run_id
+
+
+def checked_text(name: str, value: str) -> str:
+    """A text that the program gave, if it is a text.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not isinstance(value, str):
+        raise UsageError(f"{name}={value!r}: give a text")
+    return whole_text(value)
+
+
+def checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
+    """Roles that the program gave, if they are a list of texts.
+
+    Raises:
+        UsageError: they are not.
+    """
+    if isinstance(roles, str):
+        raise UsageError(f"roles={roles!r}: give a list of texts")
+    return tuple(checked_text("roles", role) for role in roles)
+
+
+def unknown_run(run_id: str) -> UnknownName:
+    """The error of whoever names a run that is not there, or is not theirs: the two can not be told apart."""
+    return UnknownName(f"there is no run {run_id!r} in this journal")
+
+
+def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
+    """The entries of a run, if they are as they were written.
+
+    Raises:
+        JournalError: one was changed or is missing; what was changed is not acted upon.
+    """
+    problems = verify(entries)
+    if problems:
+        raise JournalError(f"run {run_id} can not be gone on with: {problems[0]}")
+    return entries
+
+
+async def done_after(journal: Journal, started: Started) -> frozenset[str]:
+    """The tools that the run which this one branched off from began to use after that point, and the run that that one
+    branched off from, and so on.
+    """
+    used: set[str] = set()
+    at = started.fork_at
+    while run_id := started.forked:
+        entries = await journal.read(run_id)
+        try:
+            records = [entry.record for entry in entries[at + 1 :]]
+            started = RunState(entries[:1]).beginning()
+        except JournalError:
+            raise JournalError(f"what run {run_id} did after the branch was deleted, and can not be told") from None
+        used.update(record.tool for record in records if isinstance(record, Intended))
+        at = min(at, started.fork_at)  # up to here the three are the same
+    return frozenset(used)
+
+
+def _holder_of(run_id: str, state: RunState, heard: Sequence[Message]) -> Holder:
+    """For whom toolsets keep sessions open during a run: its conversation, or the run itself."""
+    started = state.beginning()
+
+    def called() -> set[str]:
+        told = {said.name for said in heard if isinstance(said, ToolMessage) and said.result.error is None}
+        return told | (state.succeeded() if state.requested else set())
+
+    conversation = f"conversation:{dumps([started.belongs_to, started.conversation])}"
+    name = conversation if started.conversation else f"run:{run_id}"
+    return Holder(started.principal, name, called)
+
+
+def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:
+    """A run is not under way any more: toolsets need not keep their sessions for it."""
+    if paused:
+        holder.pause()
+    elif comes_back:
+        holder.rest()
+    else:
+        holder.leave()
+
+
+def _check_bound(run_id: str, started: Started, setting: Setting) -> None:
+    """A run that policies from above bind goes on only under them.
+
+    Raises:
+        UsageError: nobody is above: the run would go on without them.
+    """
+    if started.bound and not setting.ancestors:
+        raise UsageError(
+            f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
+            f"started it knows: resume {started.parent!r}"
+        )
