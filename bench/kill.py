@@ -33,7 +33,8 @@ import msgspec
 from msgspec import Struct
 
 from actum import Agent, Context, ToolCall, tool
-from actum.compose import Settings, open_journal
+from actum.compose.journals import open_journal
+from actum.compose.settings import Settings
 from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Request
 from actum.core.message import Reply, ToolMessage, UserMessage

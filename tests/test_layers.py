@@ -1,4 +1,4 @@
-"""The stack holds: imports go down or stay in their room, none is hidden in a function, and `import actum` is light."""
+"""The stack holds: imports go down or stay in their room, late imports stand at doors, and `import actum` is light."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,6 +53,51 @@ STRANGERS = (
 )
 """Rooms that know nothing of each other, in either direction."""
 
+PROTOCOLS = {"a2a", "mcp", "openapi"}
+"""Files and rooms inside a room that are called so, such as `server/mcp`, know nothing of another protocol."""
+
+DOORS: dict[str, set[str]] = {
+    "actum": {"actum.dialects.transcode"},
+    "actum.agents.output": {"pydantic"},
+    "actum.cli.chat": {"readline"},
+    "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
+    "actum.cli.mcp.serve": {"uvicorn"},
+    "actum.compose.mcp": {
+        "actum.toolsets.mcp.auth",
+        "actum.toolsets.mcp.finder",
+        "actum.toolsets.mcp.host",
+        "actum.toolsets.mcp.toolset",
+    },
+    "actum.models.catalog": {
+        "actum.dialects.api.anthropic.dialect",
+        "actum.models.endpoint",
+        "actum.models.installed",
+        "actum.models.local",
+    },
+    "actum.models.constrained": {"llguidance", "numpy"},
+    "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
+    "actum.policy.condition": {"cel"},
+    "actum.schema.shape": {"pydantic"},
+    "actum.schema.signature": {"docstring_parser"},
+    "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},
+    "actum.storage.postgres": {"psycopg"},
+}
+"""Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.
+
+A comment at each import says why. A late import goes down the stack as every other import does.
+"""
+
+NAMED_FROM_OUTSIDE: dict[str, str] = {
+    "actum.compose.user_code": "a person names the module",
+    "actum.dialects.catalog": "a row of the table names the module",
+    "actum.server": "a lazy room: whoever imports a name from it",
+    "actum.toolsets.mcp": "a lazy room: whoever imports a name from it",
+}
+"""Which file imports modules by a name that is only known while the program runs, and who says the name."""
+
+LAZY_ROOMS = ("actum.server", "actum.toolsets.mcp")
+"""Rooms whose public names are loaded when they are asked for. For the type checker they are imported as usual."""
+
 PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
 
@@ -68,24 +114,28 @@ class Import(NamedTuple):
 
     target: str
     line: int
-    hidden: bool
+    late: bool
+
+    def is_of(self, modules: set[str]) -> bool:
+        """Whether this is one of these modules, or a name of one of them."""
+        return self.target in modules or self.target.rpartition(".")[0] in modules
 
 
 def imports(source: str, module: str, *, package: bool) -> Iterator[Import]:
     """Every import of a module's source, relative ones resolved; those under `if TYPE_CHECKING` count as well."""
     tree = ast.parse(source)
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    hidden = {inner for function in functions for inner in ast.walk(function)}
+    late = {inner for function in functions for inner in ast.walk(function)}
     home = module.split(".") if package else module.split(".")[:-1]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield Import(alias.name, node.lineno, node in hidden)
+                yield Import(alias.name, node.lineno, node in late)
         elif isinstance(node, ast.ImportFrom):
             start = home[: len(home) - node.level + 1] if node.level else []
             origin = ".".join([*start, *filter(None, [node.module])])
             for alias in node.names:
-                yield Import(f"{origin}.{alias.name}", node.lineno, node in hidden)
+                yield Import(f"{origin}.{alias.name}", node.lineno, node in late)
 
 
 def room_of(name: str) -> str:
@@ -99,21 +149,41 @@ def room_of(name: str) -> str:
     return parts[1] if len(parts) > 1 and parts[1] in MAY_IMPORT else "actum"
 
 
+def protocol_of(name: str) -> str:
+    """The protocol that a module is of, by its place: `mcp` of `actum.server.mcp.http`; empty for none."""
+    return next((part for part in name.split(".")[2:3] if part in PROTOCOLS), "")
+
+
+def calls_by_name(source: str) -> Iterator[int]:
+    """The lines at which a module is imported by a string."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            if name in ("import_module", "__import__"):
+                yield node.lineno
+
+
 def faults(source: str, module: str, *, package: bool = False) -> list[str]:
     """What is wrong with a module's imports, a sentence each."""
     room = room_of(module)
     if room == "actum" and "." in module:
         return [f"{module} is in no room of the stack: give it a place in STACK"]
     found = []
-    for target, line, hidden in imports(source, module, package=package):
+    for each in imports(source, module, package=package):
+        target, line, late = each
         if target.split(".")[0] in PACKAGES:
             to = room_of(target)
             if to != room and to not in MAY_IMPORT[room]:
                 found.append(f"{module}:{line}: {room} must not import {to} ({target})")
-            if hidden:
-                found.append(f"{module}:{line}: {target} is imported inside a function")
+            if protocol_of(module) and protocol_of(target) not in ("", protocol_of(module)):
+                found.append(f"{module}:{line}: {protocol_of(module)} must not import another protocol ({target})")
         elif room in PURE and any(f"{target}.".startswith(f"{name}.") for name in DOES_IO):
             found.append(f"{module}:{line}: {room} is pure and must not import {target}")
+        if late and not each.is_of(DOORS.get(module, set())):
+            found.append(f"{module}:{line}: {target} is imported inside a function: DOORS does not list this")
+    if module not in NAMED_FROM_OUTSIDE:
+        found += [f"{module}:{line}: a module is imported by a string" for line in calls_by_name(source)]
     return found
 
 
@@ -175,13 +245,39 @@ def test_strangers_know_nothing_of_each_other() -> None:
     assert not found, "\n".join(found)
 
 
-def test_imports_go_down_and_none_hides_in_a_function() -> None:
+def test_imports_go_down_and_late_imports_stand_at_doors() -> None:
     found = [
         fault
         for module, path in modules()
         for fault in faults(path.read_text("utf-8"), module, package=path.name == "__init__.py")
     ]
     assert not found, "\n".join(found)
+
+
+def test_every_door_is_used() -> None:
+    """A door through which nothing comes any more is taken off the list."""
+    unused = []
+    sources = {module: (path.read_text("utf-8"), path.name == "__init__.py") for module, path in modules()}
+    for module, doors in DOORS.items():
+        source, package = sources[module]
+        late = [each for each in imports(source, module, package=package) if each.late]
+        unused += [f"{module}: {door}" for door in sorted(doors) if not any(each.is_of({door}) for each in late)]
+    unused += [module for module in NAMED_FROM_OUTSIDE if not list(calls_by_name(sources[module][0]))]
+    assert not unused, "\n".join(unused)
+
+
+def test_a_lazy_room_gives_what_it_tells_the_type_checker() -> None:
+    """So that mypy and this file see all that such a room loads."""
+    for room in LAZY_ROOMS:
+        lazy = import_module(room)
+        path = SRC / Path(*room.split(".")) / "__init__.py"
+        told = {each.target.rpartition(".")[2]: each for each in imports(path.read_text("utf-8"), room, package=True)}
+        assert set(lazy.__all__) <= told.keys(), room
+        for name in lazy.__all__:
+            module = told[name].target.rpartition(".")[0]
+            assert getattr(lazy, name) is getattr(import_module(module), name), f"{room}.{name}"
+        with pytest.raises(AttributeError, match="no_such_name"):
+            _ = lazy.no_such_name
 
 
 @pytest.mark.parametrize(
@@ -198,6 +294,13 @@ def test_imports_go_down_and_none_hides_in_a_function() -> None:
         ("actum.core.tool", "if TYPE_CHECKING:\n    from ..call import path", "actum.core.tool:2: core must not"),
         ("actum.agents.agent", "def f():\n    from ..core import tool", "is imported inside a function"),
         ("actum.agents.agent", "class A:\n    async def f(self):\n        from . import turn", "inside a function"),
+        ("actum.agents.agent", "def f():\n    import rich", "rich is imported inside a function"),
+        ("actum.storage.place", "def f():\n    from .writer import Writer", "imported inside a function"),
+        ("actum.agents.agent", "import_module('actum.core')", "actum.agents.agent:1: a module is imported by a string"),
+        ("actum.agents.agent", "def f():\n    return importlib.import_module(name)", "imported by a string"),
+        ("actum.agents.agent", "__import__('json')", "imported by a string"),
+        ("actum.server.mcp.http", "from ..a2a.card import Card", "mcp must not import another protocol"),
+        ("actum.toolsets.openapi.caller", "from ..mcp import auth", "openapi must not import another protocol"),
         ("actum.dialects.sse", "from urllib.request import urlopen", "is pure and must not import urllib.request"),
         ("actum.utils", "", "actum.utils is in no room of the stack"),
         ("actum_embedded.model", "from actum.agents import Agent", "actum_embedded must not import agents"),
@@ -212,13 +315,25 @@ def test_a_wrong_import_is_found(module: str, source: str, fault: str) -> None:
     assert fault in found
 
 
+def test_a_late_import_goes_down_the_stack_as_well() -> None:
+    wrong = faults("def f():\n    from ..agents.agent import Agent", "actum.storage.place")
+    assert [fault.partition(":2: ")[2] for fault in wrong] == [
+        "storage must not import agents (actum.agents.agent.Agent)",
+        "actum.agents.agent.Agent is imported inside a function: DOORS does not list this",
+    ]
+
+
 @pytest.mark.parametrize(
     ("module", "source"),
     [
         ("actum.agents.agent", "from ..core.call import ToolCall\nfrom .turn import turn\nfrom ..call import path"),
         ("actum.dialects.sse", "from urllib.parse import quote\nimport httpx2_elsewhere"),
         ("actum_embedded.model", "from actum.core.call import ToolCall\nfrom .words import fold"),
-        ("actum.cli.app", "from .. import compose\nfrom actum import Agent\ndef f():\n    import rich"),
+        ("actum.cli.app", "from .. import compose\nfrom actum import Agent"),
+        ("actum.cli.chat", "def f():\n    import readline"),
+        ("actum.storage.place", "def f():\n    from .sqlite import SQLiteJournal\n    from . import postgres"),
+        ("actum.server.mcp.http", "from ...protocols.mcp.tool import Tool\nfrom ..identity import Identity"),
+        ("actum.compose.user_code", "def f(name):\n    return importlib.import_module(name)"),
     ],
 )
 def test_a_right_import_passes(module: str, source: str) -> None:

@@ -12,7 +12,6 @@
 Importing this loads no server, no HTTP client and no database.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .agents.agent import Agent
@@ -57,11 +56,10 @@ __all__ = [
     "transcode",
 ]
 
-_LATER = {"Transcoder": ".dialects.transcode", "transcode": ".dialects.transcode"}
-"""Loaded when they are asked for: an agent has no need of them."""
-
 
 def __getattr__(name: str) -> object:
-    if name in _LATER:
-        return getattr(import_module(_LATER[name], __name__), name)
+    if name in ("Transcoder", "transcode"):
+        from .dialects import transcode as room  # noqa: PLC0415  # an agent has no need of these
+
+        return getattr(room, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

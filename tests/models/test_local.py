@@ -18,7 +18,8 @@ from actum.core.interfaces import Model, Request
 from actum.core.message import UserMessage
 from actum.core.tool import Tool
 from actum.models import open_model
-from actum.models.local import Local, plain_prompt
+from actum.models.local import Local
+from actum.models.local_transformers import plain_prompt
 
 from .random_model import END, MARKS, RandomModel, vocabulary_of
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .. import compose
+from ..compose.agents import list_tools, make_runner
 from ..core.call import ToolCall
 from ..core.errors import UnknownName, UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse, parse_object
@@ -48,9 +48,9 @@ def call(
             options.tools(settings, terminal, needed=name) as loaded,
             options.journal(settings) as opened,
         ):
-            tool = find_tool(await compose.list_tools(loaded.tools), name)
+            tool = find_tool(await list_tools(loaded.tools), name)
             arguments = read_arguments(tool, words, said(args))
-            runner = compose.make_runner(
+            runner = make_runner(
                 settings, loaded.tools, name="call", journal=opened, approver=TerminalApprover(terminal, yes=yes)
             )
             trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)  # the answer would be the result again

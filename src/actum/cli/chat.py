@@ -8,9 +8,10 @@ import shlex
 import sys
 from collections.abc import Callable
 
-from .. import compose
 from ..agents.agent import Agent
-from ..compose import Settings
+from ..compose.agents import make_agent
+from ..compose.models import make_model
+from ..compose.settings import Settings
 from ..core.errors import ActumError, Busy
 from ..core.event import RunResult
 from ..core.interfaces import Journal
@@ -87,9 +88,7 @@ def chat(
             opening = options.tools(settings, terminal)
             loaded = runner.run(opening.__aenter__())
             try:
-                agent = compose.make_agent(
-                    settings, compose.make_model(settings), loaded.tools, journal=opened, approver=approver
-                )
+                agent = make_agent(settings, make_model(settings), loaded.tools, journal=opened, approver=approver)
                 prompts = Prompts(loaded.servers)
                 talk = Chat(terminal, runner, agent, opened, settings, prompts, verbose=verbose, as_json=as_json)
                 return talk.go_on(conversation or new_id("conv"), after, owner)

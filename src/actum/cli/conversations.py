@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from .. import compose
 from ..agents.conversation import history
+from ..compose.agents import make_agent
+from ..compose.models import make_model
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, Reply, ToolMessage, UserMessage
@@ -152,7 +153,7 @@ def compact(
     async def command() -> tuple[str, str]:
         async with options.journal(settings) as opened:
             found = await _find(opened, _whose(owner), conversation)
-            agent = compose.make_agent(settings, compose.make_model(settings), [], journal=opened, approver=None)
+            agent = make_agent(settings, make_model(settings), [], journal=opened, approver=None)
             return found, await agent.compact(found, keep=keep, principal=who(), owner=owner)
 
     found, summary = asyncio.run(command())

@@ -14,9 +14,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from .. import compose
 from ..agents.agent import Agent
-from ..compose import EMBEDDED, EVERYDAY, MEMORY, Settings
+from ..compose import agents
+from ..compose.journals import open_journal
+from ..compose.models import make_model
+from ..compose.settings import EMBEDDED, EVERYDAY, MEMORY, Settings
+from ..compose.tools import load_tools
 from ..core.event import Pending, RunResult
 from ..core.interfaces import Answer
 from ..core.record import new_id
@@ -144,11 +147,11 @@ async def _evening(terminal: Terminal, folder: Path) -> list[str]:
 def make_agent(terminal: Terminal, folder: Path) -> Agent:
     """The agent of the demo: the embedded model, the everyday tools in this folder, and a tool of one's own."""
     settings = Settings(model=EMBEDDED, journal=MEMORY)
-    return compose.make_agent(
+    return agents.make_agent(
         settings,
-        compose.make_model(settings),
-        compose.load_tools([EVERYDAY, "actum.cli.parcel:parcel"], folder),
-        journal=compose.open_journal(settings, {}),
+        make_model(settings),
+        load_tools([EVERYDAY, "actum.cli.parcel:parcel"], folder),
+        journal=open_journal(settings, {}),
         approver=_SaysYes(terminal),
     )
 

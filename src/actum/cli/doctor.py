@@ -13,8 +13,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .. import compose
-from ..compose import EMBEDDED, SETTINGS_FILE, Settings
+from ..compose.agents import list_tools
+from ..compose.journals import journal_place
+from ..compose.mcp import find_servers
+from ..compose.models import make_model
+from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
+from ..compose.tools import load_tools
 from ..core.errors import ActumError, ModelError
 from ..core.interfaces import Model, Request
 from ..core.json import JsonObject
@@ -153,7 +157,7 @@ async def _journal(settings: Settings) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
     signed = ", signed" if settings.journal_key else ""
-    found = f"{compose.journal_place(settings, os.environ)}, {count} runs{signed}"
+    found = f"{journal_place(settings, os.environ)}, {count} runs{signed}"
     if not mixed:
         return CheckFinding("ok", "journal", found)
     shown = ", ".join(mixed[:MIXED_SHOWN]) + (", ..." if len(mixed) > MIXED_SHOWN else "")
@@ -178,7 +182,7 @@ async def _record(settings: Settings) -> CheckFinding:
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        found = await compose.list_tools(compose.load_tools(settings.tools, Path.cwd()))
+        found = await list_tools(load_tools(settings.tools, Path.cwd()))
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
@@ -192,7 +196,7 @@ def _trusted_clients(settings: Settings) -> CheckFinding:
 async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
     """How each MCP server does. None is started that was not approved."""
     try:
-        read = compose.find_servers(settings.mcp, os.environ)
+        read = find_servers(settings.mcp, os.environ)
         return [_server(told) for told in await looked_at(terminal, read.servers)]
     except ActumError as error:
         return [CheckFinding("bad", "mcp", str(error), "see `actum mcp --help`")]
@@ -215,7 +219,7 @@ def _server(told: JsonObject) -> CheckFinding:
 async def _model(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
     """Whether the model is there, and whether it calls tools by itself."""
     try:
-        model = compose.make_model(settings)
+        model = make_model(settings)
     except ActumError as error:
         return [CheckFinding("bad", "model", str(error), "see `actum run --help` for how a model is named")]
     if model.name == EMBEDDED:

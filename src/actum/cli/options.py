@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import typer
 
-from .. import compose
 from ..agents.agent import Agent
-from ..compose import Settings
+from ..compose import journals
+from ..compose.agents import list_tools, make_agent
+from ..compose.mcp import find_servers, open_finder, open_mcp
+from ..compose.models import make_model
+from ..compose.settings import FINDER, Settings, read_settings
+from ..compose.tools import load_tools
 from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Approver, Journal
 from ..core.json import Json, JsonObject
@@ -134,7 +138,7 @@ def read(
         "speaks_for_user": speaks_for_user,
         "limits": dict(_limit(limit) for limit in limits or []),
     }
-    return compose.read_settings(Path.cwd(), os.environ, said)
+    return read_settings(Path.cwd(), os.environ, said)
 
 
 def _limit(said: str) -> tuple[str, Json]:
@@ -154,7 +158,7 @@ def _limit(said: str) -> tuple[str, Json]:
 
 def open_journal(settings: Settings, *, older: bool = False) -> Journal:
     """The journal of this command. Whoever opens it closes it; see `journal`."""
-    return compose.open_journal(settings, os.environ, older=older)
+    return journals.open_journal(settings, os.environ, older=older)
 
 
 @contextlib.asynccontextmanager
@@ -186,17 +190,17 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     Args:
         needed: the name of the only tool that is needed: where it is no server's, no server is looked at.
     """
-    loaded = compose.load_tools(settings.tools, Path.cwd())
-    if needed and needed in {tool.name for tool in await compose.list_tools(loaded)}:
+    loaded = load_tools(settings.tools, Path.cwd())
+    if needed and needed in {tool.name for tool in await list_tools(loaded)}:
         yield Loaded(loaded)
         return
-    read = compose.find_servers(settings.mcp, os.environ)
+    read = find_servers(settings.mcp, os.environ)
     for note in read.notes:
         terminal.note(note)
-    host = compose.open_mcp(read.servers, os.environ, wait_s=settings.mcp_wait)
-    finds = compose.FINDER in settings.tools
+    host = open_mcp(read.servers, os.environ, wait_s=settings.mcp_wait)
+    finds = FINDER in settings.tools
     if host is None:
-        yield Loaded([*loaded, compose.open_finder(None)] if finds else loaded)
+        yield Loaded([*loaded, open_finder(None)] if finds else loaded)
         return
     try:
         terminal.waiting.begin("looking at MCP servers")
@@ -205,7 +209,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
         told = _matters(host)
         for matter in told:
             terminal.note(matter)
-        yield Loaded([*loaded, compose.open_finder(host) if finds else host], host.servers)
+        yield Loaded([*loaded, open_finder(host) if finds else host], host.servers)
         for matter in _matters(host):
             if matter not in told:
                 terminal.note(matter)
@@ -229,9 +233,9 @@ async def agent(
     settings: Settings, journal: Journal, approver: Approver | None, terminal: Terminal
 ) -> AsyncIterator[Agent]:
     """The agent of this command, with the model and the tools that were named."""
-    model = compose.make_model(settings)
+    model = make_model(settings)
     async with tools(settings, terminal) as loaded:
-        yield compose.make_agent(settings, model, loaded.tools, journal=journal, approver=approver)
+        yield make_agent(settings, model, loaded.tools, journal=journal, approver=approver)
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:

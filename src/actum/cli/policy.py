@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from .. import compose
 from ..call.plan import PolicyInputs, fit
 from ..call.resolve import Catalog
+from ..compose.agents import list_tools, open_policy
+from ..compose.tools import load_tools
 from ..core.call import ToolCall
 from ..core.errors import InvalidArguments, UsageError
 from ..core.interfaces import Decision, Facts
@@ -60,8 +61,8 @@ def explain(
     For instance: actum policy test --policy policy.toml transfer amount=500 --user ada
     """
     terminal, settings = Terminal(), options.read(tools=tools, policy=policy)
-    opened = compose.open_policy(settings)
-    listed = asyncio.run(compose.list_tools(compose.load_tools(settings.tools, Path.cwd())))
+    opened = open_policy(settings)
+    listed = asyncio.run(list_tools(load_tools(settings.tools, Path.cwd())))
     arguments = read_arguments(find_tool(listed, name), [said(pair) for pair in pairs or []], said(args))
     bound = asyncio.run(Catalog.of([], listed)).resolve(name)
     try:
@@ -91,10 +92,10 @@ def lint_policy(
     Ends with 1 when something is. With --tools the rules are held against these tools.
     """
     terminal, settings = Terminal(), options.read(tools=tools, policy=policy)
-    opened = compose.open_policy(settings)
+    opened = open_policy(settings)
     if not isinstance(opened, PolicyFile):
         raise UsageError("there is no policy: name a file with --policy, ACTUM_POLICY or in actum.toml")
-    known = asyncio.run(compose.list_tools(compose.load_tools(settings.tools, Path.cwd()))) if tools else []
+    known = asyncio.run(list_tools(load_tools(settings.tools, Path.cwd()))) if tools else []
     rules = opened.rules
     found = lint(rules, known)
     if as_json:

@@ -12,9 +12,10 @@ from typing import Annotated
 import msgspec
 import typer
 
-from .. import compose
 from ..agents.agent import Agent
-from ..compose import EMBEDDED, EVERYDAY, MEMORY, Settings
+from ..compose.agents import make_runner
+from ..compose.models import make_model
+from ..compose.settings import EMBEDDED, EVERYDAY, MEMORY, Settings, shown_journal
 from ..core.errors import InvalidArguments, ModelError, ReplayDiverged, UsageError
 from ..core.event import Pending, RunResult
 from ..core.interfaces import Answer, Journal, Model
@@ -141,7 +142,7 @@ def resume(
         approver = TerminalApprover(terminal, yes=yes)
         trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
         async with options.tools(settings, terminal) as loaded:
-            runner = compose.make_runner(settings, loaded.tools, name="call", journal=opened, approver=approver)
+            runner = make_runner(settings, loaded.tools, name="call", journal=opened, approver=approver)
             try:
                 result = await runner.resume(call_id, answers, accept=accept, emit=trace.show)
             except ReplayDiverged as error:
@@ -215,7 +216,7 @@ def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     said = {"approval": ["--approve", pending.id], "doubt": ["--answer", f"{pending.id}=done|not_done|retry|unknown"]}
     words += said.get(pending.kind, ["--answer", f"{pending.id}=..."])
     words += [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
-    words += ["--journal", compose.shown_journal(settings.journal)] if settings.journal else []
+    words += ["--journal", shown_journal(settings.journal)] if settings.journal else []
     words += ["--policy", settings.policy] if settings.policy else []
     words += ["--model", settings.model] if settings.model not in ("", EMBEDDED) else []
     words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
@@ -245,11 +246,11 @@ def as_recorded(settings: Settings, recorded: str) -> Settings:
     """The settings with the model that the run was started with: the one that is set, where it is that one."""
     if settings.model:
         with contextlib.suppress(UsageError):
-            if compose.make_model(settings).name == recorded:
+            if make_model(settings).name == recorded:
                 return settings
     chosen = msgspec.structs.replace(settings, model=recorded, base_url="")
     try:
-        compose.make_model(chosen)
+        make_model(chosen)
     except UsageError as error:
         raise type(error)(f"{error}. The run was started with {recorded!r}: name that model with --model") from None
     return chosen

@@ -11,7 +11,8 @@ from typing import Annotated
 import msgspec
 import typer
 
-from .. import compose
+from ..compose import agents
+from ..compose.tools import load_tools
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
 from ..runs.runner import Toolish
@@ -91,7 +92,7 @@ def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToolWarning)  # what they would say is said below
         loaded = _loaded(tools)
-    asyncio.run(compose.list_tools(loaded))
+    asyncio.run(agents.list_tools(loaded))
     found = [(item.name, warning) for item in loaded if isinstance(item, FunctionTool) for warning in item.warnings]
     if as_json:
         terminal.json([{"tool": name, "warning": warning} for name, warning in found])
@@ -143,10 +144,10 @@ def _listed(terminal: Terminal, tools: list[str] | None, mcp: list[str] | None) 
 
     async def command() -> Sequence[Tool]:
         async with options.tools(options.read(tools=tools, mcp=mcp), terminal) as loaded:
-            return await compose.list_tools(loaded.tools)
+            return await agents.list_tools(loaded.tools)
 
     return asyncio.run(command())
 
 
 def _loaded(tools: list[str] | None) -> list[Toolish]:
-    return compose.load_tools(options.read(tools=tools).tools, Path.cwd())
+    return load_tools(options.read(tools=tools).tools, Path.cwd())

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from .. import compose
+from ..compose.journals import read_journal_key
 from ..core.errors import UsageError
 from ..journal.export import (
     Evidence,
@@ -83,7 +83,7 @@ def verify(
     """
     terminal = Terminal()
     settings = options.read(journal=journal)
-    key = compose.read_journal_key(key_file or settings.journal_key) if key_file or settings.journal_key else None
+    key = read_journal_key(key_file or settings.journal_key) if key_file or settings.journal_key else None
     evidence = _read(known) if known else Evidence()
 
     async def command() -> Report:

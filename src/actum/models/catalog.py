@@ -1,16 +1,15 @@
 """Strings become models: `openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `local:path`, `embedded`.
 
 A provider is a row of a table: where it answers, in which variable its key stands, what API it speaks.
-`<PROVIDER>_BASE_URL` in the environment puts another address in its place. What a model runs on is loaded by name when
-it is opened, so that `import actum` loads no HTTP client.
+`<PROVIDER>_BASE_URL` in the environment puts another address in its place. The code that a model runs on is imported
+when the model is opened, so that `import actum` loads no HTTP client.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, cast
 from urllib.parse import urlsplit
 
 from msgspec import Struct, structs
@@ -19,14 +18,13 @@ from ..core.errors import UnknownName, UsageError
 from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
 from ..dialects import for_model
-from ..dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from ..dialects.api.openai_chat.dialect import OPENAI_CHAT, OpenAiChat
 from ..dialects.base import ApiDialect, TextDialect
-from ..dialects.catalog import opens_thought
+from ..dialects.catalog import ApiName, opens_thought
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
 
 if TYPE_CHECKING:
-    from .endpoint import Endpoint
     from .local import Constrained
 
 LOCAL = "local:"
@@ -46,8 +44,8 @@ class Provider(Struct, frozen=True, kw_only=True):
         key_needed: it does not answer without one.
         host_variable: the variable with another host and port, for servers on one's own machine.
         native: its models call tools by the API; None: that depends on the model and is found out.
-        dialect: its API. OpenAI's, or how it departs from that; another one by module and name, to be loaded when a
-            model is opened.
+        dialect: its API. OpenAI's, or how it departs from that; another API by its name, to be loaded when a model is
+            opened. `anthropic` is the API at Anthropic's own address, which can do more than `anthropic_messages`.
         version_path: put behind the address that the environment gives, where that is usual without the version.
         default_model: what to ask for when no model is named; empty when one must be.
         strict: it can be asked to hold its models to the schemas of tools.
@@ -58,7 +56,7 @@ class Provider(Struct, frozen=True, kw_only=True):
     key_needed: bool = True
     host_variable: str = ""
     native: bool | None = None
-    dialect: OpenAiChat | str = OPENAI_CHAT
+    dialect: OpenAiChat | ApiName | Literal["anthropic"] = OPENAI_CHAT
     version_path: str = ""
     default_model: str = ""
     strict: bool = False
@@ -85,7 +83,7 @@ PROVIDERS = {
         url="https://api.anthropic.com/v1",
         key_variable="ANTHROPIC_API_KEY",
         native=True,
-        dialect="api.anthropic.dialect:ANTHROPIC",
+        dialect="anthropic",
         version_path="/v1",
         strict=True,
     ),
@@ -96,7 +94,7 @@ PROVIDERS = {
         url="https://generativelanguage.googleapis.com/v1beta",
         key_variable="GEMINI_API_KEY",
         native=True,
-        dialect="api.gemini.dialect:GEMINI_CONTENT",
+        dialect="gemini_content",
         version_path="/v1beta",
         strict=True,
     ),
@@ -127,20 +125,20 @@ PROVIDERS = {
     ),
 }
 
-_API_DIALECTS: dict[str, OpenAiChat | str | None] = {
-    "anthropic_messages": "api.anthropic.dialect:ANTHROPIC_MESSAGES",
+_API_DIALECTS: dict[str, ApiName | None] = {
+    "anthropic_messages": "anthropic_messages",
     "auto": None,
-    "gemini_content": "api.gemini.dialect:GEMINI_CONTENT",
+    "gemini_content": "gemini_content",
     "native": None,
     "openai_chat": None,
-    "openai_functions": OPENAI_FUNCTIONS,
-    "openai_responses": "api.openai_responses.dialect:OPENAI_RESPONSES",
+    "openai_functions": "openai_functions",
+    "openai_responses": "openai_responses",
 }
 """The ways to call by the API; None: as the provider speaks it. Every other dialect is one of text."""
 
-_RAW = {
-    "ollama_generate": ("/api/generate", "api.ollama_generate:OLLAMA_GENERATE"),
-    "openai_completions": ("/completions", "api.openai_completions:OPENAI_COMPLETIONS"),
+_RAW: dict[str, tuple[str, ApiName]] = {
+    "ollama_generate": ("/api/generate", "ollama_generate"),
+    "openai_completions": ("/completions", "openai_completions"),
 }
 """The APIs that only go on with a text, and what their addresses end in. A text dialect stands around them."""
 
@@ -178,7 +176,8 @@ def open_model(
             two installed packages bring a model of this name, or it can not be constrained.
     """
     if isinstance(model, str) and model.startswith(LOCAL):
-        open_local: Callable[..., Model] = import_module(f"{__package__}.local").open_local
+        from .local import open_local  # noqa: PLC0415  # grammars: few programs run a model in their own process
+
         return open_local(model.removeprefix(LOCAL), dialect=dialect, constrained=constrained is None or constrained)
     if isinstance(model, str) and _at_endpoint(model):
         return _open_endpoint(model, dialect, environment, strict=_strict(model, constrained))
@@ -198,10 +197,9 @@ def _at_endpoint(name: str) -> bool:
 
 def _open_installed(name: str) -> Model:
     """The embedded model, or the model of another installed package. Names of actum's own never come from others."""
-    installed = import_module(f"{__package__}.installed")  # late: a search for packages takes milliseconds
-    open_embedded: Callable[[], Model] = installed.open_embedded
-    open_installed: Callable[[str], Model | None] = installed.open_installed
-    model = open_embedded() if name == "embedded" else open_installed(name)
+    from . import installed  # noqa: PLC0415  # the import of `importlib.metadata` takes milliseconds
+
+    model = installed.open_embedded() if name == "embedded" else installed.open_installed(name)
     if model is None:
         raise _unknown(name, installed.installed_names())
     return model
@@ -236,8 +234,9 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, s
         if not ((by_address or provider.strict) and by_api and known):
             raise UsageError(f"{name} is not known to hold a model to schemas in the dialect {dialect!r}")
         spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), strict=True))
-    make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
-    endpoint = make(
+    from .endpoint import Endpoint  # noqa: PLC0415  # the HTTP client takes 0.1 s to load
+
+    endpoint = Endpoint(
         provider.url,
         model,
         key=environment.get(provider.key_variable),
@@ -272,8 +271,9 @@ def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str])
     completions = _loaded(_RAW[api][1])
     marks = getattr(text_dialect, "marks", None)  # those of prompts, which fit any model, have none of their own
     spoken = structs.replace(cast(Struct, completions), marks=marks) if marks is not None else completions
-    make: type[Endpoint] = import_module(f"{__package__}.endpoint").Endpoint
-    endpoint = make(
+    from .endpoint import Endpoint  # noqa: PLC0415  # as in `_open_endpoint`
+
+    endpoint = Endpoint(
         provider.url.removesuffix("/v1") if api == "ollama_generate" and not by_address else provider.url,
         model,
         key=environment.get(provider.key_variable),
@@ -333,12 +333,15 @@ def _url_of_host(host: str, default_url: str) -> str:
     return f"http://{name}:{port}/v1"
 
 
-def _loaded(dialect: OpenAiChat | str) -> ApiDialect:
-    """The dialect, or what stands under this name in a module of dialects: few programs need more than one."""
+def _loaded(dialect: OpenAiChat | ApiName | Literal["anthropic"]) -> ApiDialect:
+    """The dialect itself, or the dialect of this name, which is loaded now: few programs need more than one."""
     if not isinstance(dialect, str):
         return dialect
-    module, attribute = dialect.split(":")
-    return cast(ApiDialect, getattr(import_module(f"..dialects.{module}", __package__), attribute))
+    if dialect == "anthropic":
+        from ..dialects.api.anthropic.dialect import ANTHROPIC  # noqa: PLC0415  # only for models of Anthropic
+
+        return ANTHROPIC
+    return find_dialect(dialect)
 
 
 def _text_dialect(name: str, model: str = "") -> TextDialect:

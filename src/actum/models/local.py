@@ -16,7 +16,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from msgspec import structs
@@ -42,6 +42,7 @@ from ..dialects.text.prompt_json import PromptJson
 from ..dialects.text.tagged.dialect import TaggedText
 from ..dialects.text.thought_marks import THINK
 from .constrained import Vocabulary, generate, need
+from .local_transformers import Transformers
 
 if TYPE_CHECKING:
     from .constrained import Logits
@@ -283,16 +284,7 @@ def open_local(path: str, *, dialect: str, constrained: Constrained) -> Local:
     """
     need("llguidance", "numpy", "torch", "transformers")
 
-    def load() -> Engine:
-        make: Callable[[str], Engine] = import_module(f"{__package__}.local_transformers").Transformers
-        return make(path)
-
-    return Local(load, name=f"local:{path}", dialect=dialect, constrained=constrained)
-
-
-def plain_prompt(messages: Sequence[tuple[str, str]]) -> str:
-    """The prompt of a model without a chat template: roles and texts, as in a play."""
-    return "".join([f"{role.title()}: {text}\n\n" for role, text in messages]) + "Assistant:"
+    return Local(partial(Transformers, path), name=f"local:{path}", dialect=dialect, constrained=constrained)
 
 
 def _said(message: Message) -> tuple[str, str]:

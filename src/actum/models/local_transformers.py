@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from ..core.errors import ModelRejected, UsageError
 from .constrained import Vocabulary
-from .local import plain_prompt
 
 if TYPE_CHECKING:
     from .constrained import Logits
@@ -115,3 +114,8 @@ class Transformers:
             raise UsageError(f"the tokenizer can not be used: {str(error)[:200]}") from None
         known = self._tokenizer.get_added_vocab()
         return Vocabulary(engine, {text: token for text, token in known.items() if engine.is_special_token(token)})
+
+
+def plain_prompt(messages: Sequence[tuple[str, str]]) -> str:
+    """The prompt of a model without a chat template: roles and texts, as in a play."""
+    return "".join([f"{role.title()}: {text}\n\n" for role, text in messages]) + "Assistant:"

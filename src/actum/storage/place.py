@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 
 from ..core.errors import UsageError
@@ -25,10 +24,13 @@ def open_journal(place: str | Path, *, key: bytes | None = None, older: bool = F
         JournalError: it can not be opened, is no journal, or is of an older format and `older` is not set.
         UsageError: psycopg is missing.
     """
-    served = isinstance(place, str) and place.startswith(SCHEMES)
-    module, name = ("postgres", "PostgresJournal") if served else ("sqlite", "SQLiteJournal")
-    opened: Journal = getattr(import_module(f"{__package__}.{module}"), name)(place, key=key, older=older)
-    return opened
+    if isinstance(place, str) and place.startswith(SCHEMES):
+        from .postgres import PostgresJournal  # noqa: PLC0415  # few programs keep their journal on a server
+
+        return PostgresJournal(place, key=key, older=older)
+    from .sqlite import SQLiteJournal  # noqa: PLC0415  # `import actum` loads no database
+
+    return SQLiteJournal(place, key=key, older=older)
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from actum import compose
 from actum.cli.mcp.commands import looked_at
 from actum.cli.show.terminal import Terminal
+from actum.compose.mcp import find_servers, mcp_pins
 from actum.core.json import JsonObject
 
 from ..conftest import Run
@@ -198,9 +198,9 @@ def eight(run: Run, home: Path) -> None:
         assert run("mcp", "approve", f"s{number}", "--yes").exit_code == 0
     assert run("mcp", "add", "hung", "--", sys.executable, "-c", HUNG).exit_code == 0
     assert run("mcp", "add", "dead", "--", "/there/is/no/such/program").exit_code == 0
-    pins = compose.mcp_pins(os.environ)
+    pins = mcp_pins(os.environ)
     tool: JsonObject = {"name": "add", "inputSchema": {"type": "object"}}
-    for server in compose.find_servers(["hung", "dead"], os.environ).servers:
+    for server in find_servers(["hung", "dead"], os.environ).servers:
         pins.approve(server.identity, [tool])
     for file in started(home):
         file.unlink()
@@ -228,7 +228,7 @@ def test_a_server_that_hangs_or_is_dead_costs_nobody_else_anything(run: Run, hom
 
 async def test_the_state_of_each_server_is_told_side_by_side(run: Run, home: Path) -> None:
     await asyncio.to_thread(eight, run, home)
-    servers = compose.find_servers(["mine"], os.environ).servers
+    servers = find_servers(["mine"], os.environ).servers
     told = await looked_at(Terminal(), [each for each in servers if each.name in ("hung", "dead")], within_s=0.2)
     assert [(each["name"], each["state"]) for each in told] == [("hung", "hangs"), ("dead", "failed")]
     (well,) = await looked_at(Terminal(), [each for each in servers if each.name == "s1"])

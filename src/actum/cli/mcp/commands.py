@@ -8,14 +8,21 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated
 
 import typer
 
-from ... import compose
+from ...compose.mcp import (
+    find_servers,
+    mcp_file,
+    mcp_pins,
+    mcp_tokens,
+    open_server,
+    own_server,
+    read_document,
+    secrets_of,
+)
 from ...core.errors import ActumError, UsageError
 from ...core.json import Json, JsonObject, dumps
 from ...protocols.mcp.config import McpServer
@@ -120,7 +127,7 @@ def remove(name: NameArgument) -> int:
     if name not in known:
         raise UsageError(f"there is no MCP server {name!r}; there are: {', '.join(known) or 'none'}")
     try:
-        compose.mcp_pins(os.environ).withdraw(compose.own_server(name, known[name], os.environ).identity)
+        mcp_pins(os.environ).withdraw(own_server(name, known[name], os.environ).identity)
     except UsageError as error:  # a variable that it names is not set any more
         Terminal().note(str(error))
     _change({name: None})
@@ -187,14 +194,14 @@ def _found(source: str) -> list[tuple[Path, str, JsonObject]]:
     """The files that hold servers: with whose they are, and the servers as they are written."""
     if source and source not in CLIENTS:
         path = Path(source).expanduser()
-        return [(path, "", _located(entries_of(compose.read_document(path)), path.parent))]
+        return [(path, "", _located(entries_of(read_document(path)), path.parent))]
     found: list[tuple[Path, str, JsonObject]] = []
     for place in places_of(source):
         path = _path_of(place)
         if not path.is_file():
             continue
         try:
-            entries = entries_of(compose.read_document(path))
+            entries = entries_of(read_document(path))
             folder = Path.home() if place.path.startswith("~") else Path.cwd()
             found.append((path, place.title, _located(entries, folder)))
         except UsageError as error:
@@ -222,7 +229,7 @@ def list_servers(
     servers: list[McpServer] = []
     for name, entry in known.items():
         try:
-            servers.append(compose.own_server(name, entry, os.environ))
+            servers.append(own_server(name, entry, os.environ))
         except ActumError as error:
             told.append({"name": name, "state": "bad", "problem": str(error)})
     told = sorted([*told, *asyncio.run(looked_at(terminal, servers, start=not no_start))], key=_place_among(known))
@@ -262,12 +269,12 @@ async def looked_at(
 
 
 async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> JsonObject:
-    known = compose.mcp_pins(os.environ).known(server.identity)
+    known = mcp_pins(os.environ).known(server.identity)
     told: JsonObject = {"name": server.name, "line": line_of(server), "tools": len(known.tools), "problem": ""}
     if server.disabled or not known.approved or not start:
         state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
-    toolset = compose.open_server(server, os.environ)
+    toolset = open_server(server, os.environ)
     try:
         async with asyncio.timeout(within_s):
             facts = await toolset.facts()
@@ -291,7 +298,7 @@ def try_server(
     """Connect, and tell what the server is and offers. No tool of it is called."""
     terminal = Terminal()
     told: list[JsonObject] = []
-    for server in compose.find_servers([which], os.environ).servers:
+    for server in find_servers([which], os.environ).servers:
         if not _may_start(terminal, server, yes=yes):
             return FAILED
         told.append(asyncio.run(_tested(terminal, server)))
@@ -303,7 +310,7 @@ def try_server(
 
 
 async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
-    toolset = compose.open_server(server, os.environ, unseen=True)
+    toolset = open_server(server, os.environ, unseen=True)
     began = time.perf_counter()
     told: JsonObject = {"name": server.name, "problem": ""}
     terminal.waiting.begin(f"connecting to {server.name}")
@@ -361,7 +368,7 @@ def approve(
 ) -> int:
     """Look at what a server offers, as it says it, and agree to it. A local one is started for that, once you agree."""
     terminal = Terminal()
-    (server,) = compose.find_servers([which], os.environ).servers or (None,)
+    (server,) = find_servers([which], os.environ).servers or (None,)
     if server is None:
         raise UsageError(f"MCP server {which!r} is disabled")
     if not _may_start(terminal, server, yes=yes):
@@ -372,8 +379,8 @@ def approve(
 async def _approved(
     terminal: Terminal, server: McpServer, tools: Sequence[str] | None, *, yes: bool, as_json: bool
 ) -> int:
-    pins = compose.mcp_pins(os.environ)
-    toolset = compose.open_server(server, os.environ)
+    pins = mcp_pins(os.environ)
+    toolset = open_server(server, os.environ)
     terminal.waiting.begin(f"connecting to {server.name}")
     try:
         listing = await toolset.survey()
@@ -423,7 +430,7 @@ def _show_definition(
 
 def _may_start(terminal: Terminal, server: McpServer, *, yes: bool) -> bool:
     """Before a local server is started the first time, its exact command line is shown, and the person agrees."""
-    if not server.command or compose.mcp_pins(os.environ).known(server.identity).approved:
+    if not server.command or mcp_pins(os.environ).known(server.identity).approved:
         return True
     _show_line(terminal, server)
     if yes:
@@ -446,27 +453,26 @@ def login(
 ) -> int:
     """Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes."""
     server, store, secrets = _to_log_in(which)
-    asyncio.run(_logins().log_in(server, store, secrets, scopes=scope or (), paste=paste))
+    from .login import log_in  # noqa: PLC0415  # the SDK of the protocol takes half a second to load
+
+    asyncio.run(log_in(server, store, secrets, scopes=scope or (), paste=paste))
     return DONE
 
 
 @app.command("logout")
 def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")]) -> int:
     """Forget the login at a server, and tell whoever granted it."""
-    asyncio.run(_logins().log_out(*_to_log_in(which)))
+    from .login import log_out  # noqa: PLC0415  # as in `login`
+
+    asyncio.run(log_out(*_to_log_in(which)))
     return DONE
 
 
 def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
-    servers = compose.find_servers([which], os.environ).servers
+    servers = find_servers([which], os.environ).servers
     if len(servers) != 1:
         raise UsageError(f"{which}: name one server that is not disabled")
-    return servers[0], compose.mcp_tokens(os.environ), compose.secrets_of(os.environ)
-
-
-def _logins() -> ModuleType:
-    """Loaded by name, since it loads the protocol's SDK."""
-    return import_module(".login", __package__)
+    return servers[0], mcp_tokens(os.environ), secrets_of(os.environ)
 
 
 # Shared ---------------------------------------------------------------------------------------------------------------
@@ -490,13 +496,13 @@ def _show_line(terminal: Terminal, server: McpServer) -> None:
 
 def _written() -> JsonObject:
     """The person's servers as they are written down."""
-    path = compose.mcp_file(os.environ)
-    return dict(entries_of(compose.read_document(path))) if path.is_file() else {}
+    path = mcp_file(os.environ)
+    return dict(entries_of(read_document(path))) if path.is_file() else {}
 
 
 def _change(entries: Mapping[str, Json]) -> None:
     """Write down servers, or that there is none of a name any more."""
-    path = compose.mcp_file(os.environ)
+    path = mcp_file(os.environ)
     with alone_with(path):
         servers: JsonObject = {**_written(), **entries}
         left: JsonObject = {name: entry for name, entry in servers.items() if entry is not None}

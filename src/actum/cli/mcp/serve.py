@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ... import compose
 from ... import server as doors
-from ...compose import Settings
+from ...compose.agents import open_policy
+from ...compose.mcp import find_servers, mcp_keys, mcp_pins
+from ...compose.settings import Settings
+from ...compose.tools import load_tools
+from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.runner import Toolish
@@ -174,7 +177,7 @@ def serve(
                 service = _gateway(settings, upstream, opened, name=name)
                 shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
             else:
-                loaded = compose.load_tools(settings.tools, Path.cwd())
+                loaded = load_tools(settings.tools, Path.cwd())
                 service = _service(settings, loaded, opened, folders, filled, runs=runs, name=name)
                 counts = {"tool": len(await service.runner.list_tools()), "prompt": len(filled), "folder": len(folders)}
                 shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
@@ -206,29 +209,29 @@ def _service(
         name=name,
         version=version_of("actum"),
         instructions=settings.instructions,
-        policy=compose.open_policy(settings),
+        policy=open_policy(settings),
         limits=settings.limits,
         journal=journal,
         who=_local(settings),
-        keys=compose.mcp_keys(settings, os.environ),
+        keys=mcp_keys(settings, os.environ),
     )
 
 
 def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: str) -> McpGateway:
-    read = compose.find_servers(words, os.environ)
+    read = find_servers(words, os.environ)
     for note in read.notes:
         Terminal().note(note)
     return doors.McpGateway(
         read.servers,
-        pins=compose.mcp_pins(os.environ),
+        pins=mcp_pins(os.environ),
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),
-        policy=compose.open_policy(settings),
+        policy=open_policy(settings),
         limits=settings.limits,
         journal=journal,
         who=_local(settings),
-        keys=compose.mcp_keys(settings, os.environ),
+        keys=mcp_keys(settings, os.environ),
     )
 
 
@@ -286,7 +289,7 @@ def _prompts(place: str) -> list[Prompt]:
     Raises:
         UsageError: none, or there is no such place.
     """
-    found = [each for each in compose.load_things(place) if isinstance(each, doors.Prompt)]
+    found = [each for each in load_objects(place) if isinstance(each, doors.Prompt)]
     if not found:
         raise UsageError(f"{place} holds no prompts: write a function in it, with @prompt of actum.server above it")
     return found

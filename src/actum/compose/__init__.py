@@ -1,0 +1,1 @@
+"""Builds objects out of settings: a model, tools, a journal, an agent."""

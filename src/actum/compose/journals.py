@@ -1,0 +1,79 @@
+"""The journal that the settings name, and the key with which it is signed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..core.errors import JournalError, UsageError
+from ..core.interfaces import Journal
+from ..journal.memory import MemoryJournal
+from ..storage.place import SCHEMES, state_folder
+from ..storage.place import open_journal as open_at
+from .settings import MEMORY, Settings, shown_journal
+
+KEY_BYTES_MIN = 16
+
+
+def journal_path(settings: Settings, environment: Mapping[str, str]) -> Path:
+    """The journal's file: the one that was set, else the person's own, in the state folder of the XDG specification.
+
+    Raises:
+        JournalError: there is no home folder.
+    """
+    if settings.journal:
+        return Path(settings.journal).expanduser()
+    try:
+        return state_folder(environment) / "journal.db"
+    except UsageError:
+        raise JournalError("there is no home folder to keep the journal in") from None
+
+
+def journal_place(settings: Settings, environment: Mapping[str, str]) -> str:
+    """Where the journal is, for people: `memory`, a path, or an address without its password.
+
+    Raises:
+        JournalError: there is no home folder.
+    """
+    if settings.journal == MEMORY or settings.journal.startswith(SCHEMES):
+        return shown_journal(settings.journal)
+    return str(journal_path(settings, environment))
+
+
+def open_journal(settings: Settings, environment: Mapping[str, str], *, older: bool = False) -> Journal:
+    """The journal that the settings name; the person's own is for their eyes alone.
+
+    Args:
+        settings: name it.
+        environment: the variables of this process.
+        older: a journal of an older format is opened, too, to be verified and exported; nothing is written to it.
+
+    Raises:
+        JournalError: it can not be opened, is no journal, or is of an older format and `older` is not set.
+        UsageError: there is no key in the file that was named for it, or psycopg is missing.
+    """
+    key = read_journal_key(settings.journal_key) if settings.journal_key else None
+    if settings.journal == MEMORY:
+        return MemoryJournal(key=key)
+    if settings.journal.startswith(SCHEMES):
+        return open_at(settings.journal, key=key, older=older)
+    path = journal_path(settings, environment)
+    if not settings.journal:
+        with contextlib.suppress(OSError):  # the journal says better what is wrong
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return open_at(path, key=key, older=older)
+
+
+def read_journal_key(file: str) -> bytes:
+    """The key in a file; a line end behind it is none of it, since editors and `echo` put one there."""
+    try:
+        key = Path(file).expanduser().read_bytes().rstrip(b"\r\n")
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"the key of the journal can not be read: {error}") from None
+    if len(key) < KEY_BYTES_MIN:
+        raise UsageError(
+            f"the key of the journal in {file} has {len(key)} bytes, and needs {KEY_BYTES_MIN}: "
+            f"make one with `openssl rand -hex 32 > {file}`"
+        )
+    return key

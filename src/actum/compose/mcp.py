@@ -1,0 +1,195 @@
+"""MCP servers: those that the settings or the person's own file name, and the toolsets that use them."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import msgspec
+
+from ..core.errors import UsageError
+from ..core.json import Json, JsonObject, JsonProblem, parse_object
+from ..protocols.mcp.config import McpServer
+from ..protocols.mcp.document import Read, read_servers, server_of
+from ..storage.pins import PinStore
+from ..storage.place import state_folder, tokens_path
+from ..storage.tokens import TokenStore
+from ..storage.whole_file import alone_with, replace
+from .settings import MCP_WAIT_S, MEMORY, MINE, Settings
+
+if TYPE_CHECKING:
+    from ..toolsets.mcp.finder import McpFinder
+    from ..toolsets.mcp.host import McpHost
+    from ..toolsets.mcp.toolset import McpToolset
+
+SECRET = "ACTUM_SECRET_"
+
+
+def config_home(environment: Mapping[str, str]) -> Path:
+    """The person's own configuration, in the folder of the XDG specification."""
+    said = environment.get("XDG_CONFIG_HOME", "")
+    return (Path(said) if said.startswith("/") else Path("~/.config").expanduser()) / "actum"
+
+
+def mcp_file(environment: Mapping[str, str]) -> Path:
+    """Where the person's MCP servers are configured, in the JSON that other clients know too."""
+    return config_home(environment) / "mcp.json"
+
+
+def mcp_pins(environment: Mapping[str, str]) -> PinStore:
+    """What the person approved of MCP servers."""
+    return PinStore(state_folder(environment) / "mcp-approved.json")
+
+
+def mcp_keys(settings: Settings, environment: Mapping[str, str]) -> tuple[bytes, ...]:
+    """The key with which a server that this user starts seals calls that wait; made when it is first needed.
+
+    With a journal that outlives the process it does, too: a client may come back to another process of the same server.
+
+    Raises:
+        UsageError: it can not be kept.
+    """
+    if settings.journal == MEMORY:
+        return ()
+    path = state_folder(environment) / "mcp-seal.key"
+    with alone_with(path):
+        try:
+            if not path.exists():
+                replace(path, os.urandom(32))
+            return (path.read_bytes(),)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+
+
+def mcp_tokens(environment: Mapping[str, str]) -> TokenStore:
+    """Where the person's logins at MCP servers are kept."""
+    return TokenStore(tokens_path(environment))
+
+
+def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
+    """The secrets that a configuration names as `${secret:NAME}`: `ACTUM_SECRET_NAME` holds the one called `name`."""
+    found = {name.removeprefix(SECRET): value for name, value in environment.items() if name.startswith(SECRET)}
+    return found | {name.lower(): value for name, value in found.items()}
+
+
+def read_document(path: Path) -> JsonObject:
+    """A file of MCP servers: JSON, also with comments as some clients write it, or TOML.
+
+    Raises:
+        UsageError: it can not be read.
+    """
+    try:
+        text = path.read_text("utf-8")
+        return tomllib.loads(text) if path.suffix == ".toml" else parse_object(text)[0]
+    except (OSError, ValueError, JsonProblem) as error:
+        raise UsageError(f"{path} can not be read: {error}") from None
+
+
+def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
+    """The MCP servers that are meant.
+
+    Args:
+        words: `mine`, names of these, addresses, files; `none`.
+
+    Raises:
+        UsageError: there is none of a name, or one is not configured as it should be.
+    """
+    mine = mcp_file(environment)
+    own = _servers_in(mine, Path.home(), environment) if mine.is_file() else Read(())
+    servers: list[McpServer] = []
+    notes: list[str] = []
+    for word in words:
+        if word == MINE:
+            servers, notes = [*servers, *own.servers], [*notes, *own.notes]
+        elif "://" in word:
+            servers.append(server_of(_host(word), word, environment))
+        elif word.endswith((".json", ".toml")):
+            file = Path(word).expanduser().absolute()
+            read = _servers_in(file, file.parent, environment)
+            servers, notes = [*servers, *read.servers], [*notes, *read.notes]
+        elif word != "none":
+            servers.append(_own_server(word, own.servers, mine))
+    return Read(tuple({server.name: server for server in servers if not server.disabled}.values()), tuple(notes))
+
+
+def own_server(name: str, entry: Json, environment: Mapping[str, str]) -> McpServer:
+    """One of the person's own servers, as it is written down in their file.
+
+    Raises:
+        UsageError: it is not configured as it should be.
+    """
+    return _placed(server_of(name, entry, environment, folder=str(Path.cwd())), Path.home())
+
+
+def _servers_in(file: Path, folder: Path, environment: Mapping[str, str]) -> Read:
+    read = read_servers(read_document(file), environment, str(Path.cwd()))
+    return msgspec.structs.replace(read, servers=tuple(_placed(server, folder) for server in read.servers))
+
+
+def _placed(server: McpServer, folder: Path) -> McpServer:
+    """A local server in the folder in which it is started, which is not whatever folder we are in: the same command
+    line may run something else there, and was not approved for that.
+    """
+    if not server.command:
+        return server
+    return msgspec.structs.replace(server, cwd=str(folder / Path(server.cwd).expanduser()))
+
+
+def _own_server(name: str, own: Sequence[McpServer], file: Path) -> McpServer:
+    found = next((server for server in own if server.name == name), None)
+    if found is None:
+        known = ", ".join(server.name for server in own) or "none"
+        raise UsageError(f"there is no MCP server {name!r} in {file}; there are: {known}. `actum mcp add` adds one")
+    return msgspec.structs.replace(found, disabled=False)
+
+
+def _host(url: str) -> str:
+    """What a server at a bare address is called."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", urlsplit(url).netloc.rpartition("@")[2]).strip("-.") or "server"
+
+
+def open_server(
+    server: McpServer, environment: Mapping[str, str], *, unseen: bool = False, wait_s: float = MCP_WAIT_S
+) -> McpToolset:
+    """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
+
+    Args:
+        unseen: all of it can be used, for a look that calls nothing.
+        wait_s: seconds for which a run waits for it, where nothing is known of it yet.
+    """
+    # The SDK of the protocol takes half a second, and few commands need it.
+    from ..toolsets.mcp.auth import oauth_of  # noqa: PLC0415
+    from ..toolsets.mcp.toolset import McpToolset  # noqa: PLC0415
+
+    secrets = secrets_of(environment)
+    auth = oauth_of(server, mcp_tokens(environment), secrets=secrets)
+    if unseen:
+        return McpToolset(server, approve="all", auth=auth, secrets=secrets)
+    return McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets, wait_s=wait_s)
+
+
+def open_mcp(
+    servers: Sequence[McpServer], environment: Mapping[str, str], *, wait_s: float = MCP_WAIT_S
+) -> McpHost | None:
+    """A toolset of these servers; None where there are none.
+
+    Whoever opens it closes it. A server is started when a tool of it is called, or where nothing is known of it.
+    """
+    if not servers:
+        return None
+    from ..toolsets.mcp.host import McpHost  # noqa: PLC0415  # as in `open_server`
+
+    return McpHost([open_server(server, environment, wait_s=wait_s) for server in servers])
+
+
+def open_finder(host: McpHost | None) -> McpFinder:
+    """`mcp_list_tools` and `mcp_call_tool`, for the servers of a host."""
+    from ..toolsets.mcp.finder import McpFinder  # noqa: PLC0415  # as in `open_server`
+    from ..toolsets.mcp.host import McpHost  # noqa: PLC0415
+
+    return McpFinder(host or McpHost([]), prefixes=("mcp", "mcp_sse"))

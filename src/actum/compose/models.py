@@ -1,0 +1,63 @@
+"""The model that the settings name: the embedded model, a model at an endpoint, or an object of the user's own."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit
+
+from ..core.errors import UsageError
+from ..core.interfaces import Model
+from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE, open_model
+from .settings import EMBEDDED, SETTINGS_FILE, Settings
+from .user_code import is_module, kind_of, load_object, names_one_object
+
+
+def make_model(settings: Settings) -> Model:
+    """The model that the settings name: the user's own object, an endpoint, or the embedded model.
+
+    Raises:
+        UnknownName: there is no such model or dialect; the message says what there is.
+        UsageError: a key is missing or would go where nobody sent it, or an address stands without a model.
+    """
+    name = _full_name(settings)
+    if "://" in name:
+        _keep_the_key(settings, name)
+        return open_model(name, dialect=settings.dialect)
+    place, _, _ = name.rpartition(":")
+    own = names_one_object(name) and place not in PROVIDERS and (place.endswith(".py") or is_module(place))
+    return open_model(_own_model(name) if own else name, dialect=settings.dialect)
+
+
+def _full_name(settings: Settings) -> str:
+    """The model's name, put behind the address that was set where it names no place itself."""
+    name, url = settings.model, settings.base_url
+    prefix, colon, _ = name.partition(":")
+    placed = name == EMBEDDED or "://" in name or ".py:" in name or (colon and prefix in PROVIDERS)
+    if not url or placed:
+        return name or EMBEDDED
+    if not name and "#" not in url:
+        raise UsageError("base_url is set and no model: set ACTUM_MODEL to its name there, or give --model NAME")
+    return f"{url}#{name}" if name else url
+
+
+def _keep_the_key(settings: Settings, name: str) -> None:
+    """A file in the working directory, which may be anybody's, does not decide where a person's key is sent.
+
+    Raises:
+        UsageError: it would.
+    """
+    source = settings.sources.get("model" if "://" in settings.model else "base_url")
+    if source != SETTINGS_FILE or not os.environ.get(URL_KEY_VARIABLE):
+        return
+    if urlsplit(name).hostname not in ("127.0.0.1", "::1", "localhost"):
+        raise UsageError(
+            f"{SETTINGS_FILE} names the address {name}, and {URL_KEY_VARIABLE} would be sent there: "
+            "set ACTUM_BASE_URL to that address if you mean it, or unset the key"
+        )
+
+
+def _own_model(spec: str) -> Model:
+    found = load_object(spec)
+    if isinstance(found, type) or not isinstance(found, Model):
+        raise UsageError(f"{spec} is {kind_of(found)}; a Model is an object with a name and an async method reply()")
+    return found

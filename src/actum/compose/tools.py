@@ -1,0 +1,68 @@
+"""The tools that the settings name: the everyday tools, and tools out of Python code of the user's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TypeGuard
+
+from ..core.errors import UsageError
+from ..core.interfaces import Toolset
+from ..core.tool import Tool
+from ..runs.runner import Toolish
+from ..toolsets.everyday import everyday_tools
+from ..toolsets.function.function import FunctionTool
+from .settings import EVERYDAY, FINDER
+from .user_code import kind_of, load_module, load_objects, names_one_object, public_objects
+
+
+def load_tools(names: Sequence[str], folder: Path) -> list[Toolish]:
+    """The tools behind these names.
+
+    Args:
+        names: `everyday`, `none`, `file.py` (its `@tool` functions, or all its public functions where none is
+            decorated), `file.py:name`, `module` or `module:name`.
+        folder: where the everyday tools may look at files.
+
+    Raises:
+        UsageError: there is no such file, module or name, or it could not be loaded.
+    """
+    found: list[Toolish] = []
+    for name in names:
+        if name == EVERYDAY:
+            found += everyday_tools(folder)
+        elif name not in ("none", FINDER):
+            found += _tools_in(name)
+    return found
+
+
+def _tools_in(spec: str) -> list[Toolish]:
+    """The tools that a file, a module, or one name of it holds."""
+    if not names_one_object(spec):
+        return _all_tools(load_module(spec), spec)
+    tools: list[Toolish] = []
+    for item in load_objects(spec):
+        if not _is_toolish(item):
+            raise UsageError(
+                f"{spec} is {kind_of(item)}; needed is a function, a tool, a toolset, an agent, or a list of them"
+            )
+        tools.append(FunctionTool(item) if inspect.isfunction(item) else item)
+    return tools
+
+
+def _all_tools(module: ModuleType, spec: str) -> list[Toolish]:
+    """The decorated functions of a module; all its own public functions where none is decorated."""
+    public = public_objects(module)
+    decorated: list[Toolish] = [thing for thing in public if isinstance(thing, FunctionTool)]
+    plain = [thing for thing in public if inspect.isfunction(thing) and thing.__module__ == module.__name__]
+    if not decorated and not plain:
+        raise UsageError(f"{spec} holds no tools: write a function in it, with @tool above it")
+    return decorated or [FunctionTool(function) for function in plain]
+
+
+def _is_toolish(thing: object) -> TypeGuard[Toolish]:
+    if isinstance(thing, type):
+        return False
+    return callable(thing) or isinstance(thing, Tool | FunctionTool | Toolset) or hasattr(thing, "as_tool")

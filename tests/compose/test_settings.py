@@ -1,0 +1,90 @@
+"""Settings are read from file, environment and flags, and the later word wins."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from actum import Limits, Price, ToolLimits
+from actum.compose.agents import make_agent
+from actum.compose.journals import journal_place
+from actum.compose.models import make_model
+from actum.compose.settings import Settings, read_settings
+from actum.core.errors import UsageError
+from actum.core.json import JsonObject
+from actum.journal.memory import MemoryJournal
+from actum.testing import ScriptedModel
+
+
+def test_without_a_word_the_defaults_hold(tmp_path: Path) -> None:
+    settings = read_settings(tmp_path, {}, {})
+    assert settings == Settings()
+    assert make_model(settings).name == "embedded"
+
+
+def test_flags_go_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    (tmp_path / "actum.toml").write_text(
+        'model = "a"\nbase_url = "http://file/v1"\ntools = ["x.py"]\ndialect = "react"\n'
+    )
+    assert read_settings(tmp_path, {}, {}).model == "a"
+    environment = {"ACTUM_MODEL": "b", "ACTUM_BASE_URL": "", "HOME": "/"}
+    assert read_settings(tmp_path, environment, {}).model == "b"
+    settings = read_settings(tmp_path, environment, {"model": "c", "tools": None, "dialect": ""})
+    assert (settings.model, settings.base_url, settings.tools) == ("c", "http://file/v1", ("x.py",))
+    assert settings.sources == {
+        "model": "flag",
+        "base_url": "actum.toml",
+        "tools": "actum.toml",
+        "dialect": "actum.toml",
+    }
+
+
+@pytest.mark.row("C5")
+def test_limits_and_prices_are_tables_and_a_flag_changes_only_what_it_names(tmp_path: Path) -> None:
+    (tmp_path / "actum.toml").write_text(
+        'limits.calls = 5\nlimits.cost = 0.5\nlimits.tools."pay*".calls = 1\n'
+        '[prices."openai:gpt-5"]\ninput = "1.25"\noutput = 10\n'
+    )
+    settings = read_settings(tmp_path, {}, {"limits": {"calls": 7, "steps": None}})
+    assert settings.limits == Limits(steps=None, calls=7, cost=Decimal("0.5"), tools={"pay*": ToolLimits(calls=1)})
+    assert settings.prices == {"openai:gpt-5": Price(input=Decimal("1.25"), output=Decimal(10))}
+    agent = make_agent(
+        Settings(limits=settings.limits, prices={"scripted": settings.prices["openai:gpt-5"]}),
+        ScriptedModel([]),
+        [],
+        journal=MemoryJournal(),
+        approver=None,
+    )
+    assert agent.limits == settings.limits
+
+
+@pytest.mark.parametrize("limits", [{"calls": 0}, {"call": 1}, {"calls": "many"}])
+def test_a_limit_that_is_none_is_told(tmp_path: Path, limits: JsonObject) -> None:
+    with pytest.raises(UsageError, match=r"^the settings: .*limits"):
+        read_settings(tmp_path, {}, {"limits": limits})
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("model = ", "can not be read"),
+        ("modle = 'x'", "unknown field `modle`. The settings are: model"),
+        ("model = 7", "Expected `str`, got `int` - at `$.model`"),
+        ("tools = 'everyday'", "Expected `array`, got `str` - at `$.tools`"),
+    ],
+)
+def test_a_file_that_sets_nonsense_is_told_where(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "actum.toml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        read_settings(tmp_path, {}, {})
+    assert told in str(caught.value)
+    assert "actum.toml" in str(caught.value)
+
+
+def test_the_password_of_a_journal_is_not_shown() -> None:
+    settings = Settings(journal="postgresql://ann:hush@host/db?sslmode=require")
+    assert "hush" not in repr(settings)
+    assert "journal='postgresql://ann@host/db'" in repr(settings)
+    assert journal_place(settings, {}) == "postgresql://ann@host/db"
