@@ -59,13 +59,6 @@ class Clause(NamedTuple):
         after = [token for token in self.tokens if token.start >= span.end]
         return before[::-1], after
 
-    def joins(self, left: Span, right: Span) -> bool:
-        """Nothing but `and` and commas stands between two spans: they are named side by side."""
-        between = [token for token in self.tokens if left.end <= token.start and token.end <= right.start]
-        return bool(between) and all(
-            token.text in ",，、" or bare(token.text) in wordset("between values") for token in between
-        )
-
     def part(self, start: int, end: int) -> Clause:
         """What of it lies between two places."""
         inside = [token for token in self.tokens if start <= token.start and token.end <= end]

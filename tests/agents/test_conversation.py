@@ -15,8 +15,8 @@ from actum.core.claim import Claims, claim_of_conversation
 from actum.core.errors import Busy, ModelError, ModelUnavailable, UnknownName, UsageError
 from actum.core.interfaces import Context, Journal, Request
 from actum.core.message import Reply, UserMessage
-from actum.core.record import Compacted, Ended, ModelReplied, Started
-from actum.journal.conversations import conversations, mixed_conversations
+from actum.core.record import Ended, ModelReplied, Started
+from actum.journal.conversations import conversations
 from actum.journal.memory import MemoryJournal
 from actum.testing import Said, ScriptedModel
 
@@ -239,72 +239,26 @@ async def test_no_two_conversations_share_a_claim() -> None:
     assert len({claim_of_conversation(*name) for name in names}) == len(names)
 
 
-# Journals that are older than owners ----------------------------------------------------------------------------------
-
-
-def old_turn(journal: Journal, run_id: str, principal: str, previous: str = "", summary: str = "") -> None:
-    """A turn of conversation `c` as it was written before: after whoever's turn was the latest."""
-    said = UserMessage.of(f"{principal}'s {run_id}")
-    journal.append(
-        run_id,
-        Started(
+async def test_a_turn_of_another_owner_is_told_to_nobody_even_where_the_record_names_it() -> None:
+    journal, before = MemoryJournal(), ""
+    for number, principal in enumerate(["alice", "bob", "alice"]):
+        run_id, said = f"r{number}", UserMessage.of(f"{principal}'s r{number}")
+        turn = Started(
             agent="agent",
             model="scripted",
             said=(said,),
             principal=principal,
             conversation="c",
-            previous=previous,
-            seen=3 + (previous == "s") if previous else 0,
-            compacts=bool(summary),
-        ),
-    )
-    journal.append(run_id, ModelReplied("", Reply.of(f"to {run_id}")))
-    if summary:
-        journal.append(run_id, Compacted(summary, 0))
-    journal.append(run_id, Ended("done", f"to {run_id}"))
-
-
-async def test_where_several_heard_each_other_before_each_goes_on_with_their_own_words() -> None:
-    journal = MemoryJournal()
-    for number, principal in enumerate(["alice", "bob", "alice"]):
-        old_turn(journal, f"r{number}", principal, f"r{number - 1}" if number else "")
-    assert await mixed_conversations(journal) == ["c"]
+            previous=before,
+            seen=3 if before else 0,
+        )
+        journal.append(run_id, turn)
+        journal.append(run_id, ModelReplied("", Reply.of(f"to {run_id}")))
+        journal.append(run_id, Ended("done", f"to {run_id}"))
+        before = run_id
     alice = await agent(journal).run("?", conversation="c", principal="alice")
     assert alice.text == "alice's r0 | to r0 | alice's r2 | to r2 | ?"
     bob = await agent(journal).run("?", conversation="c", principal="bob")
     assert bob.text == "bob's r1 | to r1 | ?"
     fresh = await agent(journal).run("?", conversation="c")
     assert fresh.text == "?"
-    old_turn(other := MemoryJournal(), "r0", "alice")
-    await agent(other).run("?", conversation="c", principal="bob")
-    assert await mixed_conversations(other) == [], "the same id of two principals is nothing to tell of"
-
-
-@pytest.mark.parametrize("mixed", [True, False])
-async def test_a_summary_of_what_others_said_is_told_to_nobody(mixed: bool) -> None:
-    journal = MemoryJournal()
-    old_turn(journal, "r0", "bob" if mixed else "alice")
-    old_turn(journal, "r1", "alice", "r0")
-    old_turn(journal, "s", "alice", "r1", summary="SUMMARY")
-    old_turn(journal, "r2", "alice", "s")
-    told = (await agent(journal).run("?", conversation="c", principal="alice")).text
-    before = "alice's r1 | to r1" if mixed else "Summary of our conversation so far:\nSUMMARY"
-    assert told == f"{before} | alice's r2 | to r2 | ?"
-
-
-async def test_a_run_that_had_heard_another_replays_as_it_was() -> None:
-    journal = MemoryJournal()
-    old_turn(journal, "r0", "alice")
-    started = Started(
-        agent="agent",
-        model="scripted",
-        said=(UserMessage.of("?"),),
-        tools=(await agent(journal).runner.catalog()).digest,
-        principal="bob",
-        conversation="c",
-        previous="r0",
-        seen=3,
-    )
-    journal.append("r1", started)
-    assert (await agent(journal).resume("r1")).text == "alice's r0 | to r0 | ?"
-    assert (await agent(journal).resume("r1")).text == "alice's r0 | to r0 | ?"

@@ -10,7 +10,7 @@ import pytest
 
 from actum import Agent, Answer, Limits, Tool, ToolCall, ToolError, ToolLimits, tool
 from actum.core.error_words import told
-from actum.core.errors import CODES, PolicyBlocked
+from actum.core.errors import CODES
 from actum.core.interfaces import Approver, Decision, Facts, Policy
 from actum.core.message import Message, ToolMessage
 from actum.core.record import CallCompleted
@@ -116,14 +116,12 @@ class House:
         return Decision("deny", "rule-of-the-house", "Not on Sundays.")
 
 
-PLAIN = Tool(name="act", parameters={"type": "object"}, effects=frozenset({"read"}))
 NUMBER = Tool(name="act", parameters={"type": "object"}, result={"type": "integer"}, effects=frozenset({"read"}))
 
 REACHED: dict[str, Callable[[], Awaitable[list[Message]]]] = {
     "unknown_tool": lambda: ran(act(), said=ToolCall("c1", "atc", {})),
     "invalid_arguments": lambda: ran(act(), said=ToolCall("c1", "act", {"city": 5, "key": 1})),
     "permission_denied": lambda: ran(act(), policy=House()),
-    "policy_blocked": lambda: ran(RecordingToolset([PLAIN], lambda call: PolicyBlocked("`city` is a stranger's."))),
     "approval_denied": lambda: ran(act(approval=True), approver=ScriptedApprover(Answer("deny", "Not today."))),
     "approval_expired": expired,
     "budget_exceeded": lambda: ran(act(), calls=2, limits=Limits(tools={"act": ToolLimits(calls=1)})),

@@ -278,33 +278,6 @@ async def test_what_became_of_a_call_lends_nobody_s_authority_to_a_value() -> No
     assert {origin.source for origin in found["to"]} == {"memory"}
 
 
-async def test_a_conversation_of_an_earlier_version_is_told_the_truth_from_now_on_and_replays_as_it_was() -> None:
-    desk = Desk()
-    await desk.turn("Pay", PAY)
-    journal = desk.journal
-    pay = await journal.read("Pay")
-    journal.append(  # as it was written before: no word of what was open
-        "old",
-        Started(
-            agent="agent",
-            model="scripted",
-            said=(UserMessage.of("Hello"),),
-            instructions="",
-            tools=(await desk.agent().runner.catalog()).digest,
-            conversation="c",
-            previous="Pay",
-            seen=len(pay),
-        ),
-    )
-    await desk.agent("Well.").resume("old")
-    assert results(desk.requests[-1]) == ["This call was not carried out: the run ended before it."]
-    assert (await desk.agent().resume("old")).text == "Well.", "it replays as it was"
-    assert await desk.told("And?") == f'{NEWS}\n- pay {{"amount":20}}: {WAITS}'
-    await desk.answer("Pay", "approve", "Paid.")
-    assert '"paid 20' in await desk.told("So?")
-    assert results(desk.requests[-1]) == ["This call was not carried out: the run ended before it."]
-
-
 async def test_what_was_forgotten_or_changed_is_not_told_and_stops_no_turn() -> None:
     desk = Desk()
     await desk.turn("Pay", PAY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable
@@ -10,9 +9,6 @@ from pathlib import Path
 
 import pytest
 from typer.testing import Result
-
-from actum.core.record import Started
-from actum.storage.sqlite import SQLiteJournal
 
 Run = Callable[..., Result]
 
@@ -47,31 +43,6 @@ def test_a_journal_that_can_not_be_used_is_bad_and_comes_with_advice(run: Run, h
     assert result.exit_code == 1
     assert findings(result)["journal"]["verdict"] == "bad"
     assert "ACTUM_JOURNAL" in findings(result)["journal"]["advice"]
-
-
-def test_conversations_in_which_several_heard_each_other_are_counted(run: Run, home: Path) -> None:
-    async def written(told: bool) -> None:
-        journal = SQLiteJournal(home / "runs.db")
-        for number, principal in enumerate(["alice", "bob"]):
-            journal.append(
-                f"r{told}{number}",
-                Started(
-                    agent="agent",
-                    model="m",
-                    said=(),
-                    principal=principal,
-                    conversation=f"talk{told}",
-                    previous=f"r{told}0" if number and told else "",
-                ),
-            )
-        await journal.close()
-
-    asyncio.run(written(told=False))
-    assert findings(run("doctor", "--json", "--journal", "runs.db"))["journal"]["verdict"] == "ok"
-    asyncio.run(written(told=True))
-    found = findings(run("doctor", "--json", "--journal", "runs.db"))["journal"]
-    assert (found["verdict"], "owner=" in found["advice"]) == ("warn", True)
-    assert "in 1 conversations several principals heard each other before: talkTrue" in found["found"]
 
 
 def test_settings_that_are_none_are_bad(run: Run, home: Path) -> None:

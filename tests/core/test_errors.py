@@ -14,7 +14,6 @@ FACTS = {
     "unknown_tool": ("none", Retry.BY_MODEL),
     "invalid_arguments": ("none", Retry.BY_MODEL),
     "permission_denied": ("none", Retry.NEVER),
-    "policy_blocked": ("none", Retry.NEVER),
     "approval_denied": ("none", Retry.NEVER),
     "approval_expired": ("none", Retry.NEVER),
     "budget_exceeded": ("none", Retry.NEVER),

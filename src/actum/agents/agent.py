@@ -41,7 +41,6 @@ from ..core.interfaces import (
 )
 from ..core.message import Message, SystemMessage, Transcript, UserMessage
 from ..core.record import (
-    TELLING,
     Compacted,
     Ended,
     Entry,
@@ -265,7 +264,6 @@ class Agent:
                 owner=None if whose == principal else whose,
                 previous=earlier.run_id,
                 seen=earlier.seen,
-                telling=TELLING if earlier.run_id else 0,
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
             )
@@ -435,7 +433,6 @@ class Agent:
                 owner=None if whose == principal else whose,
                 previous=earlier.run_id,
                 seen=earlier.seen,
-                telling=TELLING,
                 unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
                 compacts=True,
             )

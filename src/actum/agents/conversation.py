@@ -15,9 +15,8 @@ from ..core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
-from ..core.record import TELLING, Entry, Started, Unfinished
+from ..core.record import Entry, Started, Unfinished
 from ..journal.recording import CallRef, RunState
-from ..runs.run import outcome
 from ..runs.runner import sound, unknown_run
 from ..runs.wording import Phrases
 from .unfinished import standing, unfinished
@@ -71,7 +70,7 @@ async def before(journal: Journal, owner: str, conversation: str, after: str = "
             raise UsageError(f"after={after!r}: run {run_id!r} has the entries 0 to {seen - 1}")
         seen = int(number) + 1
     told = await history(journal, run_id, seen, owner=owner)
-    return Before(run_id, seen, told, await unfinished(journal, run_id, entries, seen, owner))
+    return Before(run_id, seen, told, unfinished(run_id, entries, seen))
 
 
 def owner_of(entries: Sequence[Entry]) -> str | None:
@@ -84,26 +83,21 @@ def owner_of(entries: Sequence[Entry]) -> str | None:
 
 async def history_of(journal: Journal, started: Started) -> list[Message]:
     """Every message before a run, as the run was told them when it began."""
-    owner = started.belongs_to if started.telling else None
-    return await history(journal, started.previous, started.seen, owner=owner, telling=started.telling)
+    return await history(journal, started.previous, started.seen, owner=started.belongs_to)
 
 
-async def history(
-    journal: Journal, run_id: str, seen: int, *, owner: str | None, telling: int = TELLING
-) -> list[Message]:
+async def history(journal: Journal, run_id: str, seen: int, *, owner: str) -> list[Message]:
     """Every message up to this run, those of the runs before it first; instructions left out.
 
     Args:
         run_id: the last run of the conversation; empty for none.
         seen: how many of its entries count. A run that was paused may have gone on since.
-        owner: whose conversation it is. Runs of others, which are among them in records that are older than owners, are
-            left out. None leaves out none.
-        telling: as in `Started.telling`, of the run that is told.
+        owner: whose conversation it is. A run of another owner is left out, whatever the records say.
 
     Raises:
         JournalError: a run is not there, or not as it was written.
     """
-    runs: list[tuple[RunState, int]] = []
+    runs: list[RunState] = []
     summary: list[Message] = []
     left: int | None = None  # so many runs before a summary stay as they are
     while run_id and left != 0:
@@ -112,39 +106,23 @@ async def history(
             break  # forgotten, and what was before it with it
         recording = RunState(entries)
         started = recording.beginning()
-        if owner is not None and started.belongs_to != owner:
+        if started.belongs_to != owner:
             pass  # somebody else's
         elif recording.compacted is not None and left is None:
-            if not await _sums_up_others(journal, started, owner):
-                left = recording.compacted.keep
-                text = recording.compacted.summary
-                summary = [UserMessage((TextPart(Phrases.for_text(text).summary(text)),), "memory")]
+            left = recording.compacted.keep
+            text = recording.compacted.summary
+            summary = [UserMessage((TextPart(Phrases.for_text(text).summary(text)),), "memory")]
         elif not started.compacts:
-            runs.append((recording, telling))
+            runs.append(recording)
             left = left and left - 1
-        run_id, seen, telling = started.previous, started.seen, started.telling
-    return [*summary, *(message for recording, telling in reversed(runs) for message in said_in(recording, telling))]
+        run_id, seen = started.previous, started.seen
+    return [*summary, *(message for recording in reversed(runs) for message in said_in(recording))]
 
 
-async def _sums_up_others(journal: Journal, started: Started, owner: str | None) -> bool:
-    """Whether a summary that is older than owners was made of what others said, too."""
-    while owner is not None and not started.telling and started.previous:
-        entries = await journal.read(started.previous)
-        if not entries or not entries[0].payload:
-            return False
-        started = RunState(entries[:1]).beginning()
-        if started.belongs_to != owner:
-            return True
-    return False
-
-
-def said_in(recording: RunState, telling: int = TELLING) -> list[Message]:
+def said_in(recording: RunState) -> list[Message]:
     """The messages that one run added.
 
     Each call is answered: one that has no outcome, by how it stood when the run was told.
-
-    Args:
-        telling: as in `Started.telling`, of the run that is told.
     """
     started = recording.beginning()
     messages: list[Message] = list(started.said)
@@ -153,7 +131,7 @@ def said_in(recording: RunState, telling: int = TELLING) -> list[Message]:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):
             place = CallRef(number, index)
-            result = as_it_stands(recording, place, call, wording) if telling else outcome(recording, place, call)
+            result = as_it_stands(recording, place, call, wording)
             messages.append(ToolMessage(call.name, recording.told(place, result)))
         messages.extend(
             UserMessage.of(recording.answers[asked.id].text)

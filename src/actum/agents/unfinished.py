@@ -16,7 +16,7 @@ from msgspec import Struct
 from ..core.call import TextPart, ToolCall
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
-from ..core.record import TELLING, Ended, Entry, Standing, Unfinished, verify
+from ..core.record import Ended, Entry, Standing, Unfinished, verify
 from ..journal.recording import CallRef, RunState
 from ..runs.wording import Phrases
 
@@ -63,42 +63,25 @@ def standing(recording: RunState, place: CallRef, now: float = 0.0) -> Standing:
     return "answered" if recording.parked(place) is not None else "unmade"
 
 
-def open_calls(recording: RunState, telling: int = TELLING) -> dict[str, Standing]:
-    """The calls of a run that have no outcome, by place, with how the model is told that each stands."""
-    found: dict[str, Standing] = {}
-    for place, _ in _calls(recording):
-        if recording.outcome(place) is None:
-            before: Standing = "doubt" if recording.in_doubt(place) else "unmade"
-            found[place.name] = standing(recording, place) if telling else before
-    return found
-
-
-async def unfinished(
-    journal: Journal, run_id: str, entries: Sequence[Entry], seen: int, owner: str
-) -> tuple[Unfinished, ...]:
+def unfinished(run_id: str, entries: Sequence[Entry], seen: int) -> tuple[Unfinished, ...]:
     """The runs of a conversation that have not come to their end, as far as the conversation was told of them.
 
     Args:
         run_id: the latest run of the conversation.
         entries: all its entries.
         seen: how many of its entries count.
-        owner: whose conversation it is.
     """
-    found: list[Unfinished] = []
-    telling = TELLING
-    while entries and entries[0].payload:
-        started, last = RunState(entries[:1]).beginning(), entries[seen - 1].record
-        is_done = isinstance(last, Ended) and last.status == "done"
-        if not (started.compacts or is_done) and started.belongs_to == owner:
-            calls = open_calls(RunState(entries[:seen]), telling)
-            found.append(Unfinished(run_id, seen, calls, seen == len(entries) or isinstance(last, Ended)))
-        if started.telling or not started.previous:
-            return (*started.unfinished, *reversed(found))
-        telling, run_id, seen = started.telling, started.previous, started.seen
-        entries = await journal.read(run_id)
-        if verify(entries):
-            break  # what was changed is not acted upon
-    return tuple(reversed(found))
+    if not (entries and entries[0].payload):
+        return ()
+    recording, last = RunState(entries[:seen]), entries[seen - 1].record
+    started = recording.beginning()
+    if started.compacts or (isinstance(last, Ended) and last.status == "done"):
+        return started.unfinished
+    open_calls = {
+        place.name: standing(recording, place) for place, _ in _calls(recording) if recording.outcome(place) is None
+    }
+    latest = Unfinished(run_id, seen, open_calls, seen == len(entries) or isinstance(last, Ended))
+    return (*started.unfinished, latest)
 
 
 async def news(journal: Journal, before: Sequence[Unfinished], now: float, wording: Phrases) -> News:

@@ -24,7 +24,6 @@ from ..core.interfaces import Model, Request
 from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.tool import Tool
-from ..journal.conversations import mixed_conversations
 from ..journal.export import Report, check_journal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
@@ -41,8 +40,6 @@ from .show.terminal import (
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 ENDPOINT_S_MAX = 60.0
-MIXED_SHOWN = 5
-"""So many conversations are named in which several principals heard each other."""
 CHECKED_MAX = 200
 """So many of the latest runs are checked from their first entry to their last."""
 _DOOR = Tool(
@@ -153,16 +150,10 @@ async def _journal(settings: Settings) -> CheckFinding:
     try:
         async with options.journal(settings) as opened, opened.claim("doctor"):
             count = len(await opened.runs(limit=10_000))
-            mixed = await mixed_conversations(opened)
     except ActumError as error:
         return CheckFinding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
     signed = ", signed" if settings.journal_key else ""
-    found = f"{journal_place(settings, os.environ)}, {count} runs{signed}"
-    if not mixed:
-        return CheckFinding("ok", "journal", found)
-    shown = ", ".join(mixed[:MIXED_SHOWN]) + (", ..." if len(mixed) > MIXED_SHOWN else "")
-    found += f"; in {len(mixed)} conversations several principals heard each other before: {shown}"
-    return CheckFinding("warn", "journal", found, "each goes on with its own words; to share one, run(..., owner=...)")
+    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {count} runs{signed}")
 
 
 async def _record(settings: Settings) -> CheckFinding:

@@ -15,7 +15,7 @@ prose.
     │   └── ScriptExhausted         a ScriptedModel was asked beyond its script
     └── CallError                   a call has no result; told to the model, never ends a run by itself
         ├── UnknownTool  InvalidArguments  InvalidResult  ToolError  ToolBug
-        ├── PermissionDenied  PolicyBlocked  ApprovalDenied  ApprovalExpired
+        ├── PermissionDenied  ApprovalDenied  ApprovalExpired
         ├── BudgetExceeded  LoopDetected  RateLimited  ResourceLimit
         └── Unavailable  CallTimeout  InDoubt  CallCancelled
 
@@ -184,12 +184,6 @@ class PermissionDenied(CallError):
     code = "permission_denied"
 
 
-class PolicyBlocked(CallError):
-    """The call is allowed as such, but not with values from where these came."""
-
-    code = "policy_blocked"
-
-
 class ApprovalDenied(CallError):
     """A person said no."""
 
@@ -290,7 +284,6 @@ CODES: dict[str, type[CallError]] = {
         UnknownTool,
         InvalidArguments,
         PermissionDenied,
-        PolicyBlocked,
         ApprovalDenied,
         ApprovalExpired,
         BudgetExceeded,

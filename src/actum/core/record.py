@@ -79,10 +79,6 @@ class Unfinished(Struct, frozen=True, omit_defaults=True):
     follows: bool = True
 
 
-TELLING = 1
-"""How the messages of earlier runs are made out of their records, by this version; see `Started.telling`."""
-
-
 class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=True):
     """A run begins.
 
@@ -100,8 +96,6 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         owner: the principal that the conversation, or the run, belongs to; None where it is `principal`.
         previous: the run before this one in the conversation.
         seen: how many entries it had when this run began; what it did later is not in this run's history.
-        telling: how the messages of earlier runs were made out of their records. 0 is how it was before conversations
-            had owners: an open call was told as not made. Such a run is replayed as it was.
         unfinished: earlier runs of the conversation that had not come to their end when this run began.
         parent: the run whose call started this one.
         bound: the names of the agents above this run whose policies bind it; empty where no policy does.
@@ -125,7 +119,6 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     owner: str | None = None
     previous: str = ""
     seen: int = 0
-    telling: int = 0
     unfinished: tuple[Unfinished, ...] = ()
     parent: str = ""
     bound: tuple[str, ...] = ()

@@ -71,9 +71,7 @@ DECISIONS: tuple[AuditDecision, ...] = get_args(AuditDecision)
 """What a line can say, in the order of the table above."""
 
 _BY_VERDICT: dict[str, AuditDecision] = {"approve": "approved", "deny": "denied", "answer": "answered"}
-_TURNED_AWAY: dict[str, AuditDecision] = dict.fromkeys(
-    ("permission_denied", "policy_blocked", "approval_denied"), "denied"
-)
+_TURNED_AWAY: dict[str, AuditDecision] = dict.fromkeys(("permission_denied", "approval_denied"), "denied")
 
 
 class AuditLine(Struct, frozen=True, kw_only=True):

@@ -5,14 +5,12 @@ Reads by the `Journal` protocol alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from ..core.errors import JournalError
 from ..core.interfaces import Journal
 from ..core.record import Entry, RunSummary, summary_of
-from .recording import RunState
 
 
 class Family(Struct, frozen=True):
@@ -86,32 +84,6 @@ async def conversations(journal: Journal, owner: str | None = None) -> list[Conv
         )
         for (whose, talk), turns in talks.items()
     ]
-
-
-async def mixed_conversations(journal: Journal) -> list[str]:
-    """The ids of conversations in which several principals heard each other, before conversations had owners.
-
-    Each of them goes on with its own words only.
-    """
-    speakers: dict[str, dict[str, str]] = {}
-    for run in await journal.runs(limit=None):
-        if run.conversation:
-            speakers.setdefault(run.conversation, {})[run.run_id] = run.owner
-    several = {talk: runs for talk, runs in speakers.items() if len(set(runs.values())) > 1}
-    return [talk for talk, runs in several.items() if await _heard_others(journal, runs)]
-
-
-async def _heard_others(journal: Journal, owners: Mapping[str, str]) -> bool:
-    """Whether one of these runs, given with their owners, was told what another owner's run had said."""
-    for run_id, owner in owners.items():
-        first = (await journal.read(run_id))[:1]
-        try:
-            started = RunState(first).beginning()
-        except JournalError:
-            continue
-        if not started.telling and owners.get(started.previous, owner) != owner:
-            return True
-    return False
 
 
 async def _family(journal: Journal, run: RunSummary, later: Sequence[RunSummary]) -> Family:
