@@ -21,22 +21,7 @@ from ..journal.conversations import as_they_stand
 from ..journal.timeline import Timeline
 from . import options
 from .approve import TerminalApprover
-from .options import (
-    AfterFlag,
-    ConversationFlag,
-    DialectFlag,
-    InstructionsFlag,
-    JournalFlag,
-    JsonFlag,
-    LimitFlag,
-    McpFlag,
-    ModelFlag,
-    OwnerFlag,
-    PolicyFlag,
-    ToolsFlag,
-    VerboseFlag,
-    YesFlag,
-)
+from .flags import AgentFlags, ConversationFlags, RunFlags, settings_of, spread
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
 from .runs import show_recorded
@@ -53,45 +38,24 @@ COMPACT_KEEP = 2
 """So many of the latest turns `/compact` leaves as they are."""
 
 
-def chat(
-    model: ModelFlag = "",
-    tools: ToolsFlag = None,
-    mcp: McpFlag = None,
-    dialect: DialectFlag = "",
-    conversation: ConversationFlag = "",
-    owner: OwnerFlag = None,
-    after: AfterFlag = "",
-    instructions: InstructionsFlag = "",
-    verbose: VerboseFlag = False,
-    as_json: JsonFlag = False,
-    yes: YesFlag = False,
-    limit: LimitFlag = None,
-    journal: JournalFlag = "",
-    policy: PolicyFlag = "",
-) -> int:
+@spread
+def chat(*, parts: AgentFlags, talk: ConversationFlags, how: RunFlags) -> int:
     """Talk: each line is a turn, and what was said is kept in mind."""
-    settings = options.read(
-        model=model,
-        tools=tools,
-        mcp=mcp,
-        dialect=dialect,
-        instructions=instructions,
-        journal=journal,
-        policy=policy,
-        limits=limit,
-    )
+    settings = settings_of(parts, how, instructions=talk.instructions)
     terminal = Terminal()
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
         try:
-            approver = TerminalApprover(terminal, yes=yes)
+            approver = TerminalApprover(terminal, yes=how.yes)
             opening = options.tools(settings, terminal)
             loaded = runner.run(opening.__aenter__())
             try:
                 agent = make_agent(settings, make_model(settings), loaded.tools, journal=opened, approver=approver)
                 prompts = Prompts(loaded.servers)
-                talk = Chat(terminal, runner, agent, opened, settings, prompts, verbose=verbose, as_json=as_json)
-                return talk.go_on(conversation or new_id("conv"), after, owner)
+                chat = Chat(
+                    terminal, runner, agent, opened, settings, prompts, verbose=how.verbose, as_json=how.as_json
+                )
+                return chat.go_on(talk.conversation or new_id("conv"), talk.after, talk.owner)
             finally:
                 runner.run(opening.__aexit__(None, None, None))
         finally:

@@ -23,22 +23,7 @@ from ..core.json import Json
 from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
-from .options import (
-    AfterFlag,
-    ConversationFlag,
-    DialectFlag,
-    InstructionsFlag,
-    JournalFlag,
-    JsonFlag,
-    LimitFlag,
-    McpFlag,
-    ModelFlag,
-    OwnerFlag,
-    PolicyFlag,
-    ToolsFlag,
-    VerboseFlag,
-    YesFlag,
-)
+from .flags import AgentFlags, ConversationFlags, RunFlags, settings_of, spread
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, failure_text, pending_as_json, run_as_json
 
@@ -50,61 +35,49 @@ NO_LANGUAGE_MODEL = "The embedded model: rules, no language model. `actum doctor
 Go = Callable[[Emit], Awaitable[RunResult]]
 
 
+@spread
 def run(
     question: Annotated[str, typer.Argument(help="What you want; - reads it from stdin.")],
-    model: ModelFlag = "",
-    tools: ToolsFlag = None,
-    mcp: McpFlag = None,
-    dialect: DialectFlag = "",
-    conversation: ConversationFlag = "",
-    owner: OwnerFlag = None,
-    after: AfterFlag = "",
-    instructions: InstructionsFlag = "",
-    verbose: VerboseFlag = False,
-    as_json: JsonFlag = False,
-    yes: YesFlag = False,
-    limit: LimitFlag = None,
-    journal: JournalFlag = "",
-    policy: PolicyFlag = "",
+    *,
+    parts: AgentFlags,
+    talk: ConversationFlags,
+    how: RunFlags,
 ) -> int:
     """Answer a question with the help of tools."""
     text = (sys.stdin.read() if question == "-" else said(question)).strip()
     if not text:
         raise UsageError('there is no question: actum run "What is 17 * 23?"')
-    settings = options.read(
-        model=model,
-        tools=tools,
-        mcp=mcp,
-        dialect=dialect,
-        instructions=instructions,
-        journal=journal,
-        policy=policy,
-        limits=limit,
-    )
+    settings = settings_of(parts, how, instructions=talk.instructions)
     terminal = Terminal()
-    if not settings.model and terminal.err.is_terminal and not as_json:
+    if not settings.model and terminal.err.is_terminal and not how.as_json:
         terminal.note(NO_LANGUAGE_MODEL)
 
     async def command() -> int:
-        approver = TerminalApprover(terminal, yes=yes)
+        approver = TerminalApprover(terminal, yes=how.yes)
         async with (
             options.journal(settings) as opened,
             options.agent(settings, opened, approver, terminal) as agent,
         ):
-            view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
+            view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
             if isinstance(view, Trace):
                 view.question(text)
 
             async def go(emit: Emit) -> RunResult:
                 return await agent.run(
-                    text, conversation=conversation, owner=owner, after=after, principal=who(), emit=emit
+                    text,
+                    conversation=talk.conversation,
+                    owner=talk.owner,
+                    after=talk.after,
+                    principal=who(),
+                    emit=emit,
                 )
 
-            return await carry_out(terminal, agent, settings, view, go, as_json=as_json)
+            return await carry_out(terminal, agent, settings, view, go, as_json=how.as_json)
 
     return asyncio.run(command())
 
 
+@spread
 def resume(
     run_id: Annotated[str, typer.Argument(help="The run: its id, the beginning of it, or `last`.")],
     approve: Annotated[list[str] | None, typer.Option(metavar="ASK_ID", help="Approve this call.")] = None,
@@ -115,32 +88,23 @@ def resume(
         typer.Option(metavar="ASK_ID=TEXT", help="Answer this question or doubt."),
     ] = None,
     accept: Annotated[bool, typer.Option(help="Go on although prompt or tools have changed.")] = False,
-    model: ModelFlag = "",
-    tools: ToolsFlag = None,
-    mcp: McpFlag = None,
-    dialect: DialectFlag = "",
-    verbose: VerboseFlag = False,
-    as_json: JsonFlag = False,
-    yes: YesFlag = False,
-    limit: LimitFlag = None,
-    journal: JournalFlag = "",
-    policy: PolicyFlag = "",
+    *,
+    parts: AgentFlags,
+    how: RunFlags,
 ) -> int:
     """Go on with a run that waits for a person.
 
     Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
     it was started with.
     """
-    settings = options.read(
-        model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal, policy=policy, limits=limit
-    )
+    settings = settings_of(parts, how)
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 
     async def _resume_call(opened: Journal, call_id: str) -> int:
         """Go on with a call that was asked for without a model."""
-        approver = TerminalApprover(terminal, yes=yes)
-        trace = Trace(terminal, verbose=verbose and not as_json, quiet=True)
+        approver = TerminalApprover(terminal, yes=how.yes)
+        trace = Trace(terminal, verbose=how.verbose and not how.as_json, quiet=True)
         async with options.tools(settings, terminal) as loaded:
             runner = make_runner(settings, loaded.tools, name="call", journal=opened, approver=approver)
             try:
@@ -149,16 +113,16 @@ def resume(
                 raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
             finally:
                 trace.close()
-        return report_call(terminal, result, settings, as_json=as_json, verbose=verbose)
+        return report_call(terminal, result, settings, as_json=how.as_json, verbose=how.verbose)
 
     async def command() -> int:
         async with options.journal(settings) as opened:
             found = await options.find_run(opened, run_id)
             if not found.model:
                 return await _resume_call(opened, found.run_id)
-            chosen = settings if model else as_recorded(settings, found.model)
-            async with options.agent(chosen, opened, TerminalApprover(terminal, yes=yes), terminal) as agent:
-                view = view_of(terminal, agent.model, verbose=verbose, as_json=as_json)
+            chosen = settings if parts.model else as_recorded(settings, found.model)
+            async with options.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal) as agent:
+                view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
                 if isinstance(view, Trace):
                     view.question(found.question)
 
@@ -166,7 +130,7 @@ def resume(
                     return await agent.resume(found.run_id, answers, accept=accept, emit=emit)
 
                 try:
-                    return await carry_out(terminal, agent, chosen, view, go, as_json=as_json)
+                    return await carry_out(terminal, agent, chosen, view, go, as_json=how.as_json)
                 except ReplayDiverged as error:
                     raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
 
