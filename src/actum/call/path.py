@@ -33,14 +33,13 @@ from ..core.errors import (
     CallTimeout,
     InDoubt,
     InvalidResult,
-    RateLimited,
     ResourceLimit,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted, Pending
 from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
 from ..core.json import Json, same
 from ..core.provenance import Origins
-from ..core.record import CallCompleted, CallRefused, InputRequested, Intended, PrecheckDone
+from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
 from ..core.tool import Tool
 from ..core.trace import traceparent_of
@@ -63,6 +62,7 @@ from .scope import RunContext
 
 log = logging.getLogger("actum.call")
 
+_AT_ONCE = contextlib.nullcontext()
 _SMALL = frozenset({bool, int, float, type(None)})
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
@@ -159,85 +159,89 @@ class CallPath:
         async with self._slots:
             return await self.perform(call, place, refusal)
 
-    async def perform(
-        self, call: ToolCall, place: CallRef, refusal: CallError | None = None, *, admitted: bool = False
-    ) -> ToolResult | Pending:
+    async def perform(self, call: ToolCall, place: CallRef, refusal: CallError | None = None) -> ToolResult | Pending:
         """Take one call from request to record.
 
         Args:
-            call: what the model said.
-            place: where it stands.
-            refusal: why the loop turns it away, if it does.
-            admitted: it has waited for its turn, and is judged again.
+            call: the call as it was asked for.
+            place: which call of the run it is.
+            refusal: why the loop turns the call away, if it does.
 
         Returns:
             The result, which may be a failure; or what the call waits for.
         """
-        recording = self._scope.recording
-        known = recording.outcome(place)
+        known = self._scope.recording.outcome(place)
         if known is not None:
             return known[0]
-        doubtful = recording.in_doubt(place)
         try:
             if refusal is not None:
                 raise refusal
-            if not admitted and not recording.was_made(place):
-                self._scope.budget.count_call()
-            plan = self._plan(call, place)
-            if doubtful and not plan.bound.tool.repeatable:
-                cleared = await self._clear_up(call, place, plan)
-                if cleared is not None:
-                    return cleared
-            asked, gates = await self._in_the_way(plan, place, admitted)
+            self._count(place)
+            plan = await self._allowed(call, place)
+            gates = self._gates(plan) if isinstance(plan, Plan) and self._meters.gated else ()
+            async with acquire(gates, self._scope.clock) if gates else _AT_ONCE:
+                if gates:
+                    plan = await self._allowed(call, place)  # what allowed the call may be over by now
+                if not isinstance(plan, Plan):
+                    return plan
+                await self._check_last(plan, place)
+                return await self._execute(plan, place)
         except CallError as error:
-            cleared = await self._clear_up(call, place, None) if doubtful else None
-            return cleared or self._refuse(call, place, error)
+            return await self._turn_away(call, place, error)
+
+    def _count(self, place: CallRef) -> None:
+        """Count the call as one that the run makes, once.
+
+        Raises:
+            BudgetExceeded: a run above has made all the calls that it may.
+        """
+        if not self._scope.recording.was_made(place):
+            self._scope.budget.count_call()
+
+    async def _allowed(self, call: ToolCall, place: CallRef) -> Plan | ToolResult | Pending:
+        """Judge a call: what became of it earlier, what its rules want looked up, and what a person says.
+
+        Returns:
+            The plan of the call, which may be made now; or what came of the call; or what it waits for.
+
+        Raises:
+            CallError: the call is not to be made.
+        """
+        recording = self._scope.recording
+        plan = self._plan(call, place)
+        if recording.in_doubt(place) and not plan.bound.tool.repeatable:
+            cleared = await self._clear_up(call, place, plan)
+            if cleared is not None:
+                return cleared
+        if recording.asked(place) is None:
+            await self._look_first(plan, place)
+        asked = self._questions.standing(plan, place)
         if asked is not None:
             return pending_of(asked)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
         missing = recording.missing(place)
-        if missing is not None:
-            return pending_of(missing)
-        if gates:
-            return await self._in_turn(call, place, gates)
-        return await self._execute(plan, plan.bound.toolset, place)
+        return plan if missing is None else pending_of(missing)
 
-    async def _in_the_way(
-        self, plan: Plan, place: CallRef, admitted: bool
-    ) -> tuple[InputRequested | None, Sequence[RateLimit]]:
-        """Whom this plan waits for, and for what turn. A check that its rule requires is made before anybody is asked,
-        and again when an approval is there.
+    async def _check_last(self, plan: Plan, place: CallRef) -> None:
+        """Right before the tool runs: what was looked up before a person was asked is looked up anew.
 
         Raises:
-            CallError: it is not to be made.
+            CallError: the call is not to be made.
         """
-        asked_before = self._scope.recording.asked(place) is not None
-        if not asked_before:
+        if self._scope.recording.asked(place) is not None:
             await self._look_first(plan, place)
-        asked = self._questions.standing(plan, place)
-        if asked is not None:
-            return asked, ()
-        gates = self._gates(plan) if self._meters.gated and not admitted else ()
-        if not gates:
-            if asked_before and plan.bound.toolset is not None:
-                await self._look_first(plan, place)
-            self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
-        return None, gates
+        self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
+
+    async def _turn_away(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult | Pending:
+        """The call is not to be made. If an earlier process began it, somebody has to say what became of it."""
+        doubtful = self._scope.recording.in_doubt(place)
+        cleared = await self._clear_up(call, place, None) if doubtful else None
+        return cleared or self._refuse(call, place, error)
 
     def _gates(self, plan: Plan) -> Sequence[RateLimit]:
         """What the limits of its tool and its user have the call go through."""
-        if plan.bound.toolset is None:
-            return ()
         return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.now())
-
-    async def _in_turn(self, call: ToolCall, place: CallRef, gates: Sequence[RateLimit]) -> ToolResult | Pending:
-        """Wait until the call may begin, and judge it again: what allowed it may be over by then."""
-        try:
-            async with acquire(gates, self._scope.clock):
-                return await self.perform(call, place, admitted=True)
-        except RateLimited as error:
-            return self._refuse(call, place, error)
 
     def _plan(self, call: ToolCall, place: CallRef) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -385,9 +389,10 @@ class CallPath:
         result = ToolResult(plan.said.id, (TextPart(answer.text if answer is not None else ""),))
         return self._settle(plan.said, place, result, 0.0)
 
-    async def _execute(self, plan: Plan, toolset: Toolset, place: CallRef) -> ToolResult | Pending:
+    async def _execute(self, plan: Plan, place: CallRef) -> ToolResult | Pending:
         """Run the tool, an intent on record before each attempt and an outcome after it."""
-        scope, tool = self._scope, plan.bound.tool
+        scope, tool, toolset = self._scope, plan.bound.tool, plan.bound.toolset
+        assert toolset is not None
         attempt = scope.recording.attempts(place)
         if attempt:
             scope.budget.know(plan.key, scope.recording.used_by(place))
