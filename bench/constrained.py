@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from actum.core.interfaces import Request
 from actum.core.json import JsonObject
 from actum.core.tool import Tool
-from actum.dialects import dialect
+from actum.dialects.catalog import text_dialect
 from actum.dialects.grammar.grammar import grammar_of
 from actum.models.constrained import Vocabulary, generate
 
@@ -56,7 +56,7 @@ def _made(tools: tuple[Tool, ...], vocabulary: Vocabulary, rounds: int) -> tuple
     for number in range(rounds):
         request = Request(messages=[], tools=(*tools, Tool(name=f"round_{number}")), tool_choice="required")
         begun = time.perf_counter()
-        found = grammar_of(dialect("hermes"), request, refuses=vocabulary.refuses).source
+        found = grammar_of(text_dialect("hermes"), request, refuses=vocabulary.refuses).source
         seconds.append(time.perf_counter() - begun)
     return found, min(seconds)
 

@@ -68,6 +68,20 @@ DOORS: dict[str, set[str]] = {
         "actum.toolsets.mcp.host",
         "actum.toolsets.mcp.toolset",
     },
+    "actum.dialects.api.rows": {
+        "actum.dialects.api.anthropic.dialect",
+        "actum.dialects.api.gemini.dialect",
+        "actum.dialects.api.ollama_generate",
+        "actum.dialects.api.openai_chat.dialect",
+        "actum.dialects.api.openai_completions",
+        "actum.dialects.api.openai_responses.dialect",
+    },
+    "actum.dialects.catalog": {"actum.dialects.text.rows"},
+    "actum.dialects.text.rows": {
+        "actum.dialects.text.harmony",
+        "actum.dialects.text.prompt_json",
+        "actum.dialects.text.react.dialect",
+    },
     "actum.models.catalog": {
         "actum.dialects.api.anthropic.dialect",
         "actum.models.endpoint",
@@ -89,7 +103,6 @@ A comment at each import says why. A late import goes down the stack as every ot
 
 NAMED_FROM_OUTSIDE: dict[str, str] = {
     "actum.compose.user_code": "a person names the module",
-    "actum.dialects.catalog": "a row of the table names the module",
     "actum.server": "a lazy room: whoever imports a name from it",
     "actum.toolsets.mcp": "a lazy room: whoever imports a name from it",
 }

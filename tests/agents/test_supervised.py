@@ -13,8 +13,8 @@ from actum.core.event import Delta
 from actum.core.interfaces import Answer, Request, is_supervised
 from actum.core.message import Reply
 from actum.core.tool import Effects
-from actum.dialects import dialect
 from actum.dialects.base import TextDialect
+from actum.dialects.catalog import text_dialect
 from actum.models import open_model
 from actum.models.prompted import Prompted
 from actum.testing import ScriptedModel
@@ -85,7 +85,7 @@ async def test_other_models_call_what_they_were_given() -> None:
 
 
 def test_a_model_around_a_model_passes_the_word_on() -> None:
-    written: TextDialect = dialect("prompt_json")
+    written: TextDialect = text_dialect("prompt_json")
     embedded = open_model("embedded")
     assert is_supervised(embedded)
     assert is_supervised(Prompted(embedded, written))

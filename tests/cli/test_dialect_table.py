@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from actum.cli.dialect_table import QUIRKS, corpus_table, dialects_table, main, updated
+from actum.cli.dialect_table import corpus_table, dialects_table, main, updated
 from actum.core.errors import UsageError
 from actum.dialects import names
 
@@ -24,7 +24,6 @@ def test_the_page_of_dialects_says_what_the_catalog_and_the_corpus_say(tmp_path:
 def test_each_dialect_has_a_line() -> None:
     lines = dialects_table().splitlines()[2:]
     assert [line.split("`")[1] for line in lines] == list(names())
-    assert QUIRKS.keys() <= set(names())
 
 
 def test_cases_are_counted_by_where_they_come_from(tmp_path: Path) -> None:

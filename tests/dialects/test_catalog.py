@@ -2,11 +2,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import get_args
 
 import pytest
+from msgspec import Struct
 
 from actum.core.errors import UnknownName, UsageError
 from actum.dialects import dialect, for_model, names
+from actum.dialects.api.rows import APIS
+from actum.dialects.base import ApiDialect
+from actum.dialects.catalog import ApiName, listing_of, text_dialect
+from actum.dialects.text.formats import cohere, gemma, table, table_more
+from actum.dialects.text.rows import FORMATS, ROWS
+from actum.dialects.text.tagged.dialect import Format
+
+CORPUS = Path(__file__).parents[1] / "corpus"
 
 
 @pytest.mark.parametrize("name", names())
@@ -44,12 +55,78 @@ def test_an_option_that_a_dialect_does_not_take_is_refused(name: str, options: d
         dialect(name, **options)
 
 
-def test_listing_the_dialects_imports_none_of_them() -> None:
-    code = (
-        "import sys; from actum.dialects import names; names(); print('actum.dialects.text.prompt_json' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+ROOM = "actum.dialects"
+LOADED = """
+import sys
+from actum.dialects import dialect, names
+
+def show():
+    print(*sorted(name for name in sys.modules if name.startswith("actum.dialects.")))
+
+show()
+dialect("anthropic_messages")
+show()
+names()
+show()
+"""
+
+
+def test_a_dialect_is_imported_when_it_is_opened_and_not_before() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    at_start, with_an_api, with_the_list = (set(line.split()) for line in done.stdout.splitlines())
+    assert not any(name.startswith(f"{ROOM}.text") for name in at_start | with_an_api)
+    assert f"{ROOM}.api.anthropic.dialect" in with_an_api - at_start
+    apart = {f"{ROOM}.text.{name}" for name in ("prompt_json", "react.dialect", "harmony")}
+    assert not apart & with_the_list
+    assert not {f"{ROOM}.api.gemini.dialect", f"{ROOM}.api.openai_responses.dialect"} & with_the_list
+
+
+def test_the_name_of_each_row_is_said_once() -> None:
+    """A second row of the same name would hide the first."""
+    rows = [
+        (attribute, row.name)
+        for module in (table, table_more, cohere, gemma)
+        for attribute, row in vars(module).items()
+        if isinstance(row, Format)
+    ]
+    assert sorted(name for _, name in rows) == sorted(FORMATS)
+    assert [attribute.lower() for attribute, _ in rows] == [name for _, name in rows]
+    assert not ROWS.keys() & APIS.keys()
+
+
+def test_the_type_checker_knows_the_names_of_the_apis() -> None:
+    assert get_args(ApiName) == tuple(APIS)
+
+
+def test_a_row_says_how_its_dialect_is_called_and_each_option_that_the_dialect_takes() -> None:
+    for name, row in ROWS.items():
+        opened = text_dialect(name)
+        assert opened.name == name
+        assert row.listing.summary, name
+        assert isinstance(opened, Struct)
+        assert set(row.listing.options) == set(opened.__struct_fields__) - {"form"}, name
+
+
+def test_each_text_dialect_has_a_corpus_and_tells_its_models_or_is_for_any_model() -> None:
+    for name, row in ROWS.items():
+        assert any((CORPUS / name).glob("*.json")), f"tests/corpus/{name} is empty or missing"
+        assert all(piece == piece.lower() for piece in row.listing.models), name
+        assert bool(row.listing.models) == (name not in ("prompt_json", "react")), name
+        assert all(for_model(piece) == name for piece in row.listing.models), name
+        for sign in row.listing.signs:
+            assert for_model("{% " + " ".join(sign.marks)) == name, (name, sign)
+
+
+def test_an_api_dialect_is_told_from_a_text_dialect_by_its_protocol() -> None:
+    assert {name for name in (*APIS, *ROWS) if isinstance(dialect(name), ApiDialect)} == APIS.keys()
+
+
+def test_a_text_dialect_is_asked_for_as_such() -> None:
+    assert text_dialect("hermes") == dialect("hermes")
+    with pytest.raises(UnknownName, match="there is no text dialect called 'openai_chat'"):
+        text_dialect("openai_chat")
+    with pytest.raises(UnknownName, match="there is no dialect called 'telepathy'"):
+        listing_of("telepathy")
 
 
 @pytest.mark.parametrize(
@@ -142,7 +219,7 @@ def test_a_chat_template_tells_its_dialect(template: str, name: str | None) -> N
 
 
 def test_an_option_of_a_model_s_own_format_reaches_it() -> None:
-    found = dialect("deepseek_v3", thinking=True)
+    found = text_dialect("deepseek_v3", thinking=True)
     assert found.decode("Hm.</think>Hi.").reasoning == "Hm."
     with pytest.raises(UsageError):
         dialect("hermes", form="x")

@@ -93,6 +93,17 @@ async def test_an_error_in_mid_stream_is_raised_by_the_official_client_and_by_ou
         decoder.feed(wire)
 
 
+@pytest.mark.parametrize("name", ["ollama_generate", "openai_completions"])
+def test_an_api_that_says_no_calls_tells_its_client_of_an_error_too(name: str) -> None:
+    api = dialect(name)
+    assert isinstance(api, ApiDialect)
+    answer = api.encode_error(SLOW)
+    error = api.decode_error(answer.status, None, answer.body)
+    assert (type(error), error.status, "Slow down." in str(error)) == (ModelUnavailable, 429, True)
+    with pytest.raises(ModelError, match=r"Slow down\."):
+        api.decoder().feed(api.encoder().feed(TextDelta("I look.")) + api.encoder().fail(SLOW))
+
+
 async def test_an_error_in_mid_stream_tells_anthropic_which_exception_it_is() -> None:
     wire = APIS["anthropic_messages"].encoder().fail(SLOW)
     raised = await raised_by(

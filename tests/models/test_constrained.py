@@ -13,7 +13,7 @@ import pytest
 from actum.core.errors import UsageError
 from actum.core.interfaces import Request
 from actum.core.tool import Tool
-from actum.dialects import dialect
+from actum.dialects.catalog import text_dialect
 from actum.dialects.grammar.grammar import Grammar, grammar_of
 from actum.models.constrained import Vocabulary, generate, need
 
@@ -80,7 +80,7 @@ VOCABULARY = vocabulary_of(MARKS)
 
 def hermes(*tools: Tool, vocabulary: Vocabulary = VOCABULARY) -> Grammar:
     request = Request(messages=[], tools=tools, tool_choice="required")
-    return grammar_of(dialect("hermes"), request, refuses=vocabulary.refuses, special=vocabulary.special)
+    return grammar_of(text_dialect("hermes"), request, refuses=vocabulary.refuses, special=vocabulary.special)
 
 
 @pytest.mark.row("S7")
@@ -107,7 +107,7 @@ def test_without_a_grammar_random_weights_make_no_call() -> None:
     for seed in range(20):
         model = RandomModel(VOCABULARY.size, seed=seed)
         out = generate(model.next_logits, VOCABULARY, [], max_tokens=100, seed=seed)
-        assert not dialect("hermes").decode(b"".join(map(VOCABULARY.bytes_of, out)), tools=TOOLS).calls
+        assert not text_dialect("hermes").decode(b"".join(map(VOCABULARY.bytes_of, out)), tools=TOOLS).calls
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:

@@ -12,8 +12,8 @@ from actum.core.event import CallSaid, Delta, ReasoningDelta, TextDelta, Thought
 from actum.core.interfaces import Model, Request
 from actum.core.message import ReasoningPart, RefusalPart, Reply, ToolMessage, Transcript, Usage, UserMessage
 from actum.core.tool import Tool
-from actum.dialects import dialect
 from actum.dialects.base import TextDialect
+from actum.dialects.catalog import text_dialect
 from actum.models.endpoint import Endpoint
 from actum.models.prompted import Auto, Prompted, Recognising
 from actum.testing import ScriptedModel
@@ -26,7 +26,7 @@ WEATHER = Tool(
 )
 QUESTION = UserMessage.of("How is the weather in Oslo?")
 ASKED = Request(messages=[QUESTION], tools=(WEATHER,))
-TEXT: dict[str, TextDialect] = {"prompt_json": dialect("prompt_json"), "react": dialect("react")}
+TEXT: dict[str, TextDialect] = {"prompt_json": text_dialect("prompt_json"), "react": text_dialect("react")}
 SAID = {
     "prompt_json": 'I look. {"tool": "get_weather", "params": {"city": "Oslo"}}',
     "react": 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo"}\n',
@@ -64,7 +64,7 @@ async def test_a_model_that_only_writes_calls_a_tool(name: str) -> None:
 
 
 CALL = '{"tool": "get_weather", "params": {"city": "Oslo"}}'
-THINKING = dialect("prompt_json", thinking=True)
+THINKING = text_dialect("prompt_json", thinking=True)
 
 
 async def answered(text: str, found: TextDialect, *, reasoning: str = "", finish: str = "stop") -> tuple[Reply, str]:

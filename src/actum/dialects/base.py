@@ -10,7 +10,7 @@ Both are served as well as spoken, so any-to-any is: decode with one, encode wit
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ..core.errors import ActumError, ModelError
 from ..core.event import Delta
@@ -18,6 +18,9 @@ from ..core.interfaces import Request
 from ..core.message import Reply
 from ..core.tool import Tool
 from .error_answer import ErrorAnswer
+
+if TYPE_CHECKING:
+    from .chat_marks import ChatMarks
 
 
 class Decoder(Protocol):
@@ -67,8 +70,9 @@ class Encoder(Protocol):
         """The bytes that end the stream instead, when the answer did not come to its own end."""
 
 
+@runtime_checkable
 class ApiDialect(Protocol):
-    """A model API's wire format, both ways."""
+    """A model API's wire format, both ways. `isinstance` tells an API dialect from a text dialect."""
 
     @property
     def name(self) -> str: ...
@@ -106,6 +110,15 @@ class ApiDialect(Protocol):
         """A writer of a streamed answer, whose id and model must be known before it is. Served side."""
 
 
+@runtime_checkable
+class StrictTools(Protocol):
+    """A dialect that can ask an API to hold the model to the schemas of its tools."""
+
+    @property
+    def strict(self) -> bool:
+        """The API is asked to."""
+
+
 class TextDialect(Protocol):
     """A way to say calls in plain text."""
 
@@ -129,3 +142,12 @@ class TextDialect(Protocol):
 
     def encode_reply(self, reply: Reply) -> str:
         """The text by which a model would have said this reply; `decode` takes it back."""
+
+
+@runtime_checkable
+class ChatMarked(Protocol):
+    """A text dialect of a model family whose chat template is known. Prompts that fit any model have no such marks."""
+
+    @property
+    def marks(self) -> ChatMarks:
+        """How turns are marked for a model that only goes on with a text."""

@@ -129,6 +129,11 @@ def gemini_error(error: ActumError) -> JsonObject:
     return {"error": said}
 
 
+def ollama_error(error: ActumError) -> JsonObject:
+    """The body of an error of Ollama's API, which is a line of its stream too."""
+    return {"error": _message(error)}
+
+
 def _message(error: ActumError) -> str:
     return str(error) if isinstance(error, ModelError | UsageError | CallError) else "internal error"
 

@@ -19,8 +19,9 @@ from ..core.interfaces import Model
 from ..dialects import dialect as find_dialect
 from ..dialects import for_model
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT, OpenAiChat
-from ..dialects.base import ApiDialect, TextDialect
-from ..dialects.catalog import ApiName, opens_thought
+from ..dialects.base import ApiDialect, ChatMarked, StrictTools, TextDialect
+from ..dialects.catalog import ApiName, listing_of, opens_thought
+from ..dialects.catalog import text_dialect as find_text_dialect
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .prompted import Auto, Prompted, Recognising
 
@@ -230,7 +231,7 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, s
     text_dialect = _text_dialect(FALLBACK if by_api else dialect, model)
     spoken = _spoken(dialect, provider)
     if strict:
-        known = hasattr(spoken, "strict") and not getattr(spoken, "functions", False)
+        known = isinstance(spoken, StrictTools) and not getattr(spoken, "functions", False)
         if not ((by_address or provider.strict) and by_api and known):
             raise UsageError(f"{name} is not known to hold a model to schemas in the dialect {dialect!r}")
         spoken = cast(ApiDialect, structs.replace(cast(Struct, spoken), strict=True))
@@ -269,8 +270,9 @@ def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str])
     if text_dialect.name == "harmony":
         raise UsageError("harmony needs the server's own chat template: use the address of its chat completions")
     completions = _loaded(_RAW[api][1])
-    marks = getattr(text_dialect, "marks", None)  # those of prompts, which fit any model, have none of their own
-    spoken = structs.replace(cast(Struct, completions), marks=marks) if marks is not None else completions
+    spoken: object = completions
+    if isinstance(text_dialect, ChatMarked):
+        spoken = structs.replace(cast(Struct, completions), marks=text_dialect.marks)
     from .endpoint import Endpoint  # noqa: PLC0415  # as in `_open_endpoint`
 
     endpoint = Endpoint(
@@ -346,7 +348,6 @@ def _loaded(dialect: OpenAiChat | ApiName | Literal["anthropic"]) -> ApiDialect:
 
 def _text_dialect(name: str, model: str = "") -> TextDialect:
     """The dialect of a name; told of a thought that the server's chat template opens before the model answers."""
-    found = cast(TextDialect, find_dialect(name))
-    if opens_thought(model) and hasattr(found, "thinking"):
-        return cast(TextDialect, structs.replace(cast(Struct, found), thinking=True))
-    return found
+    if opens_thought(model) and "thinking" in listing_of(name).options:
+        return find_text_dialect(name, thinking=True)
+    return find_text_dialect(name)

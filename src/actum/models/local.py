@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import structs
 
@@ -27,9 +27,8 @@ from ..core.event import Delta
 from ..core.interfaces import Request
 from ..core.message import Message, Reply, SystemMessage, Usage, UserMessage
 from ..core.tool import Tool
-from ..dialects import dialect as find_dialect
 from ..dialects.base import Decoder, TextDialect
-from ..dialects.catalog import for_model
+from ..dialects.catalog import for_model, text_dialect
 from ..dialects.grammar.grammar import (
     Grammar,
     constrains,
@@ -148,7 +147,7 @@ class Local:
         name = self._dialect
         if name == "auto":
             name = for_model(self.engine().template or " ") or for_model(self.name) or FALLBACK
-        found = cast(TextDialect, find_dialect(name))
+        found = text_dialect(name)
         if not constrains(found):
             raise UsageError(f"{name!r} is the dialect of an API: a local model speaks in one of text")
         return found

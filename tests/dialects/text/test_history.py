@@ -12,6 +12,7 @@ from actum.core.message import Message, Reply, SystemMessage, ToolMessage, Trans
 from actum.core.tool import Tool
 from actum.dialects import dialect, names
 from actum.dialects.base import TextDialect
+from actum.dialects.catalog import text_dialect
 from actum.dialects.text.history import Writers, as_text
 
 TOOLS = (
@@ -73,7 +74,7 @@ def test_a_past_message_is_written_as_text_once() -> None:
 
 def test_other_instructions_stand_in_the_whole_conversation() -> None:
     grown = Transcript([UserMessage.of("Add."), *turn(1, 1)])
-    hermes = dialect("hermes")
+    hermes = text_dialect("hermes")
     first = hermes.encode_request(Request(messages=grown, tools=TOOLS))
     forced = hermes.encode_request(Request(messages=grown, tools=TOOLS, tool_choice="required"))
     again = hermes.encode_request(Request(messages=grown, tools=TOOLS))

@@ -27,7 +27,7 @@ from actum.core.tool import Tool
 from actum.dialects import dialect
 from actum.dialects.api.openai_chat.dialect import OpenAiChat
 from actum.dialects.base import ApiDialect
-from actum.dialects.catalog import ApiName
+from actum.dialects.catalog import ApiName, text_dialect
 from actum.dialects.tool_names import OPENAI_NAME
 from actum.dialects.transcode.transcode import (
     Transcoded,
@@ -445,7 +445,7 @@ def test_an_answer_of_an_api_is_written_as_a_model_would() -> None:
         Reply.of("I look.", [ToolCall("call_0", "get_weather", {"city": "北京"})])
     )
     found = transcode(answer, "openai", "hermes", tools=TOOLS)
-    reply = dialect("hermes").decode(found.wire, tools=TOOLS)
+    reply = text_dialect("hermes").decode(found.wire, tools=TOOLS)
     assert (reply.text, reply.calls[0].arguments) == ("I look.", {"city": "北京"})
     assert lost(found) == {"reply.id"}
 

@@ -14,13 +14,14 @@ import msgspec
 from msgspec import Struct
 
 from ...core.call import TextPart
-from ...core.errors import ModelError, ModelGarbled
+from ...core.errors import ActumError, ModelError, ModelGarbled
 from ...core.event import Delta, TextDelta
 from ...core.interfaces import Request
 from ...core.json import JsonObject, JsonProblem
 from ...core.message import Reply, Usage, UserMessage
 from ...core.tool import Tool
 from ..chat_marks import PLAIN, ChatMarks
+from ..error_answer import ErrorAnswer, error_answer, ollama_error
 from ..reply_text import spoken
 from .model_errors import error_of_field, error_of_status, read_json
 from .openai_completions import prompt_of, stops_of
@@ -90,11 +91,15 @@ class OllamaGenerate(Struct, frozen=True, kw_only=True):
         """The error that an answer with a failing HTTP status means."""
         return error_of_status(status, retry_after, wire)
 
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, ollama_error(error))
+
     def encode_reply(self, reply: Reply) -> bytes:
         """The body of a whole answer."""
         return _encode(_last(reply, spoken(reply, refusal=True)))
 
-    def encoder(self, *, model: str = "", id_: str = "") -> GenerateEncoder:
+    def encoder(self, *, id_: str = "", model: str = "") -> GenerateEncoder:
         """A writer of a streamed answer; this API has no ids."""
         return GenerateEncoder(model)
 
@@ -186,6 +191,10 @@ class GenerateEncoder:
     def close(self, reply: Reply) -> bytes:
         """The last line, with the whole text if none was told in pieces."""
         return _encode(_last(reply, "" if self._began else spoken(reply, refusal=True))) + b"\n"
+
+    def fail(self, error: ActumError) -> bytes:
+        """The line that ends a stream whose answer did not come to its own end."""
+        return _encode(ollama_error(error)) + b"\n"
 
 
 def _last(reply: Reply, text: str) -> JsonObject:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from ...core.call import TextPart
-from ...core.errors import ModelError, UsageError
+from ...core.errors import ActumError, ModelError, UsageError
 from ...core.event import Delta, TextDelta
 from ...core.interfaces import Request
 from ...core.json import JsonObject, dumps
@@ -29,6 +29,7 @@ from ...core.message import (
 from ...core.tool import Tool
 from ...protocols.sse import sse
 from ..chat_marks import PLAIN, ChatMarks
+from ..error_answer import ErrorAnswer, error_answer, openai_error
 from ..reply_text import spoken
 from .answer_reader import AnswerReader, read_whole
 from .draft import Draft
@@ -106,6 +107,10 @@ class OpenAiCompletions(Struct, frozen=True, kw_only=True):
         """The error that an answer with a failing HTTP status means."""
         return error_of_status(status, retry_after, wire)
 
+    def encode_error(self, error: ActumError) -> ErrorAnswer:
+        """What a client is answered when there is no reply."""
+        return error_answer(error, {"error": openai_error(error)})
+
     def encode_reply(self, reply: Reply, *, created: int = 0) -> bytes:
         """The body of a whole answer; `created` in seconds since 1970."""
         head = _head(reply.id or DEFAULT_ID, reply.model, created)
@@ -182,6 +187,10 @@ class CompletionsEncoder:
         events = [self._event(_choice("" if self._began else _text(reply), reply))]
         events.append(sse(_encode(self._head | {"choices": [], "usage": _usage(reply.usage)})))
         return b"".join([*events, sse(b"[DONE]")])
+
+    def fail(self, error: ActumError) -> bytes:
+        """The event that ends a stream whose answer did not come to its own end."""
+        return sse(_encode({"error": openai_error(error)}))
 
     def _event(self, choice: JsonObject) -> bytes:
         return sse(_encode(self._head | {"choices": [choice]}))

@@ -31,6 +31,7 @@ from ...core.message import (
 )
 from ...core.tool import Tool
 from ..base import TextDialect
+from ..listing import TextListing
 from ..loose import Loose, Strength
 from ..text.harmony import Harmony
 from ..text.prompt_json import PromptJson
@@ -210,7 +211,7 @@ class _Asked(Struct, frozen=True):
 # Formats in marks, and bare JSON.
 
 _PROMPT_JSON = Format(
-    name="prompt_json",
+    listing=TextListing("prompt_json"),
     bodies=(JsonCall(name_key="tool", arguments_key="params"),),
     prompt="",
     declare=bare_tool,

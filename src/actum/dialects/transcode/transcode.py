@@ -17,7 +17,7 @@ keys) is for who sends them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeGuard
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -169,7 +169,8 @@ class Transcoder:
         self._decoder: Decoder = self._source.decoder(tools=tools)
         self._encoder: Encoder | None = None
         self._model = model
-        self._unsettled = not _is_api(self._source)
+        self._by_events = isinstance(self._source, ApiDialect)
+        self._unsettled = not self._by_events
         self._held: list[Delta] = []
         self._sent: list[str] = []
         self._thought = ""
@@ -177,7 +178,7 @@ class Transcoder:
     def feed(self, chunk: bytes | str) -> bytes:
         """Take the next piece, and return what can be said by now; nothing after an error."""
         told = []
-        for piece in _events(chunk) if _is_api(self._source) else [chunk]:
+        for piece in _events(chunk) if self._by_events else [chunk]:
             if self.error is not None:
                 break
             try:
@@ -254,7 +255,7 @@ def kind_of(wire: bytes, source: ApiDialect | TextDialect) -> Kind:
     begin = wire.lstrip(_BLANK)[:1]
     if not begin:
         raise UsageError("there is nothing to read")
-    if not _is_api(source):
+    if not isinstance(source, ApiDialect):
         return "response"
     if begin != b"{":
         return "stream"
@@ -321,12 +322,8 @@ def find(name: str | ApiDialect | TextDialect) -> ApiDialect | TextDialect:
     return dialect(ALIASES.get(name, name)) if isinstance(name, str) else name
 
 
-def _is_api(found: ApiDialect | TextDialect) -> TypeGuard[ApiDialect]:
-    return hasattr(found, "decode_request")
-
-
 def _api(found: ApiDialect | TextDialect, what: str) -> ApiDialect:
-    if _is_api(found):
+    if isinstance(found, ApiDialect):
         return found
     raise UsageError(
         f"{found.name} is a way to write calls in text and has no form for {what}: only answers are said in it or read "

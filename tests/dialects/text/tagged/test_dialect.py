@@ -16,8 +16,8 @@ from actum.core.interfaces import Request
 from actum.core.json import Json, parse_object
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.tool import Tool
-from actum.dialects.text.formats.table import FORMATS, tagged
 from actum.dialects.text.invented_results import result_marks, turn_marks
+from actum.dialects.text.rows import FORMATS
 from actum.dialects.text.tagged.dialect import TaggedText
 from actum.dialects.text.tagged.pythonic_call import PythonicCall
 from tests.dialects.text_corpus import (
@@ -35,7 +35,7 @@ from tests.dialects.text_corpus import (
 from tests.each import each, each_path
 from tests.effort import effort
 
-DIALECTS = {name: tagged(name) for name in FORMATS}
+DIALECTS = {name: TaggedText(form) for name, form in FORMATS.items()}
 TOOLS = {name: tools_of(name) for name in FORMATS}
 CASES = [path for name in sorted(FORMATS) for path in sorted((CORPUS / name).glob("*.txt"))]
 each_case = each_path(CASES)

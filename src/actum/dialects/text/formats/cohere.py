@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ... import chat_marks
+from ...listing import TextListing, sign
 from ..marks import CallHead, unlike
 from ..tagged.bodies import JsonCall
 from ..tagged.dialect import BRACKETS, Format, bare_tool
@@ -23,7 +24,13 @@ _CITES = (
 """`<co>bar</co: 0:[1,2]>`, of older models `<co: 0>bar</co: 0>`: call and results, or documents."""
 
 COMMAND_R = Format(
-    name="command_r",
+    listing=TextListing(
+        "command_r",
+        "as Command R and A write it",
+        "citations are taken out of the text and stand in `reply.extras`",
+        models=("command-r7b", "c4ai-command-r7b", "command-a", "c4ai-command-a"),
+        signs=(sign("<|START_ACTION|>"),),
+    ),
     bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", id_key="tool_call_id"), JsonCall()),
     opens=("<|START_ACTION|>",),
     closes=("<|END_ACTION|>",),
@@ -53,7 +60,13 @@ To call tools, write a list of calls; the answer to the user stands between <|ST
 )
 
 COMMAND_R_PLUS = Format(
-    name="command_r_plus",
+    listing=TextListing(
+        "command_r_plus",
+        "as Command R and R+ of 2024 write it: Action: and a fenced list",
+        "`directly_answer` means no call; the answer itself comes in a turn of its own",
+        models=("command-r", "c4ai-command-r"),
+        signs=(sign("Action:", "tool_name", shared=1),),
+    ),
     bodies=(JsonCall(name_key="tool_name", arguments_key="parameters", fenced=True),),
     opens=("Action:",),
     drops=("<|END_OF_TURN_TOKEN|>", "<|CHATBOT_TOKEN|>"),

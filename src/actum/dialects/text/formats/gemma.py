@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from ... import chat_marks
 from ...chat_marks import ChatMarks
+from ...listing import TextListing, sign
 from ..tagged.dialect import Format
 from ..tagged.keyed_call import KeyedCall, write_keyed
 
 
 def _gemma(
-    name: str,
+    listing: TextListing,
     quote: str,
     *,
     marks: tuple[str, ...],
@@ -26,7 +27,7 @@ def _gemma(
     body = KeyedCall(quote)
     example = write_keyed({"parameter": "value", "other": 1}, quote)
     return Format(
-        name=name,
+        listing=listing,
         bodies=(body,),
         opens=(marks[2],),
         closes=(marks[3],),
@@ -45,7 +46,13 @@ def _gemma(
 
 
 FUNCTIONGEMMA = _gemma(
-    "functiongemma",
+    TextListing(
+        "functiongemma",
+        "as FunctionGemma writes it: call:name{key:<escape>value<escape>}",
+        "strings stand between `<escape>`; some templates put numbers there too, the schema decides",
+        models=("functiongemma",),
+        signs=(sign("<start_function_call>"),),
+    ),
     "<escape>",
     marks=(
         *("<start_function_declaration>", "<end_function_declaration>"),
@@ -57,7 +64,13 @@ FUNCTIONGEMMA = _gemma(
     source="FunctionGemma's formatting guide (Google); its template and reader in vLLM",
 )
 GEMMA4 = _gemma(
-    "gemma4",
+    TextListing(
+        "gemma4",
+        "as Gemma 4 writes it: call:name{key:value}",
+        "reasoning is a channel; servers that drop special tokens drop the marks of strings too",
+        models=("gemma-4", "gemma4"),
+        signs=(sign("<|tool_call>", "<tool_call|>"),),
+    ),
     '<|"|>',
     marks=("<|tool>", "<tool|>", "<|tool_call>", "<tool_call|>", "<|tool_response>", "<tool_response|>"),
     drops=("<turn|>", "<|tool_response>"),

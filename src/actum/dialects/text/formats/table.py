@@ -10,19 +10,18 @@ import re
 
 from ... import chat_marks
 from ...chat_marks import ChatMarks
+from ...listing import TextListing, sign
 from ..marks import CallHead, KnownHead, unlike
 from ..tagged.bodies import Body, JsonCall, NamedCall
 from ..tagged.dialect import (
     BRACKETS,
     IN_TOOLS,
     Format,
-    TaggedText,
     bare_tool,
     openai_tool,
 )
 from ..tagged.pythonic_call import PythonicCall
 from ..tagged.xml_call import XmlCall
-from .table_more import MORE
 
 _CHATML = ("<|im_end|>", "<|endoftext|>", "<|im_start|>")
 _LLAMA = ("<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>")
@@ -45,7 +44,17 @@ QWEN_XML = XmlCall(
 )
 
 HERMES = Format(
-    name="hermes",
+    listing=TextListing(
+        "hermes",
+        "as Hermes, Qwen 2.5 and Qwen3 write it: <tool_call>{JSON}</tool_call>",
+        "Qwen models leave out the opening tag, or write the arguments as JSON in a string",
+        models=("hermes", "qwen", "qwq", "granite-4", "longcat", "mimo-vl", "reka-edge", "bielik"),
+        signs=(sign("<tool_call>", "</tool_call>", shared=2),),
+        opens_thought=(
+            ("qwen3", "thinking"),
+            ("qwq",),
+        ),
+    ),
     bodies=(JsonCall(), QWEN_XML),
     opens=("<tool_call>", "<tool_calls>", "<longcat_tool_call>"),
     closes=("</tool_call>", "</tool_calls>", "</longcat_tool_call>"),
@@ -65,7 +74,24 @@ To call functions, write for each call a JSON object with its name and arguments
 )
 
 QWEN3_CODER = Format(
-    name="qwen3_coder",
+    listing=TextListing(
+        "qwen3_coder",
+        "as Qwen3-Coder writes it: <function=name><parameter=key>",
+        "values are plain text, the schema gives their type; the outer tag is often missing",
+        models=(
+            "qwen3-coder",
+            "qwen3coder",
+            "qwen3_coder",
+            "qwen3.5",
+            "qwen3.6",
+            "nemotron-3",
+            "step-3.5",
+            "step-3.7",
+            "step3.5",
+            "step3p5",
+        ),
+        signs=(sign("<function=", "<parameter=", "<tool_call>"),),
+    ),
     bodies=(QWEN_XML, JsonCall()),
     opens=("<tool_call>",),
     closes=("</tool_call>",),
@@ -89,7 +115,16 @@ several lines
 )
 
 LLAMA3_JSON = Format(
-    name="llama3_json",
+    listing=TextListing(
+        "llama3_json",
+        "as Llama 3 writes it: {JSON} alone, or behind <|python_tag|>",
+        "a bare object; several are divided by semicolons; `parameters`, not `arguments`",
+        models=("llama-3", "llama3", "llama_3"),
+        signs=(
+            sign("<|python_tag|>", shared=5),
+            sign("<|eot_id|>", '"parameters"', shared=5),
+        ),
+    ),
     bodies=(JsonCall(arguments_key="parameters"), PythonicCall(listed=False, suffix=".call")),
     opens=("<|python_tag|>",),
     drops=_LLAMA,
@@ -108,7 +143,17 @@ Several calls are divided by a semicolon.
 )
 
 LLAMA_PYTHONIC = Format(
-    name="llama_pythonic",
+    listing=TextListing(
+        "llama_pythonic",
+        "as Llama 3.2 and 4 write it: [name(key=value)]",
+        "values that are no literals are kept as text",
+        models=("llama-4", "llama4", "llama-3.2-1b", "llama-3.2-3b", "toolace", "gemma-3", "gemma3"),
+        signs=(
+            sign("<|python_start|>", shared=4),
+            sign("<|eot|>", "<|header_start|>", shared=4),
+            sign("func_name1(params_name1=", shared=4),
+        ),
+    ),
     bodies=(PythonicCall(), JsonCall()),
     opens=("<|python_start|>", "<|python_tag|>"),
     closes=("<|python_end|>",),
@@ -149,7 +194,13 @@ _MISTRAL_NAMED = NamedCall(
 _MISTRAL_PROMPT = "[AVAILABLE_TOOLS]{tools}[/AVAILABLE_TOOLS]\n\n"
 
 MISTRAL = Format(
-    name="mistral",
+    listing=TextListing(
+        "mistral",
+        "as older Mistral models write it: [TOOL_CALLS][{JSON}]",
+        "ids have nine letters and digits in the models' own template",
+        models=("mistral", "mixtral", "ministral"),
+        signs=(sign("[TOOL_CALLS]", shared=1),),
+    ),
     bodies=(JsonCall(), _MISTRAL_NAMED),
     opens=("[TOOL_CALLS]",),
     drops=("</s>",),
@@ -169,7 +220,23 @@ To call functions, write:
 )
 
 MISTRAL_V11 = Format(
-    name="mistral_v11",
+    listing=TextListing(
+        "mistral_v11",
+        "as newer Mistral models write it: [TOOL_CALLS]name[ARGS]{JSON}",
+        "the name stands before `[ARGS]`, with an id in some versions",
+        models=(
+            "mistral-small-3.2",
+            "mistral-small-2506",
+            "mistral-small-4",
+            "magistral",
+            "devstral",
+            "ministral-3",
+            "mistral-large-3",
+            "mistral-large-2512",
+            "mistral-medium",
+        ),
+        signs=(sign("[TOOL_CALLS]", "[ARGS]"),),
+    ),
     bodies=(_MISTRAL_NAMED, JsonCall()),
     opens=("[TOOL_CALLS]",),
     drops=("</s>",),
@@ -213,9 +280,9 @@ _DEEPSEEK_V3_1 = NamedCall(
 )
 
 
-def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, chat: ChatMarks, source: str) -> Format:
+def _deepseek(listing: TextListing, bodies: tuple[Body, ...], form: str, *, chat: ChatMarks, source: str) -> Format:
     return Format(
-        name=name,
+        listing=listing,
         bodies=bodies,
         opens=("<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>"),
         closes=("<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"),
@@ -236,14 +303,29 @@ def _deepseek(name: str, bodies: tuple[Body, ...], form: str, *, chat: ChatMarks
 
 
 DEEPSEEK_V3 = _deepseek(
-    "deepseek_v3",
+    TextListing(
+        "deepseek_v3",
+        "as DeepSeek V3 and R1 write it: marks around a fenced JSON object",
+        "models leave out the closing fence and the outer marks; both are borne",
+        models=("deepseek-v3", "deepseek-r1", "deepseek-chat-v3", "deepseek_r1", "deepseek_v3"),
+        signs=(sign("<｜tool▁sep｜>", "```json"),),
+        opens_thought=(
+            ("deepseek-r1",),
+            ("deepseek_r1",),
+        ),
+    ),
     (_DEEPSEEK_V3, _DEEPSEEK_V3_1),
     'function<｜tool▁sep｜>function_name\n```json\n{"parameter": "value"}\n```',
     chat=chat_marks.DEEPSEEK,
     source="chat templates of DeepSeek-V3-0324 and DeepSeek-R1",
 )
 DEEPSEEK_V3_1 = _deepseek(
-    "deepseek_v3_1",
+    TextListing(
+        "deepseek_v3_1",
+        "as DeepSeek V3.1 writes it: marks around name and JSON",
+        models=("deepseek-v3.1", "deepseek-v3_1"),
+        signs=(sign("<｜tool▁sep｜>", shared=1),),
+    ),
     (_DEEPSEEK_V3_1, _DEEPSEEK_V3),
     'function_name<｜tool▁sep｜>{"parameter": "value"}',
     chat=chat_marks.DEEPSEEK_V3_1,
@@ -252,7 +334,13 @@ DEEPSEEK_V3_1 = _deepseek(
 
 _GLM_NAME = r"[^\s<>{}]"
 GLM4_5 = Format(
-    name="glm4_5",
+    listing=TextListing(
+        "glm4_5",
+        "as GLM-4.5 to 4.7 write it: <tool_call>name with <arg_key> and <arg_value>",
+        "values are plain text, the schema gives their type; 4.7 writes no line breaks",
+        models=("glm-4.5", "glm-4.6", "glm-4.7", "glm4.5", "glm4_5", "glm-4p5", "laguna", "ling-3.0", "spark2.5"),
+        signs=(sign("<arg_key>", "<arg_value>"),),
+    ),
     bodies=(
         XmlCall(
             head=CallHead(
@@ -297,7 +385,16 @@ To call functions, write for each call its name, then each argument as a pair:
 
 _ARGUMENT_BEGIN = "<|tool_call_argument_begin|>"
 KIMI_K2 = Format(
-    name="kimi_k2",
+    listing=TextListing(
+        "kimi_k2",
+        "as Kimi K2 writes it: a section of calls with ids such as functions.name:0",
+        "ids are `functions.name:0`, counted through the conversation; others are translated in the history",
+        models=("kimi-k2", "kimi_k2"),
+        signs=(
+            sign("<|tool_call_argument_begin|>"),
+            sign("<|im_middle|>", "tool_declare"),
+        ),
+    ),
     bodies=(
         NamedCall(
             head=CallHead(
@@ -346,33 +443,3 @@ To call functions, write, counting the calls of the conversation from 0:
     chat=chat_marks.KIMI,
     source="chat template and tool call guidance of Kimi-K2 (Moonshot AI)",
 )
-
-FORMATS: dict[str, Format] = {
-    form.name: form
-    for form in (
-        QWEN3_CODER,
-        GLM4_5,
-        KIMI_K2,
-        DEEPSEEK_V3,
-        DEEPSEEK_V3_1,
-        MISTRAL_V11,
-        MISTRAL,
-        LLAMA_PYTHONIC,
-        LLAMA3_JSON,
-        HERMES,
-        *MORE,
-    )
-}
-"""All rows by name. Which models write so is in `catalog`, so that asking for it reads no row."""
-
-
-def tagged(name: str) -> TaggedText:
-    """The dialect of a row."""
-    return TaggedText(FORMATS[name])
-
-
-def __getattr__(name: str) -> TaggedText:
-    """A row's dialect as an attribute of its name, which is how the catalog finds it."""
-    if name in FORMATS:
-        return tagged(name)
-    raise AttributeError(name)

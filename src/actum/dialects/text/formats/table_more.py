@@ -6,6 +6,7 @@ import re
 
 from ... import chat_marks
 from ...chat_marks import ChatMarks
+from ...listing import TextListing, sign
 from ..marks import CallHead, unlike
 from ..tagged.bodies import JsonCall, NamedCall, ToUser
 from ..tagged.dialect import (
@@ -17,15 +18,13 @@ from ..tagged.dialect import (
 )
 from ..tagged.pythonic_call import PythonicCall
 from ..tagged.xml_call import XmlCall
-from .cohere import COMMAND_R, COMMAND_R_PLUS
-from .gemma import FUNCTIONGEMMA, GEMMA4
 
 _EXAMPLE = '{"name": "function name", "arguments": {"parameter": "value"}}'
 _RESPONSE = "<tool_response>\n{text}\n</tool_response>"
 
 
 def _json_list(
-    name: str,
+    listing: TextListing,
     section: tuple[str, str],
     opens: tuple[str, ...],
     closes: tuple[str, ...],
@@ -37,7 +36,7 @@ def _json_list(
 ) -> Format:
     """Calls as a JSON list between marks."""
     return Format(
-        name=name,
+        listing=listing,
         bodies=(JsonCall(),),
         opens=opens,
         closes=closes,
@@ -87,7 +86,16 @@ def _xml_prompt(opening: str, example: str, closing: str) -> str:
 
 
 GRANITE = _json_list(
-    "granite",
+    TextListing(
+        "granite",
+        "as Granite writes it",
+        "Granite 4 writes as `hermes`",
+        models=("granite-3", "granite-20b-functioncalling"),
+        signs=(
+            sign("<|start_of_role|>", "<|tool_call|>"),
+            sign("<function_call>", shared=4),
+        ),
+    ),
     ("<|tool_call|>[", "]"),
     ("<|tool_call|>", "<tool_call>", "<function_call>"),
     ("</tool_call>",),
@@ -96,7 +104,16 @@ GRANITE = _json_list(
     source="chat templates of Granite 3.0 to 3.3 (IBM); Granite 4 writes as `hermes`",
 )
 PHI4_MINI = _json_list(
-    "phi4_mini",
+    TextListing(
+        "phi4_mini",
+        "as Phi-4 mini writes it",
+        models=("phi-4-mini", "phi4-mini", "firefunction", "llama-3-firefunction"),
+        signs=(
+            sign("<|tool_call|>", "<|/tool_call|>"),
+            sign("<|tool|>", "<|/tool|>"),
+            sign("functools["),
+        ),
+    ),
     ("functools[", "]"),
     ("functools", "<|tool_call|>"),
     ("<|/tool_call|>",),
@@ -105,7 +122,13 @@ PHI4_MINI = _json_list(
     source="model card and chat template of Phi-4-mini-instruct",
 )
 HUNYUAN = _json_list(
-    "hunyuan",
+    TextListing(
+        "hunyuan",
+        "as Hunyuan-A13B writes it",
+        "answers stand in `<answer>`",
+        models=("hunyuan-a13b", "hunyuan_a13b"),
+        signs=(sign("<tool_calls>", "<|extra_0|>"),),
+    ),
     ("<tool_calls>[", "]</tool_calls>"),
     ("<tool_calls>",),
     ("</tool_calls>",),
@@ -115,7 +138,13 @@ HUNYUAN = _json_list(
     source="chat template of Hunyuan-A13B-Instruct",
 )
 JAMBA = _json_list(
-    "jamba",
+    TextListing(
+        "jamba",
+        "as Jamba writes it",
+        "Apriel and MiniMax-M1 write the same",
+        models=("jamba", "minimax-m1", "apriel"),
+        signs=(sign("<tool_calls>", "</tool_calls>", shared=1),),
+    ),
     ("<tool_calls>[", "]</tool_calls>"),
     ("<tool_calls>",),
     ("</tool_calls>",),
@@ -124,7 +153,12 @@ JAMBA = _json_list(
     source="chat template of Jamba 1.5 and 1.6; Apriel 1.5 and MiniMax-M1 write the same",
 )
 NEMOTRON = _json_list(
-    "nemotron",
+    TextListing(
+        "nemotron",
+        "as Nemotron writes it",
+        models=("nvidia-nemotron-nano", "nemotron-nano", "llama-3_3-nemotron-super-49b-v1_5"),
+        signs=(sign("<TOOLCALL>"),),
+    ),
     ("<TOOLCALL>[", "]</TOOLCALL>"),
     ("<TOOLCALL>",),
     ("</TOOLCALL>",),
@@ -134,7 +168,13 @@ NEMOTRON = _json_list(
     source="chat templates of Nemotron Nano v2 and Llama-3.3-Nemotron-Super v1.5",
 )
 XLAM = _json_list(
-    "xlam",
+    TextListing(
+        "xlam",
+        "as xLAM writes it",
+        "a bare list of calls; it is told from other JSON by the names in it",
+        models=("xlam", "llama-xlam"),
+        signs=(sign("single JSON array", "tool_call_name", shared=4),),
+    ),
     ("[", "]"),
     ("[TOOL_CALLS]", "<tool_call>"),
     ("</tool_call>",),
@@ -144,7 +184,12 @@ XLAM = _json_list(
 )
 
 INTERNLM = Format(
-    name="internlm",
+    listing=TextListing(
+        "internlm",
+        "as InternLM writes it",
+        models=("internlm2", "internlm3"),
+        signs=(sign("<|action_start|>", "<|plugin|>"),),
+    ),
     bodies=(JsonCall(arguments_key="parameters"),),
     opens=("<|action_start|>", "<|plugin|>", "<|interpreter|>"),
     closes=("<|action_end|>",),
@@ -169,7 +214,13 @@ _FUNCTION = CallHead(
     refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*+(?:\n|>\s*+[^{{\"<\s]))"),
 )
 FUNCTIONARY = Format(
-    name="functionary",
+    listing=TextListing(
+        "functionary",
+        "as Functionary writes it",
+        "v3.1; the `python` tool of raw code is not read",
+        models=("functionary",),
+        signs=(sign("<function=", "</function>", shared=3),),
+    ),
     bodies=(NamedCall(head=_FUNCTION, unmarked=_FUNCTION, form="<function={name}>{arguments}</function>"),),
     opens=("<|python_tag|>",),
     closes=("</function>",),
@@ -190,12 +241,12 @@ To call functions, write for each call:
 )
 
 
-def _functionary(name: str, opening: str, separator: str, *, chat: ChatMarks, source: str) -> Format:
+def _functionary(listing: TextListing, opening: str, separator: str, *, chat: ChatMarks, source: str) -> Format:
     """A recipient and what is said to it; to `all`, the user, it is text. The prompt ends in the first opening mark."""
     behind = re.escape(separator)
     recipient = rf"(?!all{behind})(?P<name>[^\s<>{{}}]{{1,128}}){behind}\s*(?=\{{)"
     return Format(
-        name=name,
+        listing=listing,
         bodies=(
             NamedCall(
                 head=CallHead(
@@ -230,18 +281,41 @@ Write to whom you speak, a function or all, and then the arguments as JSON or th
 
 
 FUNCTIONARY_V2 = _functionary(
-    "functionary_v2",
+    TextListing(
+        "functionary_v2",
+        "as Functionary v2 writes it: a recipient, and what is said to it",
+        "the output begins with the recipient, since the prompt ends in its mark",
+        models=("functionary-small-v2", "functionary-medium-v2"),
+        signs=(sign("<|recipient|>", "<|from|>"),),
+    ),
     "<|from|>assistant\n<|recipient|>",
     "\n<|content|>",
     chat=chat_marks.FUNCTIONARY_V2,
     source="Functionary v2.2 and v2.4 (MeetKai), as llama-cpp-python's chat handler drives it",
 )
 FUNCTIONARY_V3_2 = _functionary(
-    "functionary_v3_2", ">>>", "\n", chat=chat_marks.FUNCTIONARY, source="chat template of Functionary v3.2 (MeetKai)"
+    TextListing(
+        "functionary_v3_2",
+        "as Functionary v3.2 writes it: >>>name and {JSON}",
+        "as v2; `>>>` in a text is text unless a recipient and an object follow",
+        models=("functionary-small-v3.2", "functionary-medium-v3.2"),
+        signs=(sign(">>>${recipient}"),),
+    ),
+    ">>>",
+    "\n",
+    chat=chat_marks.FUNCTIONARY,
+    source="chat template of Functionary v3.2 (MeetKai)",
 )
 
 MINIMAX_M2 = Format(
-    name="minimax_m2",
+    listing=TextListing(
+        "minimax_m2",
+        "as MiniMax M2 writes it",
+        "MiniMax-M3 writes otherwise and is not covered",
+        models=("minimax-m2",),
+        signs=(sign("<minimax:tool_call>"),),
+        opens_thought=(("minimax-m2",),),
+    ),
     bodies=(_invoke(""), JsonCall(unmarked=False)),
     opens=("<minimax:tool_call>",),
     closes=("</minimax:tool_call>",),
@@ -261,7 +335,13 @@ MINIMAX_M2 = Format(
 
 _DSML = "｜DSML｜"
 DEEPSEEK_V3_2 = Format(
-    name="deepseek_v3_2",
+    listing=TextListing(
+        "deepseek_v3_2",
+        "as DeepSeek V3.2 writes it",
+        "each parameter says by itself whether it is a string; V4 names the outer mark otherwise",
+        models=("deepseek-v3.2", "deepseek-v4"),
+        signs=(sign("｜DSML｜"),),
+    ),
     bodies=(_invoke(_DSML, typed=True),),
     opens=(f"<{_DSML}function_calls>", f"<{_DSML}tool_calls>"),
     closes=(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>"),
@@ -281,7 +361,13 @@ DEEPSEEK_V3_2 = Format(
 )
 
 STEP3 = Format(
-    name="step3",
+    listing=TextListing(
+        "step3",
+        "as Step-3 writes it",
+        "Step-3.5 writes as `qwen3_coder`",
+        models=("step3", "step-3"),
+        signs=(sign("steptml:"),),
+    ),
     bodies=(_invoke("steptml:", lead=r"function<｜tool_sep｜>[^\s<]{1,128}\s*"),),
     opens=("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"),
     closes=("<｜tool_call_end｜>", "<｜tool_calls_end｜>", "<｜tool_sep｜>"),
@@ -302,7 +388,13 @@ STEP3 = Format(
 )
 
 SEED_OSS = Format(
-    name="seed_oss",
+    listing=TextListing(
+        "seed_oss",
+        "as Seed-OSS writes it",
+        "values are plain text, the schema gives their type",
+        models=("seed-oss", "seed_oss"),
+        signs=(sign("<seed:tool_call>"),),
+    ),
     bodies=(
         XmlCall(
             head=CallHead(
@@ -338,7 +430,13 @@ SEED_OSS = Format(
 )
 
 OLMO3 = Format(
-    name="olmo3",
+    listing=TextListing(
+        "olmo3",
+        "as OLMo 3 writes it",
+        models=("olmo-3",),
+        signs=(sign("<function_calls>", "</function_calls>", shared=1),),
+        opens_thought=(("olmo-3", "think"),),
+    ),
     bodies=(PythonicCall(listed=False),),
     opens=("<function_calls>",),
     closes=("</function_calls>",),
@@ -358,7 +456,16 @@ function_b()</function_calls>
 )
 
 LFM2 = Format(
-    name="lfm2",
+    listing=TextListing(
+        "lfm2",
+        "as LFM2 writes it",
+        models=("lfm2",),
+        signs=(
+            sign("<|tool_call_start|>"),
+            sign("<|tool_list_start|>"),
+            sign("<|im_start|>", "List of tools: ["),
+        ),
+    ),
     bodies=(PythonicCall(), JsonCall(unmarked=False)),
     opens=("<|tool_call_start|>",),
     closes=("<|tool_call_end|>",),
@@ -378,7 +485,13 @@ To call some, write a list of calls in Python's notation:
 )
 
 ERNIE4_5 = Format(
-    name="ernie4_5",
+    listing=TextListing(
+        "ernie4_5",
+        "as Ernie 4.5 writes it",
+        "answers stand in `<response>`; the thinking models begin inside a thought",
+        models=("ernie-4.5", "ernie4.5", "ernie-4_5", "ernie4_5"),
+        opens_thought=(("ernie-4.5", "thinking"),),
+    ),
     bodies=(JsonCall(),),
     opens=("<tool_call>",),
     closes=("</tool_call>",),
@@ -394,7 +507,13 @@ ERNIE4_5 = Format(
 )
 
 APERTUS = Format(
-    name="apertus",
+    listing=TextListing(
+        "apertus",
+        'as Apertus writes it: [{"name": {arguments}}]',
+        "the tool's name is the key of an object; an object with `name` and `arguments` is not read",
+        models=("apertus",),
+        signs=(sign("<|tools_prefix|>"),),
+    ),
     bodies=(
         NamedCall(
             head=CallHead(
@@ -424,10 +543,4 @@ To call functions, write a list, each call under the name of its function:
     results=('["',),
     chat=chat_marks.APERTUS,
     source="chat template of Apertus-8B-Instruct (Swiss AI Initiative)",
-)
-
-MORE = (
-    *(APERTUS, COMMAND_R_PLUS, ERNIE4_5, FUNCTIONARY_V2, FUNCTIONARY_V3_2, FUNCTIONGEMMA, GEMMA4, HUNYUAN),
-    *(GRANITE, PHI4_MINI, JAMBA, NEMOTRON, XLAM, INTERNLM, COMMAND_R, FUNCTIONARY),
-    *(MINIMAX_M2, DEEPSEEK_V3_2, STEP3, SEED_OSS, OLMO3, LFM2),
 )

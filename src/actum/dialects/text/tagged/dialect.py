@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from msgspec import Struct
 
@@ -32,6 +32,7 @@ from ....core.message import (
 )
 from ....core.tool import Tool
 from ...chat_marks import CHATML, ChatMarks
+from ...listing import TextListing
 from ...tools_once import OncePerTools
 from ..history import (
     Writers,
@@ -72,7 +73,7 @@ class Format(Struct, frozen=True, kw_only=True):
     """A row: how the models of a family write calls.
 
     Attributes:
-        name: the dialect's name.
+        listing: how the catalog lists the dialect: its name, its models, the signs of their chat templates.
         bodies: the ways of writing a call that are read; the first is the one that is written.
         opens: marks before a call or a section of calls, any of which may be missing.
         closes: marks behind one.
@@ -99,7 +100,7 @@ class Format(Struct, frozen=True, kw_only=True):
         source: where the format is described.
     """
 
-    name: str
+    listing: TextListing
     bodies: tuple[Body, ...]
     opens: tuple[str, ...] = ()
     closes: tuple[str, ...] = ()
@@ -124,6 +125,11 @@ class Format(Struct, frozen=True, kw_only=True):
     chat: ChatMarks = CHATML
     source: str
 
+    @property
+    def name(self) -> str:
+        """The dialect's name."""
+        return self.listing.name
+
 
 class TaggedText(Struct, frozen=True):
     """The dialect of a row.
@@ -133,7 +139,6 @@ class TaggedText(Struct, frozen=True):
         thinking: the prompt ends with the mark that opens reasoning, as the chat templates of some models do it.
     """
 
-    OPTIONS: ClassVar = ("thinking",)
     form: Format
     thinking: bool = False
 
