@@ -14,7 +14,8 @@ from actum.dialects.api.rows import APIS
 from actum.dialects.base import ApiDialect
 from actum.dialects.catalog import ApiName, listing_of, text_dialect
 from actum.dialects.text.formats import cohere, gemma, table, table_more
-from actum.dialects.text.rows import FORMATS, ROWS
+from actum.dialects.text.formats.rows import FORMATS
+from actum.dialects.text.rows import ROWS
 from actum.dialects.text.tagged.dialect import Format
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from actum.core.call import MediaPart, TextPart, ToolResult
+from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from actum.core.tool import Tool
 from actum.dialects import chat_marks
+from actum.dialects.catalog import text_dialect
 from actum.dialects.chat_marks import PLAIN, ChatMarks
+from actum.dialects.text.invented_results import turn_marks
 
 SAID: list[Message] = [SystemMessage("SYS"), UserMessage.of("U1"), Reply.of("A1"), UserMessage.of("U2")]
 RENDERED = {
@@ -69,6 +72,19 @@ def test_what_is_no_text_is_described() -> None:
         ToolMessage("f", ToolResult("c", (TextPart("ok"),))),
     ]
     assert PLAIN.render(asked) == "User: See: [attachment: image/png, plan.png, 4 bytes]\n\nUser: ok\n\nAssistant:"
+
+
+@pytest.mark.parametrize("name", ["prompt_json", "react"])
+def test_a_turn_that_a_model_makes_up_ends_its_reply_in_every_chat_template(name: str) -> None:
+    """`LLAMA4` too, which no row names: a Llama 4 that is told to write a prompt's format makes up turns as well."""
+    tool = Tool(name="now")
+    call = text_dialect(name).encode_reply(Reply.of(calls=[ToolCall("", "now", {})]))
+    for marks in ALL:
+        made_up = marks.user.replace("{text}", "It is noon.")
+        if not turn_marks(marks):
+            continue
+        found = text_dialect(name).decode(f"{call}\n{made_up}\n{call}", tools=(tool,))
+        assert len(found.calls) == 1, marks
 
 
 def test_instructions_without_a_place_of_their_own_begin_the_first_turn() -> None:

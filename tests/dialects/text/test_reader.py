@@ -10,16 +10,15 @@ from actum.core.event import CallDelta, CallSaid, ReasoningDelta, TextDelta, Tho
 from actum.core.message import Reply
 from actum.dialects import dialect, names
 from actum.dialects.base import TextDialect
+from actum.dialects.text.family_marks import ALL_RESULT_MARKS, ALL_THOUGHT_MARKS
+from actum.dialects.text.formats.rows import FORMATS
 from actum.dialects.text.invented_results import (
-    ALL_RESULT_MARKS,
     CUT,
     RESULT_WORDS,
     ROLE_WORDS,
     result_marks,
     turn_marks,
 )
-from actum.dialects.text.rows import FORMATS
-from actum.dialects.text.thought_marks import ALL_THOUGHT_MARKS
 from tests.dialects.text_corpus import CORPUS, expected_of, output_of, read_in, tools_of
 from tests.each import each
 

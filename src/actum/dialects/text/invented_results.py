@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from .. import chat_marks
 from ..chat_marks import ChatMarks
 
 CUT = "hallucinated observation cut"
@@ -101,23 +100,6 @@ def turn_marks(chat: ChatMarks) -> tuple[str, ...]:
             end = _TAG_END.match(behind)
             return tuple(before + name(role) + (end[0] if end is not None else "") for role in _ROLES)
     return (mark,)
-
-
-_TEMPLATES = [value for value in vars(chat_marks).values() if isinstance(value, ChatMarks)]
-ALL_RESULT_MARKS = (
-    *("<tool_response", "<tool_result", "<tool_output", "<result", "<function_results>", "<TOOL_RESPONSE"),
-    *(
-        "[TOOL_RESULTS]",
-        "<｜tool▁outputs▁begin｜>",
-        "<｜tool▁output▁begin｜>",
-        "<｜tool_output_begin｜>",
-        "## Return of",
-    ),
-    *("<|START_TOOL_RESULT|>", "<|environment|>", "<|tool_response", "<start_function_response>"),
-    *("Results of the tools, sent by the program", "以下是工具返回的结果"),
-    *(mark for chat in _TEMPLATES for mark in turn_marks(chat)),
-)
-"""The marks of all families, and those of prompt JSON, for the dialects that any model may be told to write."""
 
 
 def prefix_free(marks: Sequence[str]) -> tuple[str, ...]:

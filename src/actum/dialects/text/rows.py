@@ -6,15 +6,14 @@ are imported when such a dialect is opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
-from types import ModuleType
 
 from msgspec import Struct
 
 from ..base import TextDialect
 from ..listing import TextListing, sign
-from .formats import cohere, gemma, table, table_more
+from .formats.rows import FORMATS
 from .tagged.dialect import Format, TaggedText
 
 
@@ -29,17 +28,6 @@ class TextRow(Struct, frozen=True):
 
     listing: TextListing
     load: Callable[[], Callable[..., TextDialect]]
-
-
-def _rows_of(module: ModuleType) -> Iterator[Format]:
-    """Every row that a module defines."""
-    return (value for value in vars(module).values() if isinstance(value, Format))
-
-
-FORMATS: dict[str, Format] = {
-    row.name: row for module in (table, table_more, cohere, gemma) for row in _rows_of(module)
-}
-"""The rows of `formats` by name. A row is found because its module defines the row: no list names the rows."""
 
 
 # Doors: each imports one dialect's module when that dialect is opened, so that a list of names imports none of them.

@@ -26,21 +26,10 @@ class ThoughtMarks(Struct, frozen=True):
 THINK = ThoughtMarks(("<think>", "<thinking>"), ("</think>", "</thinking>"))
 """What most models write, and what models fine-tuned on their output write beside the marks of their family."""
 
-ALL_THOUGHT_MARKS = (
-    THINK,
-    ThoughtMarks(("[THINK]",), ("[/THINK]",)),
-    ThoughtMarks(("<seed:think>",), ("</seed:think>",)),
-    ThoughtMarks(("<|START_THINKING|>",), ("<|END_THINKING|>",)),
-    ThoughtMarks(("<|inner_prefix|>",), ("<|inner_suffix|>",)),
-    ThoughtMarks(("<|channel>thought",), ("<channel|>",)),
-)
-"""The marks of all families, for the dialects that any model may be told to write."""
-
 
 def thought_marks_of(think: tuple[str, str]) -> tuple[ThoughtMarks, ...]:
     """The marks that count in the text of a family: its own, and those that most models write."""
-    own = next((marks for marks in ALL_THOUGHT_MARKS if think[0] in marks.opening), ThoughtMarks(think[:1], think[1:]))
-    return (own,) if own is THINK else (own, THINK)
+    return (THINK,) if think[0] in THINK.opening else (ThoughtMarks(think[:1], think[1:]), THINK)
 
 
 _ALWAYS_OPENS = "“‘„‚「『«‹"

@@ -16,8 +16,8 @@ from actum.core.interfaces import Request
 from actum.core.json import Json, parse_object
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.tool import Tool
+from actum.dialects.text.formats.rows import FORMATS
 from actum.dialects.text.invented_results import result_marks, turn_marks
-from actum.dialects.text.rows import FORMATS
 from actum.dialects.text.tagged.dialect import TaggedText
 from actum.dialects.text.tagged.pythonic_call import PythonicCall
 from tests.dialects.text_corpus import (

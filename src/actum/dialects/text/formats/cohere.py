@@ -1,4 +1,4 @@
-"""Rows of `formats.table` for Cohere's Command models, which cite their sources in the text."""
+"""Rows for Cohere's Command models, which cite their sources in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of `formats.table` for Google's Gemma: calls with bare keys, see `keyed_call`.
+"""Rows for Google's Gemma: calls with bare keys, see `keyed_call`.
 
 Gemma 3 has no marks of its own and is told to write as `llama_pythonic`.
 """

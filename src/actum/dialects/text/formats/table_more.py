@@ -1,4 +1,4 @@
-"""More rows of `formats.table`: the families that are met less often."""
+"""Rows of the families that are met less often."""
 
 from __future__ import annotations
 

@@ -31,10 +31,10 @@ from ....core.message import (
 )
 from ....core.tool import Tool
 from ...tools_once import OncePerTools
+from ..family_marks import ALL_RESULT_MARKS, ALL_THOUGHT_MARKS
 from ..history import instructions, with_instructions, without_tools
-from ..invented_results import ALL_RESULT_MARKS
 from ..reader import ReplyMarks, TextReader, TextRules
-from ..thought_marks import ALL_THOUGHT_MARKS, THINK
+from ..thought_marks import THINK
 from ..toolbox import Toolbox
 from ..wording import (
     Language,

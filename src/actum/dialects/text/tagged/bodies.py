@@ -5,7 +5,7 @@
     XmlCall         <function=f><parameter=a>1</parameter></function>       see `xml_call`
     PythonicCall    [f(a=1), g()]                                           see `pythonic_call`
 
-A row of `formats.table` says which of them a model writes and with what marks. A reader takes text from where the
+A row of `formats` says which of them a model writes and with what marks. A reader takes text from where the
 call begins to where it ends and tells a `Speech` of it; what stands around calls is `tagged.dialect`'s affair. Where
 the call was not JSON, its arguments are told as the JSON that they are, string by string.
 

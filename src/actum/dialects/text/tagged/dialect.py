@@ -1,4 +1,4 @@
-"""The engine of the open models' text formats: a row of `formats.table` says how a model writes, this reads and writes
+"""The engine of the open models' text formats: a row of `formats` says how a model writes, this reads and writes
 it, whole or in pieces, in one pass.
 
     prose ──opening mark──▶ lead ──head of a call──▶ call ──its end──▶ behind a call ──▶ prose
