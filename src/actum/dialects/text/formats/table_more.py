@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
 from ... import chat_marks
 from ...chat_marks import ChatMarks
 from ...listing import TextListing, sign
@@ -18,6 +20,7 @@ from ..tagged.dialect import (
 )
 from ..tagged.pythonic_call import PythonicCall
 from ..tagged.xml_call import XmlCall
+from .table import QWEN_XML
 
 _EXAMPLE = '{"name": "function name", "arguments": {"parameter": "value"}}'
 _RESPONSE = "<tool_response>\n{text}\n</tool_response>"
@@ -395,23 +398,7 @@ SEED_OSS = Format(
         models=("seed-oss", "seed_oss"),
         signs=(sign("<seed:tool_call>"),),
     ),
-    bodies=(
-        XmlCall(
-            head=CallHead(
-                re.compile(r"<function=(?P<name>[^>\n]{1,160})>"),
-                refuse=re.compile(rf"{unlike('<function=')}|<function=(?:>|[^>\n]*\n)"),
-            ),
-            parameter=CallHead(
-                re.compile(r"<parameter=(?P<key>[^>\n]{1,160})>"),
-                refuse=re.compile(rf"{unlike('<parameter=')}|<parameter=(?:>|[^>\n]*\n)"),
-            ),
-            parameter_start="<parameter=",
-            value_end="</parameter>",
-            end="</function>",
-            form=("<function={name}>\n", "</function>"),
-            parameter_form="<parameter={key}>{value}</parameter>\n",
-        ),
-    ),
+    bodies=(structs.replace(QWEN_XML, padded=False, parameter_form="<parameter={key}>{value}</parameter>\n"),),
     opens=("<seed:tool_call>",),
     closes=("</seed:tool_call>",),
     drops=("<seed:eos>", "<seed:bos>"),
