@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, overload
 from ..core.errors import UnknownName, UsageError
 from .api.rows import APIS
 from .base import ApiDialect, TextDialect
-from .listing import Listing, TextListing
+from .listing import DialectListing, TextListing
 
 if TYPE_CHECKING:
     from .text.rows import TextRow
@@ -134,7 +134,7 @@ def opens_thought(model: str) -> bool:
     )
 
 
-def listing_of(name: str) -> Listing:
+def listing_of(name: str) -> DialectListing:
     """How a dialect is listed; of a text dialect a `TextListing`, which tells its models as well.
 
     Raises:
@@ -172,7 +172,7 @@ def _unknown(name: str, kind: str = "dialect") -> UnknownName:
     return UnknownName(f"there is no {kind} called {name!r}: use one of {', '.join(names())}")
 
 
-def _refuse_unknown(options: Collection[str], listing: Listing) -> None:
+def _refuse_unknown(options: Collection[str], listing: DialectListing) -> None:
     unknown = sorted(set(options) - set(listing.options))
     if unknown:
         raise UsageError(f"dialect {listing.name!r} takes no option {', '.join(unknown)}")

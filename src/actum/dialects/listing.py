@@ -9,7 +9,7 @@ from msgspec import Struct
 from .base import ApiDialect
 
 
-class Listing(Struct, frozen=True):
+class DialectListing(Struct, frozen=True):
     """The name of a dialect, and a line about it.
 
     Attributes:
@@ -25,7 +25,7 @@ class Listing(Struct, frozen=True):
     options: tuple[str, ...] = ()
 
 
-class ApiListing(Listing, frozen=True, kw_only=True):
+class ApiListing(DialectListing, frozen=True, kw_only=True):
     """The listing of an API dialect.
 
     Attributes:
@@ -55,7 +55,7 @@ def sign(*marks: str, shared: int = 0) -> TemplateSign:
     return TemplateSign(marks, shared)
 
 
-class TextListing(Listing, frozen=True, kw_only=True):
+class TextListing(DialectListing, frozen=True, kw_only=True):
     """The listing of a text dialect: also which models write the dialect.
 
     Attributes:
