@@ -14,10 +14,11 @@ import msgspec
 
 from .core.call import ToolCall, ToolResult
 from .core.errors import CallError, ScriptExhausted
-from .core.event import CallSaid, Delta, Pending, TextDelta
+from .core.event import CallSaid, Delta, TextDelta
 from .core.interfaces import Answer, Context, Request
 from .core.json import Json
 from .core.message import Reply
+from .core.pending import Pending
 from .core.tool import Tool
 
 Said = str | ToolCall | Sequence[ToolCall] | Reply | Exception

@@ -19,9 +19,9 @@ from actum.agents.turn import (
 from actum.call.limits.limits import Limits
 from actum.core.call import Failure, Problem, ToolCall, ToolResult
 from actum.core.errors import InvalidArguments
-from actum.core.event import Pending
 from actum.core.json import Json
 from actum.core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
+from actum.core.pending import Pending
 from actum.runs.run import Finish
 from actum.runs.wording import Phrases
 

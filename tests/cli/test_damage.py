@@ -317,7 +317,7 @@ async def _look(place: str) -> tuple[set[str], set[str]]:
     try:
         lines = {f"{line.run} {line.number} {line.decision} {line.text}" async for line in audit(journal)}
         found = await read_inbox(journal)
-        lines |= {f"waits {one.run.run_id} {one.asked.call}" for one in found.waiting}
+        lines |= {f"waits {one.run.run_id} {one.asked.pending.call}" for one in found.waiting}
         report = await check_journal(journal, key=KEY)
         problems = {*report.problems, *(await mismatch(journal)).problems, *map(str, found.unreadable)}
         assert [each async for each in head_lines(journal)]

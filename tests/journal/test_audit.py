@@ -9,6 +9,7 @@ from actum import Agent, Limits, Rule, Rules, ToolCall, tool
 from actum.core.errors import RateLimited
 from actum.core.interfaces import Answer
 from actum.core.message import Reply
+from actum.core.pending import Pending
 from actum.core.record import InputRequested, Intended, ModelReplied, Started
 from actum.journal.audit import AuditLine, Wanted, audit
 from actum.journal.memory import MemoryJournal
@@ -152,7 +153,7 @@ async def test_what_a_person_says_of_a_doubt_is_resolved() -> None:
     )
     office.journal.append("r", ModelReplied("", Reply.of(calls=[PAY])))
     office.journal.append("r", Intended(1, 0, 1, "pay", "v", {"amount": 20}, "key"))
-    office.journal.append("r", InputRequested("ask_1", "doubt", "Did it?", 1, 0, PAY))
+    office.journal.append("r", InputRequested(Pending("ask_1", "doubt", "Did it?", PAY), 1, 0))
     paused = await agent.resume("r", accept=True)
     await agent.resume("r", {paused.pending[0].id: Answer("done", by="bo")}, accept=True)
     resolved = next(line for line in await office.lines() if line.decision == "resolved")

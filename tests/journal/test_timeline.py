@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import CallCancelled, RateLimited
 from actum.core.message import Reply
+from actum.core.pending import Pending
 from actum.core.record import (
     GENESIS,
     CallCompleted,
@@ -94,7 +95,7 @@ def test_a_call_that_was_broken_off_is_in_doubt() -> None:
 def test_what_a_person_found_out_later_ends_the_doubt_and_is_no_time_of_the_tool() -> None:
     timeline = told(
         (2.0, intent()),
-        (500.0, InputRequested("ask_1", "doubt", "Did it?", 1, 0, CALL)),
+        (500.0, InputRequested(Pending("ask_1", "doubt", "Did it?", CALL), 1, 0)),
         (900.0, InputGiven("ask_1", "done", by="bo")),
         (901.0, CallCompleted(1, 0, DONE, 0.0, detail="by bo")),
     )
@@ -107,8 +108,8 @@ def test_what_a_person_found_out_later_ends_the_doubt_and_is_no_time_of_the_tool
 
 def test_two_who_are_asked_at_once_are_waited_for_once() -> None:
     timeline = told(
-        (10.0, InputRequested("a", "approval", "Pay?", 1, 0, CALL, needs=2)),
-        (15.0, InputRequested("b", "answer", "Whom?", 1, -1)),
+        (10.0, InputRequested(Pending("a", "approval", "Pay?", CALL, needs=2), 1, 0)),
+        (15.0, InputRequested(Pending("b", "answer", "Whom?"), 1)),
         (20.0, InputGiven("a", "approve", by="bo")),
         (30.0, InputGiven("a", "approve", by="cy")),
         (25.0, InputGiven("b", "answer", "Ada", "bo")),

@@ -133,7 +133,7 @@ async def test_an_approval_shows_where_each_argument_came_from_and_so_does_the_r
     assert pending.origins == wanted
     await agent.resume(paused.run_id, {pending.id: "approve"})
     records = [entry.record for entry in await agent.journal.read(paused.run_id)]
-    assert [record.origins for record in records if isinstance(record, InputRequested)] == [wanted]
+    assert [record.pending.origins for record in records if isinstance(record, InputRequested)] == [wanted]
     assert [record.origins for record in records if isinstance(record, Intended)] == [{}, wanted]
 
 

@@ -12,8 +12,8 @@ from actum import Tool, ToolCall
 from actum.core.call import ToolResult
 from actum.core.interfaces import Ancestor, Decision, Facts, Requirement
 from actum.core.json import JsonObject
+from actum.core.pending import Pending, Quorum
 from actum.core.provenance import Origin, Origins
-from actum.core.record import InputRequested, Quorum
 from actum.policy.ruling import Ruling, rule_on
 
 pytestmark = pytest.mark.row("C4")
@@ -63,7 +63,7 @@ QUORUMS = st.lists(st.sampled_from(PEOPLE), unique=True).flatmap(
 def test_the_question_of_several_policies_is_agreed_when_each_of_them_would_be(wanted: list[Quorum]) -> None:
     found = ruling(*map(wants, wanted))
     decision = found.decision
-    asked = InputRequested(
+    asked = Pending(
         "ask", "approval", "", approvers=decision.approvers or (), needs=decision.quorum, quorums=found.quorums
     )
     everybody = [*PEOPLE, "eve", "fay", "gus", "hal"]

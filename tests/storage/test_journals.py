@@ -15,6 +15,7 @@ from actum.core.call import ToolResult
 from actum.core.errors import ActumError, Busy, JournalError, UnknownName
 from actum.core.interfaces import Journal
 from actum.core.message import Reply
+from actum.core.pending import Pending
 from actum.core.record import (
     CallCompleted,
     Compacted,
@@ -128,7 +129,7 @@ async def test_payloads_are_kept_under_their_digest_once(journal: Journal) -> No
 async def test_the_list_of_runs_follows_the_records(journal: Journal) -> None:
     journal.append("r1", started("first", "c1", "ada"))
     journal.append("r2", started("second"))
-    journal.append("r1", InputRequested("q", "answer", "which?"))
+    journal.append("r1", InputRequested(Pending("q", "answer", "which?")))
     assert [(run.run_id, run.status) for run in await journal.runs()] == [("r2", "running"), ("r1", "waiting")]
     journal.append("r1", InputGiven("q", "answer", "this"))
     journal.append("r1", Ended("done", "ok"))

@@ -11,14 +11,14 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from ..call.asking.inbox import pending_of
 from ..call.resolve import Catalog
 from ..core.budget import ZERO, Price, Used
 from ..core.call import ToolResult
 from ..core.errors import ReplayDiverged
-from ..core.event import Pending, ReplyFinished, RunResult
+from ..core.event import ReplyFinished, RunResult
 from ..core.interfaces import Model, Request
 from ..core.message import ToolMessage, Transcript
+from ..core.pending import Pending
 from ..core.record import InputRequested, ModelReplied, ToolsChanged, new_id
 from ..journal.recording import CallRef
 from ..runs.run import Finish, Run, Stopped
@@ -159,11 +159,10 @@ class Driver(Struct, kw_only=True, dict=True):
         run, questions = self.run, self.run.state.questions
         self._questions += 1
         if self._questions > len(questions):
-            run.context.write(InputRequested(new_id("ask"), "answer", intention.question, self._reply_number))
+            run.context.write(InputRequested(Pending(new_id("ask"), "answer", intention.question), self._reply_number))
         asked = questions[self._questions - 1]
         known = run.state.answers.get(asked.id)
         if known is not None:
             return UserAnswered(known.text)
-        pending = pending_of(asked)
-        text = await run.ask(pending)
-        return pending if text is None else UserAnswered(text)
+        text = await run.ask(asked.pending)
+        return asked.pending if text is None else UserAnswered(text)

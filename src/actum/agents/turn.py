@@ -25,9 +25,9 @@ from ..call.limits.limits import Limits
 from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import CallError, LoopDetected
-from ..core.event import Pending
 from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
+from ..core.pending import Pending
 from ..runs.run import Finish
 from ..runs.wording import Phrases
 

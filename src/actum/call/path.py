@@ -35,9 +35,10 @@ from ..core.errors import (
     InvalidResult,
     ResourceLimit,
 )
-from ..core.event import CallFinished, CallProgress, CallStarted, Pending
+from ..core.event import CallFinished, CallProgress, CallStarted
 from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
 from ..core.json import Json, same
+from ..core.pending import Pending
 from ..core.provenance import Origins
 from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
@@ -48,7 +49,6 @@ from ..journal.recording import CallRef
 from ..policy.origins import MODEL, OriginIndex
 from ..policy.ruling import Required
 from .asking.asker import LiveApprover
-from .asking.inbox import pending_of
 from .asking.inquiry import LiveToolRequests
 from .asking.question import Approvals
 from .limits.breaker import Breakers
@@ -217,11 +217,11 @@ class CallPath:
             await self._look_first(plan, place)
         asked = self._questions.standing(plan, place)
         if asked is not None:
-            return pending_of(asked)
+            return asked.pending
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
         missing = recording.missing(place)
-        return plan if missing is None else pending_of(missing)
+        return plan if missing is None else missing.pending
 
     async def _check_last(self, plan: Plan, place: CallRef) -> None:
         """Right before the tool runs: what was looked up before a person was asked is looked up anew.
@@ -355,7 +355,8 @@ class CallPath:
             if found.status == "not_done":
                 return None
         if answer is None:
-            return pending_of(asked or self._questions.ask_doubt(plan.call if plan is not None else call, place))
+            asked = asked or self._questions.ask_doubt(plan.call if plan is not None else call, place)
+            return asked.pending
         if answer.verdict == "retry" and plan is not None:
             return None
         if answer.verdict == "done":

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
-from ..core.record import Quorum
+from ..core.pending import Quorum
 from ..journal.recording import CallRef
 from ..policy.ruling import Required, rule_on
 from ..schema.canonical import Unclear

@@ -14,7 +14,6 @@ from ..call.asking.inbox import (
     InboxItem,
     answer_pending,
     inbox,
-    pending_of,
     read_inbox,
 )
 from ..core.clock import SystemClock
@@ -80,9 +79,9 @@ def show(ask_id: AskId, as_json: JsonFlag = False, journal: JournalFlag = "") ->
         terminal.json(_as_json(one))
         return
     terminal.line("run", f"{one.run.run_id}  {one.run.question}", "bold cyan", console=terminal.out)
-    show_pending(terminal, pending_of(one.asked), None, console=terminal.out)
-    if one.asked.covers:
-        terminal.line("for run", f"with --for-run: {one.asked.covers}", console=terminal.out)
+    show_pending(terminal, one.asked.pending, None, console=terminal.out)
+    if one.asked.pending.covers:
+        terminal.line("for run", f"with --for-run: {one.asked.pending.covers}", console=terminal.out)
 
 
 @app.command("approve")
@@ -123,12 +122,12 @@ def edit(
 ) -> int:
     """Approve a call with other arguments: they are judged anew by the policy, and the model is told."""
     one = _find(_read(journal), ask_id)
-    if one.asked.call is None:
+    if one.asked.pending.call is None:
         raise UsageError(f"{one.asked.id} is no call: it has no arguments")
     return _answer(
         journal,
         ask_id,
-        Answer("approve", by=by or who(), arguments={**one.asked.call.arguments, **read_pairs(arguments)}),
+        Answer("approve", by=by or who(), arguments={**one.asked.pending.call.arguments, **read_pairs(arguments)}),
     )
 
 
@@ -154,7 +153,7 @@ def answer(
     pairs = [said(word).partition("=") for word in words]
     if not all(sign for _, sign, _ in pairs):
         raise UsageError(f"{one.asked.id} waits for NAME=VALUE of its form: `actum approvals show` lists them")
-    given = read_form(one.asked.schema or {}, {name: value for name, _, value in pairs})
+    given = read_form(one.asked.pending.schema or {}, {name: value for name, _, value in pairs})
     return _answer(journal, ask_id, Answer("answer", by=by or who(), arguments=given))
 
 
@@ -220,10 +219,10 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
 
     one = asyncio.run(command())
     agreed = {given.by} if given.arguments is not None else {*one.agreed, given.by}
-    if given.for_run and one.asked.call is not None:
-        asked = one.asked
-        terminal.note(f"It holds {told(one.asked.call.arguments, asked.sinks, asked.parameters, given.free)}.")
-    if given.verdict == "approve" and not one.asked.is_agreed(agreed):
+    pending = one.asked.pending
+    if given.for_run and pending.call is not None:
+        terminal.note(f"It holds {told(pending.call.arguments, pending.sinks, pending.parameters, given.free)}.")
+    if given.verdict == "approve" and not pending.is_agreed(agreed):
         terminal.note(f"On record. To the same arguments have to agree yet: {_missing(one.asked, agreed)}.")
     else:
         flag = f" --journal {journal}" if journal else ""
@@ -232,9 +231,9 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
 
 
 def _what(one: InboxItem) -> str:
-    call = one.asked.call
+    call = one.asked.pending.call
     if call is None:
-        return one.asked.message
+        return one.asked.pending.message
     arguments = [f"{name}={dumps(value)}" for name, value in call.arguments.items()]
     return f"{call.name}({', '.join(arguments)})"
 
@@ -243,15 +242,15 @@ def _left(one: InboxItem, now: float) -> str:
     """Who has to answer yet, and until when."""
     asked = one.asked
     needs = _missing(asked, one.agreed)
-    if not asked.expires:
+    if not asked.pending.expires:
         return needs
-    return f"{needs}, {'within ' + duration(asked.expires - now) if asked.expires > now else 'expired'}"
+    return f"{needs}, {'within ' + duration(asked.pending.expires - now) if asked.pending.expires > now else 'expired'}"
 
 
 def _missing(asked: InputRequested, agreed: Collection[str]) -> str:
     """Who has to agree yet: of each quorum that is not met, how many of whom."""
     told = []
-    for quorum in asked.all_quorums:
+    for quorum in asked.pending.all_quorums:
         who_may, left = ", ".join(quorum.approvers) or "anybody", quorum.left(agreed)
         if left:
             told.append(who_may if quorum.needs == 1 else f"{left} of {who_may}")

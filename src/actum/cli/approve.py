@@ -9,9 +9,9 @@ from rich.console import Console
 
 from ..call.asking.inbox import fit
 from ..core.errors import UsageError
-from ..core.event import Pending
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, JsonProblem, parse
+from ..core.pending import Pending
 from .show.form import (
     fill_in,
     let_ask,

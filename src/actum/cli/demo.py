@@ -20,8 +20,9 @@ from ..compose.journals import open_journal
 from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, EVERYDAY, MEMORY, Settings
 from ..compose.tools import load_tools
-from ..core.event import Pending, RunResult
+from ..core.event import RunResult
 from ..core.interfaces import Answer
+from ..core.pending import Pending
 from ..core.record import new_id
 from .approve import show_pending
 from .run import DONE, FAILED

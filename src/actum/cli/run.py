@@ -17,9 +17,10 @@ from ..compose.agents import make_runner
 from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, EVERYDAY, MEMORY, Settings, shown_journal
 from ..core.errors import InvalidArguments, ModelError, ReplayDiverged, UsageError
-from ..core.event import Pending, RunResult
+from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
 from ..core.json import Json
+from ..core.pending import Pending
 from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending

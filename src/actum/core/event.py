@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from .budget import ZERO
 from .call import ToolCall, ToolResult
-from .json import Json, JsonObject
+from .json import Json
 from .message import Message, Reply, Usage
-from .provenance import Origins
-from .record import AskedKind, Quorum
+from .pending import Pending
 
 
 class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
@@ -128,42 +127,6 @@ class CallFinished(Struct, frozen=True, tag="call_finished"):
     call: ToolCall
     result: ToolResult
     seconds: float
-
-
-class Pending(Struct, frozen=True, tag="pending", omit_defaults=True):
-    """Something a run waits for.
-
-    Attributes:
-        id: what an answer is given under.
-        kind: `approval` of a call by a person, an `answer` by the user, the `result` of a call that the program itself
-            is to make, because its tool is a bare definition, or a `doubt`: whether a call happened that was begun and
-            has no outcome. `elicitation`, `sampling` and `roots` are what a running tool asks for.
-        call: the call that waits, with the arguments that would be used.
-        message: what to show.
-        origins: where each argument of the call came from, by its path.
-        approvers, needs, expires, schema, url, request, asker, name: as in `record.InputRequested`.
-        quorums, level, sinks, parameters: as in `record.InputRequested`.
-        covers: what `Answer("approve", for_run=True)` lets through, in words: `again in this run, as long as ...`.
-    """
-
-    id: str
-    kind: AskedKind
-    message: str
-    call: ToolCall | None = None
-    origins: Origins = {}
-    approvers: tuple[str, ...] = ()
-    needs: int = 1
-    expires: float = 0.0
-    schema: JsonObject | None = None
-    url: str = ""
-    request: JsonObject | None = None
-    asker: str = ""
-    name: str = ""
-    quorums: tuple[Quorum, ...] = ()
-    level: int | None = None
-    sinks: tuple[str, ...] | None = None
-    parameters: tuple[str, ...] = ()
-    covers: str = ""
 
 
 class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):

@@ -16,10 +16,11 @@ from msgspec import Struct
 from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
 from .errors import UnknownName, UsageError
-from .event import Delta, Pending
+from .event import Delta
 from .holder import Holder
 from .json import Json, JsonObject
 from .message import Message, Reply
+from .pending import Pending
 from .provenance import Origins
 from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool

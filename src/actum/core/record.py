@@ -31,7 +31,7 @@ import hmac
 import os
 import struct
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Literal
 
@@ -43,6 +43,7 @@ from .call import ToolCall, ToolResult
 from .errors import JournalError
 from .json import JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
+from .pending import AskedKind, Pending
 from .provenance import Origins, Source
 
 GENESIS = bytes(32)
@@ -285,103 +286,44 @@ class PrecheckDone(Struct, frozen=True, tag="precheck_done", omit_defaults=True)
     elapsed: float = 0.0
 
 
-AskedKind = Literal["approval", "answer", "result", "doubt", "elicitation", "sampling", "roots"]
 Verdict = Literal["approve", "deny", "answer", "cancel", "done", "not_done", "retry", "unknown"]
 """`approve` and `deny` answer an approval, `answer` a question or a result, and what a running tool asks for, which
 can also be denied or put aside with `cancel`; the others a doubt: it happened, it did not, make the call again, nobody
 can tell."""
 
 
-class Quorum(Struct, frozen=True, omit_defaults=True):
-    """How many of which persons have to agree to a call.
-
-    Attributes:
-        approvers: who may agree; anybody when empty.
-        needs: how many of the approvers have to.
-    """
-
-    approvers: tuple[str, ...] = ()
-    needs: int = 1
-
-    def left(self, agreed: Collection[str]) -> int:
-        """How many more persons have to agree, when these have; 0 when no more have to."""
-        counted = len(set(agreed).intersection(self.approvers) if self.approvers else set(agreed))
-        return max(0, self.needs - counted)
-
-
 class InputRequested(Struct, frozen=True, tag="input_requested", omit_defaults=True):
     """The run waits for a person.
 
     Attributes:
-        id: what the answer is given under.
-        kind: `approval` of a call, `answer` to a question, `result` of a call that the program makes itself, or
-            `doubt`: whether a call happened that was begun and has no outcome. A running tool asks for an
-            `elicitation` (a form, or a page to visit), a `sampling` (an answer of a model) or `roots` (directories).
-        message: what the person is shown.
+        pending: what is asked.
         cause, index: the call that waits; for a question, `index` is -1.
-        call: the call with the arguments that would be used.
         version: digest of the tool's definition that is asked about.
         rule: the rule that wants it.
         run: the child run that waits, where it is not this one.
-        origins: where each argument came from.
-        approvers: who may answer; anybody when empty.
-        needs: so many of them have to agree.
-        expires: seconds since 1970 after which no answer counts; 0 for never.
         edited: the call's arguments are a person's, who changed the model's.
-        schema: JSON Schema of the answer to an elicitation by form.
-        url: the page to visit, of an elicitation by page.
-        request: what a model is to be asked, for a sampling.
-        asker: who asks, where it is another party: the name that the program gave it.
-        name: what the tool calls its question, where it does.
-        quorums: set where the rules of several policies ask and each names its own persons: all the quorums have to be
-            met. `approvers` are then all who may answer, and `needs` is the least number of persons.
-        level: for an approval that a policy asks for, how many runs stand above the run of that policy's agent (of
-            several policies, the outermost). Only that run and the runs above it may answer by their `approver=`.
-        sinks, parameters: as the tool of an approval declares them; `parameters` are the names.
-        covers: what a yes for the whole run lets through, in words.
         beside: the idempotency keys of other calls for which the question may be meant: whoever asks does not say for
             which of the calls under way it asks.
     """
 
-    id: str
-    kind: AskedKind
-    message: str
+    pending: Pending
     cause: int = -1
     index: int = -1
-    call: ToolCall | None = None
     version: str = ""
     rule: str = ""
     run: str = ""
-    origins: Origins = {}
-    approvers: tuple[str, ...] = ()
-    needs: int = 1
-    expires: float = 0.0
     edited: bool = False
-    schema: JsonObject | None = None
-    url: str = ""
-    request: JsonObject | None = None
-    asker: str = ""
-    name: str = ""
-    quorums: tuple[Quorum, ...] = ()
-    level: int | None = None
-    sinks: tuple[str, ...] | None = None
-    parameters: tuple[str, ...] = ()
-    covers: str = ""
     beside: tuple[str, ...] = ()
 
     @property
-    def all_quorums(self) -> tuple[Quorum, ...]:
-        """The quorums that have to be met: one, or one for each rule that asks for other persons."""
-        return self.quorums or (Quorum(self.approvers, self.needs),)
+    def id(self) -> str:
+        """What the answer is given under."""
+        return self.pending.id
 
-    def is_agreed(self, agreed: Collection[str]) -> bool:
-        """Whether all have agreed who have to, when these have."""
-        return not any(quorum.left(agreed) for quorum in self.all_quorums)
-
-    def includes(self, wanted: Sequence[Quorum]) -> bool:
-        """Whether an answer to this question also meets these quorums."""
-        known = self.all_quorums
-        return all(any(each.approvers == one.approvers and each.needs >= one.needs for each in known) for one in wanted)
+    @property
+    def kind(self) -> AskedKind:
+        """What kind of answer is wanted."""
+        return self.pending.kind
 
 
 class CallParked(Struct, frozen=True, tag="call_parked", omit_defaults=True):

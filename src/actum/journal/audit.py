@@ -228,7 +228,7 @@ class _Fold:
                 return structs.replace(line, outcome=record.fault or "ok", effect="none", text=record.result.text)
             case InputRequested():
                 self._asked[record.id] = (record, entry.at)
-                return self._line(entry, "asked", record.call, rule=record.rule, text=record.message)
+                return self._line(entry, "asked", record.pending.call, rule=record.rule, text=record.pending.message)
             case InputGiven():
                 return self._answered(entry, record)
             case Intended():
@@ -246,7 +246,7 @@ class _Fold:
             place = CallRef(asked.cause, asked.index)
             self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
         decision = _BY_VERDICT.get(record.verdict, "resolved")
-        call = asked.call if asked is not None else None
+        call = asked.pending.call if asked is not None else None
         if call is not None and record.arguments is not None and record.verdict == "approve":  # to be made with others
             call = structs.replace(call, arguments=record.arguments)
         line = self._line(entry, decision, call, by=record.by, text=record.text)

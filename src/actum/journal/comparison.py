@@ -130,7 +130,7 @@ def _moments(run: Timeline) -> Iterator[Moment]:
                 yield from (Moment(f"call {call.call.name}", steps, _outcome_text(call)) for call in row.calls)
             case InputAsked():
                 answer = row.answered.text if row.answered is not None else "(no answer)"
-                yield Moment("question", steps, f"{row.asked.message}\n{answer}")
+                yield Moment("question", steps, f"{row.asked.pending.message}\n{answer}")
             case OtherEvent(record=Ended() as ended):
                 if ended.status != "paused":
                     yield Moment("end", steps, f"{ended.status} {ended.reason}\n{ended.text}")

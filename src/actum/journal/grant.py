@@ -18,10 +18,10 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from ..core.errors import UsageError
-from ..core.event import Pending
 from ..core.interfaces import Answer
 from ..core.json import Json, JsonObject, dumps, same
-from ..core.record import InputRequested, Quorum
+from ..core.pending import Pending, Quorum
+from ..core.record import InputRequested
 from ..core.tool import Tool
 
 SHOWN_MAX = 60
@@ -54,14 +54,14 @@ class Grant(Struct, frozen=True):
             now: the time.
         """
         asked = self.asked
-        if asked.call is None or asked.call.name != tool.name or asked.version != tool.digest:
+        if asked.pending.call is None or asked.pending.call.name != tool.name or asked.version != tool.digest:
             return False
-        if asked.rule != rule or not asked.includes(quorums) or 0 < asked.expires < now:
+        if asked.rule != rule or not asked.pending.includes(quorums) or 0 < asked.pending.expires < now:
             return False
         return same(_compared(self.arguments, tool.sinks, self.free), _compared(arguments, tool.sinks, self.free))
 
 
-def check_free(asked: InputRequested | Pending, answer: Answer) -> None:
+def check_free(asked: Pending, answer: Answer) -> None:
     """The arguments that are to differ exist, and none of them is declared to say where something goes.
 
     Raises:

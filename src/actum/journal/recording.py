@@ -15,6 +15,7 @@ from ..core.call import ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
 from ..core.message import Reply
+from ..core.pending import Quorum
 from ..core.record import (
     CallCompleted,
     CallParked,
@@ -29,7 +30,6 @@ from ..core.record import (
     Intended,
     ModelReplied,
     PrecheckDone,
-    Quorum,
     Record,
     Sampled,
     Started,
@@ -315,12 +315,12 @@ class RunState:
         if asked is not None and answer.verdict == "approve":
             agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), {})
             agreed[answer.by] = answer
-            if not asked.is_agreed(agreed) and not answer.met:
+            if not asked.pending.is_agreed(agreed) and not answer.met:
                 return
             if len(agreed) > 1:
                 answer = _as_all_say(answer, agreed.values())
-            if answer.for_run and asked.kind == "approval" and asked.call is not None:
-                arguments = asked.call.arguments if answer.arguments is None else answer.arguments
+            if answer.for_run and asked.kind == "approval" and asked.pending.call is not None:
+                arguments = asked.pending.call.arguments if answer.arguments is None else answer.arguments
                 self._grants.append(Grant(asked, arguments, answer.free))
         self.answers[answer.id] = answer
 
@@ -335,7 +335,7 @@ class RunState:
         answer = self.answers.get(asked.id)
         if answer is not None and answer.verdict == "approve" and answer.arguments is not None:
             return answer.arguments
-        return asked.call.arguments if asked.edited and asked.call is not None else None
+        return asked.pending.call.arguments if asked.edited and asked.pending.call is not None else None
 
     def _ask(self, asked: InputRequested) -> None:
         """A person is asked."""

@@ -21,8 +21,8 @@ from msgspec import Struct
 from ..core.call import ToolCall
 from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
 from ..core.json import JsonObject
+from ..core.pending import Quorum
 from ..core.provenance import Origin, Origins
-from ..core.record import Quorum
 from ..core.tool import Tool
 from .rules import DECLARED
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..call.limits.call_count import CallCount
 from ..call.limits.limits import Limits
 from ..core.errors import CallError
-from ..core.event import Pending, RunResult
+from ..core.event import RunResult
+from ..core.pending import Pending
 from .run import Finish, Run
 
 

@@ -13,15 +13,15 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from ..call.asking.asker import LiveApprover
-from ..call.asking.inbox import pending_of
 from ..call.limits.meters import Account
 from ..call.path import CallPath
 from ..call.scope import RunContext
 from ..core.budget import Used
 from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import ActumError, CallError, JournalError, ReplayDiverged
-from ..core.event import Event, Pending, RunFinished, RunResult
+from ..core.event import Event, RunFinished, RunResult
 from ..core.message import Usage
+from ..core.pending import Pending
 from ..core.record import Ended
 from ..journal.recording import CallRef, RunState
 from .wording import Phrases
@@ -275,7 +275,7 @@ class Run:
             steps=steps,
             cost=self.context.budget.cost,
             stop_reason=finish.stop_reason,
-            pending=(*finish.pending, *map(pending_of, beside)),
+            pending=(*finish.pending, *(asked.pending for asked in beside)),
         )
         self.tell(RunFinished(result))
         return result

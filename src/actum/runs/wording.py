@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from ..core.call import ToolCall, ToolResult
 from ..core.error_words import language_of
-from ..core.event import Pending
 from ..core.json import dumps
+from ..core.pending import Pending
 from ..core.record import Standing
 
 ARGUMENTS_MAX = 500

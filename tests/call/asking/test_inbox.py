@@ -76,7 +76,7 @@ async def test_as_many_as_the_rule_wants_have_to_agree_and_nobody_twice() -> Non
     with pytest.raises(UsageError, match="mallory may not"):
         await answer_pending(desk.journal, ask, Answer("approve", by="mallory"))
     (waiting,) = await inbox(desk.journal)
-    assert (waiting.agreed, waiting.asked.needs, desk.till.paid) == (("ada",), 2, [])
+    assert (waiting.agreed, waiting.asked.pending.needs, desk.till.paid) == (("ada",), 2, [])
     await answer_pending(desk.journal, ask, Answer("approve", by="eve"))
     assert await inbox(desk.journal) == []
     assert ((await desk.go_on()).status, desk.till.paid) == ("done", [1])
@@ -307,7 +307,7 @@ async def test_what_an_agent_asks_that_works_for_another_is_in_the_inbox_once_an
     parent = Agent(ScriptedModel([[ToolCall("1", "child", {"task": "Pay"})], "Well."]), [child], journal=journal)
     paused = await parent.run("Pay")
     (waiting,) = await inbox(journal)
-    assert (waiting.run.run_id, waiting.asked.needs) == (paused.run_id, 2)
+    assert (waiting.run.run_id, waiting.asked.pending.needs) == (paused.run_id, 2)
     await answer_pending(journal, waiting.asked.id, Answer("approve", by="ada"))
     assert (await parent.resume(paused.run_id)).status == "paused"
     await answer_pending(journal, waiting.asked.id, Answer("approve", by="bob"))
@@ -388,12 +388,12 @@ class Approvals(RuleBasedStateMachine):
         words = [r for r in records if isinstance(r, InputGiven) and r.id == asked[-1].id]
         if any(word.verdict == "deny" for word in words):
             return "somebody said no"
-        asked_for = asked[-1].call.arguments if asked[-1].call else {}
+        asked_for = asked[-1].pending.call.arguments if asked[-1].pending.call else {}
         meant = [word for word in words if (word.arguments or asked_for) == {"amount": amount}]
         yes = {word.by for word in meant if word.verdict == "approve"}
-        if len(yes) < needed or not yes <= set(asked[-1].approvers):
+        if len(yes) < needed or not yes <= set(asked[-1].pending.approvers):
             return "not approved"
-        return "too late" if self.clock.now() > asked[-1].expires else ""
+        return "too late" if self.clock.now() > asked[-1].pending.expires else ""
 
     def policy(self) -> Policy:
         return Rules(Rule("deny")) if self.strict else Signed()
@@ -431,7 +431,7 @@ class Approvals(RuleBasedStateMachine):
             try:
                 asyncio.run(answer_pending(self.journal, one.asked.id, Answer(verdict, by=by, arguments=arguments)))  # type: ignore[arg-type]  # one of two
             except UsageError:
-                assert by not in one.asked.approvers or by in one.agreed
+                assert by not in one.asked.pending.approvers or by in one.agreed
 
     @invariant()
     def nothing_is_paid_without_a_live_approval_of_exactly_this(self) -> None:

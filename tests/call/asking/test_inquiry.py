@@ -12,10 +12,10 @@ from actum.call.asking.inbox import answer_pending, inbox
 from actum.call.limits.limits import Limits
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import ApprovalDenied, UsageError
-from actum.core.event import Pending
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import Reply, Usage, UserMessage
+from actum.core.pending import Pending
 from actum.core.record import CallParked, Sampled
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, ScriptedModel
@@ -81,7 +81,7 @@ async def test_a_call_whose_question_nobody_answers_now_is_parked_and_goes_on_wi
     first = await agent.run("Order", run_id="r")
     assert first.status == "paused"
     (waiting,) = await inbox(journal)
-    assert waiting.asked.message == "Which dish?"
+    assert waiting.asked.pending.message == "Which dish?"
     await answer_pending(journal, waiting.asked.id, Answer("answer", arguments={"name": "soup"}))
     second = await agent.resume("r")
     assert [pending.message for pending in second.pending] == ["How large?"]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from actum import Tool, ToolCall
 from actum.core.errors import UsageError
-from actum.core.event import Pending
 from actum.core.json import JsonObject
+from actum.core.pending import Pending
 from actum.server.mcp.wire import (
     definition_of,
     question_of,

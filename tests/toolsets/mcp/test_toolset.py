@@ -15,9 +15,10 @@ import pytest
 from actum import Agent, Context, ToolCall
 from actum.core.call import TextPart, ToolResult
 from actum.core.errors import PermissionDenied, UnknownName, UsageError
-from actum.core.event import Pending, RunResult
+from actum.core.event import RunResult
 from actum.core.interfaces import Answer
 from actum.core.json import Json, JsonObject
+from actum.core.pending import Pending
 from actum.storage.pins import PinStore
 from actum.testing import FakeClock, ScriptedModel
 from actum.toolsets.mcp import McpToolset

@@ -6,8 +6,8 @@ import asyncio
 from contextlib import nullcontext
 
 from ...core.cancellation import is_being_cancelled
-from ...core.event import Pending
 from ...core.interfaces import Approver
+from ...core.pending import Pending
 from ...core.record import InputGiven
 from ..scope import RunContext
 from .inbox import answered, fit

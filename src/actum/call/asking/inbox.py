@@ -17,7 +17,6 @@ from ...core.errors import (
     UsageError,
     tell_problem,
 )
-from ...core.event import Pending
 from ...core.interfaces import Answer, Journal
 from ...core.json import (
     JsonObject,
@@ -25,17 +24,8 @@ from ...core.json import (
     parse_object,
     whole_text,
 )
-from ...core.record import (
-    AskedKind,
-    Ended,
-    Entry,
-    Forgotten,
-    InputGiven,
-    InputRequested,
-    RunSummary,
-    Verdict,
-    summary_of,
-)
+from ...core.pending import AskedKind, Pending
+from ...core.record import Ended, Entry, Forgotten, InputGiven, InputRequested, RunSummary, Verdict, summary_of
 from ...core.tool import Tool
 from ...journal.export import definitions, faults
 from ...journal.grant import check_free
@@ -185,7 +175,7 @@ def _check(arguments: JsonObject, asked: InputRequested, tools: Sequence[Tool]) 
     Raises:
         UsageError: the arguments do not fit the tool.
     """
-    name = asked.call.name if asked.call is not None else ""
+    name = asked.pending.call.name if asked.pending.call is not None else ""
     tool = next((tool for tool in tools if tool.name == name), None)
     if tool is None:
         return
@@ -208,9 +198,10 @@ def records_of(recording: RunState, answers: Mapping[str, Answer | str]) -> list
         if ask_id not in waiting:
             raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
         answer = _as_answer(waiting[ask_id], given)
-        fit(waiting[ask_id], answer)
+        fit(waiting[ask_id].pending, answer)
         if answer.verdict == "approve" and answer.by in recording.agreed(ask_id, answer.arguments):
-            raise UsageError(f"{answer.by} has agreed to {ask_id} already: {waiting[ask_id].needs} persons are needed")
+            needs = waiting[ask_id].pending.needs
+            raise UsageError(f"{answer.by} has agreed to {ask_id} already: {needs} persons are needed")
         records.append(answered(ask_id, answer, recording.elapsed))
     return records
 
@@ -222,31 +213,7 @@ def answered(ask_id: str, answer: Answer, elapsed: float) -> InputGiven:
     return InputGiven(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run, free=free)
 
 
-def pending_of(asked: InputRequested) -> Pending:
-    """What was asked, as a run tells it."""
-    return Pending(
-        id=asked.id,
-        kind=asked.kind,
-        message=asked.message,
-        call=asked.call,
-        origins=asked.origins,
-        approvers=asked.approvers,
-        needs=asked.needs,
-        expires=asked.expires,
-        schema=asked.schema,
-        url=asked.url,
-        request=asked.request,
-        asker=asked.asker,
-        name=asked.name,
-        quorums=asked.quorums,
-        level=asked.level,
-        sinks=asked.sinks,
-        parameters=asked.parameters,
-        covers=asked.covers,
-    )
-
-
-def fit(asked: InputRequested | Pending, answer: Answer) -> None:
+def fit(asked: Pending, answer: Answer) -> None:
     """An answer is of the kind that was asked for, and by somebody who may give it.
 
     Raises:
@@ -266,7 +233,7 @@ def fit(asked: InputRequested | Pending, answer: Answer) -> None:
         raise UsageError("only an approval can change arguments")
 
 
-def _fit_form(asked: InputRequested | Pending, answer: Answer) -> None:
+def _fit_form(asked: Pending, answer: Answer) -> None:
     """What was filled in fits the form.
 
     Raises:

@@ -25,16 +25,11 @@ from ...core.errors import (
     InvalidResult,
     ToolError,
 )
-from ...core.event import Pending
 from ...core.interfaces import InputRequired, Request
 from ...core.json import Json, JsonObject
 from ...core.message import Reply
-from ...core.record import (
-    AskedKind,
-    InputGiven,
-    InputRequested,
-    Sampled,
-)
+from ...core.pending import AskedKind, Pending
+from ...core.record import InputGiven, InputRequested, Sampled
 from ...core.redaction import RedactedStream
 from ...core.tool import Tool
 from ...journal.recording import CallRef
@@ -127,22 +122,9 @@ class LiveToolRequests(Struct, kw_only=True):
         return msgspec.structs.replace(pending, id=f"ask_{digest}_{self.count[digest]}", name="")
 
     def _put_on_record(self, pending: Pending) -> None:
-        asked = InputRequested(
-            id=pending.id,
-            kind=pending.kind,
-            message=pending.message,
-            cause=self.place.cause,
-            index=self.place.index,
-            call=self.call,
-            version=self.tool.digest,
-            schema=pending.schema,
-            url=pending.url,
-            request=pending.request,
-            asker=pending.asker,
-            name=pending.name,
-            beside=self.others,
-        )
-        self.scope.write(asked)
+        asked = msgspec.structs.replace(pending, call=self.call)
+        place, version = self.place, self.tool.digest
+        self.scope.write(InputRequested(asked, place.cause, place.index, version=version, beside=self.others))
 
     async def sample(self, request: Request, key: str = "") -> Reply:
         """Have a model answer: the peer's, or the run's own. A tool of another party may only once a person agrees.

@@ -11,9 +11,9 @@ from typing import Literal
 from ...core.budget import Used
 from ...core.call import ToolCall
 from ...core.errors import ApprovalDenied, ApprovalExpired
-from ...core.event import Pending
 from ...core.interfaces import Decision, InputRequired
 from ...core.json import same
+from ...core.pending import Pending
 from ...core.record import CallParked, InputRequested, new_id
 from ...core.tool import Tool
 from ...journal.grant import told
@@ -63,7 +63,7 @@ class Approvals:
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
-        if asked is not None and 0 < asked.expires < self._scope.clock.now():
+        if asked is not None and 0 < asked.pending.expires < self._scope.clock.now():
             late = "came too late" if answer is None else "has run out"
             raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
         if asked is not None and asked.version != plan.bound.tool.digest:
@@ -76,11 +76,11 @@ class Approvals:
             return self._ask(plan, place)
         if asked.kind == "approval" and answer.verdict != "approve":
             raise ApprovalDenied("A person was asked about this call and did not say yes.")
-        if asked.kind == "approval" and not asked.includes(plan.all_quorums):
+        if asked.kind == "approval" and not asked.pending.includes(plan.all_quorums):
             return self._ask(plan, place, "The policy has changed since this was asked. ")
         if answer.arguments is not None:
             return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
-        if asked.call is None or not same(asked.call.arguments, plan.call.arguments):
+        if asked.pending.call is None or not same(asked.pending.call.arguments, plan.call.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
 
@@ -90,25 +90,23 @@ class Approvals:
         """Put the question on record."""
         approval, tool = kind == "approval", plan.bound.tool
         parameters = tuple(tool.property_schemas()) if approval else ()
-        asked = InputRequested(
+        pending = Pending(
             id=new_id("ask"),
             kind=kind,
             message=note + plan.decision.reason + (_own_words(tool) if approval else ""),
-            cause=place.cause,
-            index=place.index,
             call=plan.call,
-            version=tool.digest,
-            rule=plan.decision.rule,
             origins=self._origins.of(plan.call.arguments),
             approvers=(plan.decision.approvers or ()) if approval else (),
             needs=plan.decision.quorum if approval else 1,
             expires=self._expiry(plan.decision) if approval else 0.0,
-            edited=plan.edited,
             quorums=plan.quorums if approval else (),
             level=plan.level if approval else None,
             sinks=tool.sinks if approval else None,
             parameters=parameters,
             covers=told(plan.call.arguments, tool.sinks, parameters) if approval else "",
+        )
+        asked = InputRequested(
+            pending, place.cause, place.index, version=tool.digest, rule=plan.decision.rule, edited=plan.edited
         )
         self._scope.write(asked)
         return asked
@@ -120,9 +118,8 @@ class Approvals:
 
     def ask_doubt(self, call: ToolCall, place: CallRef) -> InputRequested:
         """Only a person can say what became of it."""
-        asked = InputRequested(
-            new_id("ask"), "doubt", _DOUBT, place.cause, place.index, call, origins=self._origins.of(call.arguments)
-        )
+        pending = Pending(new_id("ask"), "doubt", _DOUBT, call, self._origins.of(call.arguments))
+        asked = InputRequested(pending, place.cause, place.index)
         self._scope.write(asked)
         return asked
 
@@ -132,31 +129,7 @@ class Approvals:
         if not waiting.run_id:
             self._scope.write(CallParked(place.cause, place.index, waiting.state, used))
         if pending.id not in {asked.id for asked in self._scope.recording.waiting()}:
-            self._scope.write(
-                InputRequested(
-                    id=pending.id,
-                    kind=pending.kind,
-                    message=pending.message,
-                    cause=place.cause,
-                    index=place.index,
-                    call=pending.call,
-                    run=waiting.run_id,
-                    origins=pending.origins,
-                    approvers=pending.approvers,
-                    needs=pending.needs,
-                    expires=pending.expires,
-                    schema=pending.schema,
-                    url=pending.url,
-                    request=pending.request,
-                    asker=pending.asker,
-                    name=pending.name,
-                    quorums=pending.quorums,
-                    level=pending.level,
-                    sinks=pending.sinks,
-                    parameters=pending.parameters,
-                    covers=pending.covers,
-                )
-            )
+            self._scope.write(InputRequested(pending, place.cause, place.index, run=waiting.run_id))
         return pending
 
 

@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 from rich.console import Console
 
 from ...core.errors import UsageError, tell_problem
-from ...core.event import Pending
 from ...core.interfaces import Answer
 from ...core.json import (
     Json,
@@ -16,6 +15,7 @@ from ...core.json import (
     JsonProblem,
     parse,
 )
+from ...core.pending import Pending
 from ...schema.schema import compile_schema
 from .terminal import GUTTER, Terminal, clean, styled, who
 

@@ -268,7 +268,7 @@ class _Rows:
 
     def _asked(self, question: InputAsked) -> Html:
         return self._row(
-            "asks", question.asked.message, self._wait(question), _waited(question), [self._question(question)]
+            "asks", question.asked.pending.message, self._wait(question), _waited(question), [self._question(question)]
         )
 
     def _wait(self, question: InputAsked) -> list[Bar]:
@@ -281,7 +281,7 @@ class _Rows:
             for answer, at in question.answers
         ]
         told = [element("p", word, class_="person") for word in words or ["nobody has answered yet"]]
-        return _part(f"asked for {question.asked.kind}", element("span", question.asked.message), *told)
+        return _part(f"asked for {question.asked.kind}", element("span", question.asked.pending.message), *told)
 
     def _note(self, note: OtherEvent) -> Html:
         label, text = _told(note)

@@ -31,7 +31,6 @@ from ...core.event import (
     CallSaid,
     CallStarted,
     Event,
-    Pending,
     ReasoningDelta,
     ReplyFinished,
     RunFinished,
@@ -43,6 +42,7 @@ from ...core.event import (
 from ...core.interfaces import Model
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import Reply
+from ...core.pending import Pending
 from ...core.record import CallsRequested
 from .terminal import Terminal, clean, duration, shorten, styled
 

@@ -228,7 +228,7 @@ class _Branches:
     def _question(self, branch: Tree, question: InputAsked) -> None:
         asked = question.asked
         note = f"  {asked.id}{self._after(question.at)}"
-        shown = branch.add(_line(f"asked for {asked.kind}", asked.message, "magenta", note))
+        shown = branch.add(_line(f"asked for {asked.kind}", asked.pending.message, "magenta", note))
         for answered, at in question.answers:
             other = f"  with {value_text(answered.arguments)}" if answered.arguments is not None else ""
             note = f"{'  for the whole run' if answered.for_run else ''}{other}"

@@ -13,15 +13,12 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
-from ...call.asking.inbox import pending_of
 from ...core.call import ToolCall, ToolResult
 from ...core.errors import CallError, UsageError
-from ...core.event import (
-    Pending,
-    RunResult,
-)
+from ...core.event import RunResult
 from ...core.interfaces import Answer
 from ...core.json import Json, JsonObject
+from ...core.pending import Pending
 from ...core.record import new_id
 from ...journal.recording import RunState
 from ...runs.runner import Emit, Runner
@@ -95,7 +92,7 @@ async def go_on(
 
 def answers_of(recording: RunState, responses: Mapping[str, Json], who: Identity) -> dict[str, Answer]:
     """What a client answered, as far as it was asked for that and it fits."""
-    waiting = {asked.name or asked.id: pending_of(asked) for asked in recording.waiting()}
+    waiting = {asked.pending.name or asked.id: asked.pending for asked in recording.waiting()}
     found: dict[str, Answer] = {}
     for key, response in responses.items():
         pending = waiting.get(key)

@@ -22,11 +22,12 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from ...core.errors import ToolError, UsageError
-from ...core.event import CallProgress, Event, Pending
+from ...core.event import CallProgress, Event
 from ...core.holder import Holder
 from ...core.interfaces import Answer, Request
 from ...core.json import Json, JsonObject, dumps
 from ...core.message import Reply
+from ...core.pending import Pending
 from ...core.trace import checked_traceparent
 from ...journal.recording import MIDWAY
 from .wire import WANTED, question_of, told_by_client

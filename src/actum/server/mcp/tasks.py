@@ -18,17 +18,13 @@ from typing import Any, Literal
 from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import decode_header_value
 
-from ...call.asking.inbox import pending_of, records_of
+from ...call.asking.inbox import records_of
 from ...core.call import ToolResult
 from ...core.errors import ActumError
-from ...core.event import (
-    Event,
-    Pending,
-    RunResult,
-    RunStarted,
-)
+from ...core.event import Event, RunResult, RunStarted
 from ...core.interfaces import Journal
 from ...core.json import JsonObject
+from ...core.pending import Pending
 from ...core.record import Ended, Entry, InputGiven
 from ...journal.recording import CallRef, RunState
 from ...protocols.mcp.tasks import EXTENSION, Task, TaskStatus
@@ -161,7 +157,7 @@ class Tasks:
             return answered
 
         state = await self._runner.answer(task_id, answers)
-        if answered and not any(client.can_be_asked(pending_of(asked)) for asked in state.waiting()):
+        if answered and not any(client.can_be_asked(asked.pending) for asked in state.waiting()):
             self._start(task_id, go_on(self._runner, task_id, None, client.detached(), who))
         return {}
 
@@ -230,7 +226,7 @@ class Tasks:
             if result.error is not None and result.error.code == "tool_bug":
                 return "failed", "", {"code": INTERNAL_ERROR, "message": result.error.message}
             return "completed", "", self._tell(tool, result)
-        waiting = [pending_of(asked) for asked in recording.waiting()]
+        waiting = [asked.pending for asked in recording.waiting()]
         askable: list[Pending] = [pending for pending in waiting if client.can_be_asked(pending)]
         if askable and not is_running:
             return "input_required", "", asked_of(askable)

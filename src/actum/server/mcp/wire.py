@@ -13,9 +13,9 @@ import msgspec
 from ...call.asking.inbox import fit
 from ...core.call import ToolResult
 from ...core.errors import UsageError
-from ...core.event import Pending
 from ...core.interfaces import Answer, Request
 from ...core.json import Json, JsonObject, dumps
+from ...core.pending import Pending
 from ...core.tool import Tool
 from ...protocols.mcp.content import answer_of
 from ...protocols.mcp.sampling import params_of, reply_of

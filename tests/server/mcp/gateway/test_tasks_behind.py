@@ -89,7 +89,7 @@ async def test_what_a_task_asks_is_asked_by_its_own_keys_and_answered_in_parts()
         done = await look(way, task_id, until="completed")
         assert done["result"] == {"content": [{"type": "text", "text": "Ada, Bob"}], "isError": False}
         records = [entry.record for entry in await front.journal.read(task_id)]
-        names = {each.id: each.name for each in records if isinstance(each, InputRequested)}
+        names = {each.id: each.pending.name for each in records if isinstance(each, InputRequested)}
         told = {names[each.id]: each.arguments for each in records if isinstance(each, InputGiven)}
         assert (told["me"], told["you"]) == (given("me", "Bob")["me"], given("you", "Ada")["you"])
 

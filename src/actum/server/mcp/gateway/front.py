@@ -20,11 +20,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ....core.call import ToolResult
 from ....core.errors import UsageError
-from ....core.event import Pending
 from ....core.holder import Holder
 from ....core.interfaces import Answer
 from ....core.json import JsonObject
-from ....core.record import InputRequested, new_id
+from ....core.pending import Pending
+from ....core.record import new_id
 from ....core.redaction import DEFAULT_REDACTION
 from ....protocols.mcp.era import LOG_LEVEL as WANTED_LEVEL
 from ....protocols.mcp.era import contained
@@ -69,13 +69,13 @@ class ServerQuestion(Struct, frozen=True):
     answer: asyncio.Future[JsonObject]
 
 
-def rests(pending: Pending | InputRequested) -> JsonObject:
+def rests(pending: Pending) -> JsonObject:
     """What a server asked by its result, by its own keys, where it is that what waits; else nothing."""
     requests = (pending.request or {}).get("inputRequests")
     return requests if isinstance(requests, dict) else {}
 
 
-def task_of(pending: Pending | InputRequested) -> JsonObject:
+def task_of(pending: Pending) -> JsonObject:
     """The task that a server behind answered with, where it is that what waits; else nothing."""
     handle = (pending.request or {}).get("task")
     return handle if isinstance(handle, dict) else {}

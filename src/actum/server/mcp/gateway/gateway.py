@@ -40,7 +40,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from ....call.asking.inbox import pending_of
 from ....call.limits.limits import Limits
 from ....core.call import ToolResult
 from ....core.errors import CallError, UsageError
@@ -386,10 +385,10 @@ class McpGateway(McpService):
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         given = front.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}
-        if any(map(task_of, recording.waiting())):
+        if any(task_of(asked.pending) for asked in recording.waiting()):
             responses = {}  # it is answered by `tasks/update`
         answers = answers_of(recording, responses, who)
-        for asked in map(pending_of, recording.waiting()):
+        for asked in [each.pending for each in recording.waiting()]:
             if rests(asked) and responses:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
         try:

@@ -23,10 +23,10 @@ from ....core.errors import (
     Unavailable,
     UsageError,
 )
-from ....core.event import Pending
 from ....core.holder import Holder
 from ....core.interfaces import Clock, Context, InputRequired
 from ....core.json import Json, JsonObject, dumps
+from ....core.pending import Pending
 from ....core.record import new_id
 from ....core.redaction import DEFAULT_REDACTION
 from ....protocols.mcp.address import ServerAddresses

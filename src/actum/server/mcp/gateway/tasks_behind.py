@@ -38,6 +38,7 @@ from ....core.errors import (
 )
 from ....core.interfaces import Answer, Journal
 from ....core.json import Json, JsonObject
+from ....core.pending import Pending
 from ....core.record import (
     Entry,
     InputGiven,
@@ -100,7 +101,7 @@ class Held(Struct, frozen=True):
     @property
     def far_id(self) -> str:
         """What its server calls it."""
-        return str(task_of(self.handed).get("taskId"))
+        return str(task_of(self.handed.pending).get("taskId"))
 
     @property
     def final(self) -> JsonObject | None:
@@ -258,8 +259,8 @@ class TasksBehind:
             now = _read(held.id, await self._journal.read(held.id))
             if now.final is not None:
                 return now
-            answers = {asked.id: Answer("cancel", by=asked.approvers[0]) for asked in _open(now)}
-            answers[held.handed.id] = Answer("answer", by=held.handed.asker, arguments=final)
+            answers = {asked.id: Answer("cancel", by=asked.pending.approvers[0]) for asked in _open(now)}
+            answers[held.handed.id] = Answer("answer", by=held.handed.pending.asker, arguments=final)
             try:
                 await self._runner_of(who).resume(
                     held.id, answers, accept=True, approver=front, peer=front, holder=front.holder
@@ -356,10 +357,11 @@ def _read(task_id: str, entries: list[Entry]) -> Held:
         MCPError: it has none.
     """
     asked = [entry.record for entry in entries if isinstance(entry.record, InputRequested)]
-    handed = next((each for each in asked if task_of(each)), None)
+    handed = next((each for each in asked if task_of(each.pending)), None)
     if handed is None:
         raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
-    return Held(task_id, handed, {each.name: each for each in asked if each.name and rests(each)}, RunState(entries))
+    questions = {each.pending.name: each for each in asked if each.pending.name and rests(each.pending)}
+    return Held(task_id, handed, questions, RunState(entries))
 
 
 def _passage(held: Held, seat: UserSession) -> UpstreamToolset:
@@ -368,7 +370,7 @@ def _passage(held: Held, seat: UserSession) -> UpstreamToolset:
     Raises:
         MCPError: it is no server of this gateway any more.
     """
-    passage = seat.passages.get(held.handed.asker)
+    passage = seat.passages.get(held.handed.pending.asker)
     if passage is None:
         raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
     return passage
@@ -383,16 +385,18 @@ def _questions(held: Held, requests: JsonObject, who: Identity) -> list[Record]:
     """The records of what a server asks that is not on record yet. It is the client's to answer, by `tasks/update`."""
     return [
         InputRequested(
-            id=new_id("ask"),
-            kind="elicitation",
-            message=in_words(request),
-            cause=held.handed.cause,
-            index=held.handed.index,
-            call=held.handed.call,
-            approvers=(who.principal or "client",),
-            request={"inputRequests": {key: request}},
-            asker=held.handed.asker,
-            name=key,
+            Pending(
+                id=new_id("ask"),
+                kind="elicitation",
+                message=in_words(request),
+                call=held.handed.pending.call,
+                approvers=(who.principal or "client",),
+                request={"inputRequests": {key: request}},
+                asker=held.handed.pending.asker,
+                name=key,
+            ),
+            held.handed.cause,
+            held.handed.index,
         )
         for key, request in requests.items()
         if key not in held.questions
@@ -402,7 +406,9 @@ def _questions(held: Held, requests: JsonObject, who: Identity) -> list[Record]:
 def _answers(held: Held, responses: dict[str, Json]) -> list[Record]:
     """The records of what a client answered, as far as it is on record that it was asked for."""
     return [
-        InputGiven(asked.id, "answer", by=asked.approvers[0], elapsed=held.recording.elapsed, arguments=response)
+        InputGiven(
+            asked.id, "answer", by=asked.pending.approvers[0], elapsed=held.recording.elapsed, arguments=response
+        )
         for asked in _open(held)
-        if isinstance(response := responses.get(asked.name), dict)
+        if isinstance(response := responses.get(asked.pending.name), dict)
     ]

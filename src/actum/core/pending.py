@@ -1,0 +1,93 @@
+"""What a run waits for: the question that a person, the program or a model at the other end is to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from .call import ToolCall
+from .json import JsonObject
+from .provenance import Origins
+
+AskedKind = Literal["approval", "answer", "result", "doubt", "elicitation", "sampling", "roots"]
+
+
+class Quorum(Struct, frozen=True, omit_defaults=True):
+    """How many of which persons have to agree to a call.
+
+    Attributes:
+        approvers: who may agree; anybody when empty.
+        needs: how many of the approvers have to.
+    """
+
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+
+    def left(self, agreed: Collection[str]) -> int:
+        """How many more persons have to agree, when these have; 0 when no more have to."""
+        counted = len(set(agreed).intersection(self.approvers) if self.approvers else set(agreed))
+        return max(0, self.needs - counted)
+
+
+class Pending(Struct, frozen=True, omit_defaults=True):
+    """Something a run waits for.
+
+    Attributes:
+        id: what the answer is given under.
+        kind: `approval` of a call by a person, an `answer` by the user, the `result` of a call that the program itself
+            is to make, because its tool is a bare definition, or a `doubt`: whether a call happened that was begun and
+            has no outcome. A running tool asks for an `elicitation` (a form, or a page to visit), a `sampling` (an
+            answer of a model) or `roots` (directories).
+        message: what to show.
+        call: the call that waits, with the arguments that would be used.
+        origins: where each argument of the call came from, by its path.
+        approvers: who may answer; anybody when empty.
+        needs: so many of them have to agree.
+        expires: seconds since 1970 after which no answer counts; 0 for never.
+        schema: JSON Schema of the answer to an elicitation by form.
+        url: the page to visit, of an elicitation by page.
+        request: what a model is to be asked, for a sampling.
+        asker: who asks, where it is another party: the name that the program gave it.
+        name: what the tool calls its question, where it does.
+        quorums: set where the rules of several policies ask and each names its own persons: all the quorums have to be
+            met. `approvers` are then all who may answer, and `needs` is the least number of persons.
+        level: for an approval that a policy asks for, how many runs stand above the run of that policy's agent (of
+            several policies, the outermost). Only that run and the runs above it may answer by their `approver=`.
+        sinks, parameters: as the tool of an approval declares them; `parameters` are the names.
+        covers: what `Answer("approve", for_run=True)` lets through, in words: `again in this run, as long as ...`.
+    """
+
+    id: str
+    kind: AskedKind
+    message: str
+    call: ToolCall | None = None
+    origins: Origins = {}
+    approvers: tuple[str, ...] = ()
+    needs: int = 1
+    expires: float = 0.0
+    schema: JsonObject | None = None
+    url: str = ""
+    request: JsonObject | None = None
+    asker: str = ""
+    name: str = ""
+    quorums: tuple[Quorum, ...] = ()
+    level: int | None = None
+    sinks: tuple[str, ...] | None = None
+    parameters: tuple[str, ...] = ()
+    covers: str = ""
+
+    @property
+    def all_quorums(self) -> tuple[Quorum, ...]:
+        """The quorums that have to be met: one, or one for each rule that asks for other persons."""
+        return self.quorums or (Quorum(self.approvers, self.needs),)
+
+    def is_agreed(self, agreed: Collection[str]) -> bool:
+        """Whether all have agreed who have to, when these have."""
+        return not any(quorum.left(agreed) for quorum in self.all_quorums)
+
+    def includes(self, wanted: Sequence[Quorum]) -> bool:
+        """Whether an answer to this question also meets these quorums."""
+        known = self.all_quorums
+        return all(any(each.approvers == one.approvers and each.needs >= one.needs for each in known) for one in wanted)
