@@ -13,8 +13,8 @@ from actum.core.errors import UsageError
 from actum.core.json import Json, JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.mcp.gateway.gateway import McpGateway
-from actum.server.mcp.gateway.line import LOST
-from actum.server.mcp.gateway.passage import VISITED
+from actum.server.mcp.gateway.held_call import LOST
+from actum.server.mcp.gateway.upstream import VISITED
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_servers.behind import QUESTIONS, TOOLS, VISIT

@@ -86,29 +86,29 @@ from ..service import (
     Visible,
 )
 from ..wire import call_result
-from .front import (
+from .gateway_client import (
     GatewayClient,
     capabilities_of,
     is_behind,
     rests,
     task_of,
 )
-from .line import HeldCall, HeldCalls
-from .passage import ServerState, UpstreamToolset
-from .seat import (
-    PROMPT,
-    READ,
-    Heard,
-    Seats,
-    Sources,
-    UserSession,
-)
+from .held_call import HeldCall, HeldCalls
 from .tasks_behind import (
     ASKED_OF_TASKS,
     TasksBehind,
     as_ours,
     followed,
     with_notes,
+)
+from .upstream import ServerState, UpstreamToolset
+from .user_session import (
+    PROMPT,
+    READ,
+    Heard,
+    Seats,
+    Sources,
+    UserSession,
 )
 
 if TYPE_CHECKING:

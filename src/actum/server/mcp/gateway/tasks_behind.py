@@ -60,14 +60,14 @@ from ..tasks import (
     task_named,
 )
 from ..wire import call_result
-from .front import (
+from .gateway_client import (
     ClientMessage,
     GatewayClient,
     rests,
     task_of,
 )
-from .passage import TASK, UpstreamToolset, in_words
-from .seat import UserSession
+from .upstream import TASK, UpstreamToolset, in_words
+from .user_session import UserSession
 
 log = logging.getLogger("actum.mcp")
 

@@ -50,7 +50,7 @@ from ....toolsets.mcp.toolset import (
     told_by_server,
     with_notice,
 )
-from .front import GatewayClient
+from .gateway_client import GatewayClient
 
 if TYPE_CHECKING:
     import httpx2

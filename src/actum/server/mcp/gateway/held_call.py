@@ -18,7 +18,7 @@ from ....core.interfaces import Clock
 from ....core.json import JsonObject
 from ...identity import Identity
 from ..calls import INVALID_PARAMS, NotYet
-from .front import GatewayClient, ServerQuestion
+from .gateway_client import GatewayClient, ServerQuestion
 
 KEPT_S = 600.0
 """So long a client may take to answer; no longer than what it holds is sealed for."""

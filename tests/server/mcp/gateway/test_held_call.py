@@ -15,7 +15,7 @@ from mcp.shared.exceptions import MCPError
 from actum.policy.rules import Rules
 from actum.protocols.mcp.config import McpServer
 from actum.server.mcp.gateway.gateway import McpGateway
-from actum.server.mcp.gateway.line import KEPT_EACH_MAX, KEPT_S, LOST
+from actum.server.mcp.gateway.held_call import KEPT_EACH_MAX, KEPT_S, LOST
 from actum.testing import FakeClock
 
 from ...gateways import running

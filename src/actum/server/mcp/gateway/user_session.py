@@ -35,8 +35,8 @@ from ....runs.runner import Runner
 from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
 from ..changes import Changes
-from .front import GatewayClient
-from .passage import ServerState, UpstreamToolset, front_of
+from .gateway_client import GatewayClient
+from .upstream import ServerState, UpstreamToolset, front_of
 
 log = logging.getLogger("actum.mcp")
 
