@@ -13,14 +13,14 @@ import contextlib
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import msgspec
 from msgspec import Struct
 
 from ...core.errors import BadTool, CallError, UsageError
 from ...core.holder import Holder
-from ...core.interfaces import Context
+from ...core.interfaces import Context, InputRequired
 from ...core.json import Json, JsonObject, dumps
 from ...protocols.mcp.sampling import request_of, result_of_reply
 from ...protocols.mcp.tasks import EXTENSION as TASKS
@@ -33,6 +33,7 @@ from .error import (
     REFUSED_BY_USER,
     McpError,
 )
+from .session import Caller, OfRun
 
 LEVELS = frozenset({"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"})
 
@@ -68,6 +69,50 @@ class RestingCall(Struct, frozen=True):
 
     paused: JsonObject
     asked: list[tuple[str, JsonObject]] = []
+
+
+class Send(Protocol):
+    """Sends the request of one call, or goes on with a request that paused earlier."""
+
+    async def __call__(self, params: JsonObject, *, settles: bool = True) -> JsonObject:
+        """Return the server's raw result.
+
+        Args:
+            params: of the request.
+            settles: a task that the server answers with is waited for; else the handle of the task is the result.
+
+        Raises:
+            CallError: the server refuses, or can not be reached.
+            InputRequired: the server asks what nobody can answer now; `state` holds the server's result, as JSON.
+        """
+
+
+class RunCaller(Caller, OfRun, Protocol):
+    """A call of a run, for `McpToolset.execute`: who answers the server, and which words go to the server and back.
+
+    `ContextCaller` does that for a run of ours. Whoever stands between a server and its client, as a gateway does,
+    gives a caller of its own, which passes on the words of both.
+    """
+
+    @property
+    def anew(self) -> bool:
+        """The call found a new session, and its holder had another session before."""
+
+    async def resume(self) -> JsonObject | None:
+        """The server's result after which an earlier attempt of this call paused; None where there was none."""
+
+    async def carry(self, method: str, params: JsonObject, send: Send) -> JsonObject:
+        """Have the request of this call sent, and return the server's raw result.
+
+        Args:
+            method: of the request.
+            params: that the path of the call has allowed. A caller may add to them, and must not change them.
+            send: sends the request.
+
+        Raises:
+            CallError: as `send` does.
+            InputRequired: the call waits; `state` holds what `resume` needs later.
+        """
 
 
 class ContextCaller:
@@ -176,7 +221,14 @@ class ContextCaller:
                 await self.answer(method, params)
         return resting.paused
 
-    def state(self, paused: str) -> str:
+    async def carry(self, method: str, params: JsonObject, send: Send) -> JsonObject:
+        """Send the request with the trace of the call; see `RunCaller`."""
+        try:
+            return await send({**params, "_meta": {"traceparent": self.traceparent}})
+        except InputRequired as waiting:
+            raise InputRequired(waiting.pending, waiting.run_id, self._state(waiting.state)) from None
+
+    def _state(self, paused: str) -> str:
         """Where this call stops to wait.
 
         Args:

@@ -33,6 +33,7 @@ from opentelemetry.propagate import extract
 
 from ...core.cancellation import is_being_cancelled
 from ...core.errors import CallTimeout, InvalidResult, Unavailable
+from ...core.holder import Holder
 from ...core.interfaces import Clock, InputRequired
 from ...core.json import Json, JsonObject, dumps
 from ...protocols.mcp.config import McpEra
@@ -97,9 +98,13 @@ class OfRun(Protocol):
 
     Attributes:
         key: the idempotency key of the call.
+        holder: for whom sessions are kept open.
     """
 
     key: str
+
+    @property
+    def holder(self) -> Holder | None: ...
 
     def held(self) -> AbstractContextManager[None]:
         """A block in which the time limit of the call stands still."""

@@ -37,7 +37,7 @@ from ...core.errors import (
     UsageError,
 )
 from ...core.holder import Holder
-from ...core.interfaces import Clock, Context, InputRequired
+from ...core.interfaces import Clock, Context
 from ...core.json import JsonObject
 from ...core.message import Message
 from ...core.tool import Tool
@@ -65,6 +65,7 @@ from .caller import (
     OFFERS,
     ContextCaller,
     Offer,
+    RunCaller,
     capabilities_of,
 )
 from .error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
@@ -85,6 +86,7 @@ try:
         NOBODY,
         Caller,
         McpSession,
+        OfRun,
         ServerFacts,
     )
 except ModuleNotFoundError as missing:
@@ -119,7 +121,10 @@ class McpToolset:
         approve: `first` takes the tools as they are when they are first seen and keeps back what changes after that,
             `all` takes whatever comes, `pinned` what was approved. `pinned` with `pins`, else `first`.
         offers: what the server may turn to a run for.
+        capabilities: that a session declares which is begun before its caller is known; those of `offers` when it is
+            left out.
         changed: hears of notifications that belong to no request: a list or a resource that changed.
+        met: hears what the server says of itself, whenever a session was begun and the tools were listed.
         auth: logs in at a remote server.
         secrets: that its configuration names.
         guard: decides whether it may be reached, where its address is not a person's own.
@@ -141,7 +146,9 @@ class McpToolset:
         pins: PinStore | None = None,
         approve: Approve | None = None,
         offers: Collection[Offer] = OFFERS,
+        capabilities: JsonObject | None = None,
         changed: Callable[[str, JsonObject], None] | None = None,
+        met: Callable[[ServerFacts], None] | None = None,
         auth: httpx2.Auth | None = None,
         secrets: Mapping[str, str] | None = None,
         guard: Guard | None = None,
@@ -154,8 +161,10 @@ class McpToolset:
         if self._approve == "pinned" and pins is None:
             raise UsageError(f"MCP server {server.name!r}: approve='pinned' needs pins=PinStore(...)")
         self._pins = pins
-        self._capabilities = capabilities_of([*offers, "roots"] if server.roots else offers)
+        offered = capabilities_of([*offers, "roots"] if server.roots else offers)
+        self._capabilities = offered if capabilities is None else capabilities
         self._changed = changed
+        self._met = met
         self._auth = auth
         self._secrets = secrets
         self._guard = guard
@@ -194,16 +203,21 @@ class McpToolset:
 
     def _wants_a_look(self) -> bool:
         """A list of the tools now may tell something else than the last."""
-        if self._looking is not None and not self._looking.done():
+        if self.is_looking:
             return False
         if self._listing is None:
             return self._failure is not None
-        return self._has_new_approvals() or (self.is_up and self._is_due())
+        return self._has_new_approvals() or (self.is_up and self.is_due)
 
     @property
     def is_up(self) -> bool:
         """There is a session with the server."""
         return self._connection is not None and self._connection.is_up
+
+    @property
+    def failure(self) -> ActumError | None:
+        """Why the server could not be looked at; None where nobody tried, or where it could be since."""
+        return self._failure
 
     @property
     def problem(self) -> str:
@@ -223,8 +237,8 @@ class McpToolset:
         """
         if self.server.disabled:
             return ()
-        self._check_approved()
-        if self._knows() and not (self.is_up and self._is_due()):
+        self.check_approved()
+        if self._knows() and not (self.is_up and self.is_due):
             self._is_noticed = False
             return self._tools
         self.introduce()
@@ -241,16 +255,35 @@ class McpToolset:
         return tuple(self._listing.usable.values()) if self._listing is not None else ()
 
     @property
+    def ambiguous(self) -> frozenset[str]:
+        """The server's names of tools that have several approved definitions, as long as the server has not told which
+        of them is meant: a server may describe a tool differently to different users.
+        """
+        if self._is_listed or self._approve != "pinned":
+            return frozenset()
+        return frozenset(name for name, approved in self._known().tools.items() if len(approved) > 1)
+
+    @property
     def offers(self) -> Sequence[str] | None:
         """The names of the capabilities that the server was last known to have; None where it was never reached."""
         return tuple(self._offered) if self._is_listed else self._known().offers
 
     def introduce(self) -> None:
         """Begin to look at the server in the background, unless that is under way, or failed a moment ago."""
-        self._connected()  # forgets what an earlier event loop began
+        _ = self.connection  # forgets what an earlier event loop began
         if self._looking is not None and (not self._looking.done() or self._clock.now() < self._retry_at):
             return
         self._looking = asyncio.create_task(self._look_once(), name=f"mcp {self.server.name} introduces itself")
+
+    @property
+    def is_looking(self) -> bool:
+        """What `introduce` began is under way."""
+        return self._looking is not None and not self._looking.done()
+
+    async def looked(self) -> None:
+        """Wait until what `introduce` began is over, whether it found the server or failed."""
+        if self._looking is not None:
+            await asyncio.wait([self._looking])
 
     async def _look_once(self) -> None:
         try:
@@ -268,13 +301,12 @@ class McpToolset:
         """Wait until the server was looked at, for as long as there is patience: a server that used it all up is not
         waited for again before it has told its tools.
         """
-        looking = self._looking
-        if looking is None or looking.done() or self._patience_s <= 0:
+        if not self.is_looking or self._patience_s <= 0:
             return
         limit = self._clock.timeout(self._patience_s)
         try:
             async with limit:
-                await asyncio.wait([looking])
+                await self.looked()
         except TimeoutError:
             if not limit.expired():
                 raise
@@ -286,27 +318,33 @@ class McpToolset:
         await self._look()
         return self._listing.usable if self._listing is not None else {}
 
-    async def execute(self, call: ToolCall, context: Context) -> ToolResult:
+    async def execute(self, call: ToolCall, context: Context, caller: RunCaller | None = None) -> ToolResult:
         """Make a call of a tool that is what it was when it was approved.
+
+        Args:
+            call: the call.
+            context: of the call.
+            caller: answers what the server asks, and passes on the words of both; the run of the context when it is
+                left out.
 
         Raises:
             PermissionDenied: it is not.
             CallError: the server can not be reached, refuses, or says that it failed.
-            Waiting: it asks what nobody can answer now.
+            InputRequired: it asks what nobody can answer now.
         """
-        context.conceal(*self._hidden())
+        context.conceal(*self.concealed)
         try:
-            return await self._execute(call, context)
+            return await self._execute(call, caller or self._caller(context))
         finally:
-            context.conceal(*self._hidden())  # a login may have been renewed meanwhile
+            context.conceal(*self.concealed)  # a login may have been renewed meanwhile
 
-    def _hidden(self) -> Sequence[str]:
+    @property
+    def concealed(self) -> Sequence[str]:
         """What a server may echo, and nobody else is to read: tokens, and what its configuration fills in."""
         granted: Sequence[str] = getattr(self._auth, "secrets", ())
         return [*granted, *(self._secrets or {}).values()]
 
-    async def _execute(self, call: ToolCall, context: Context) -> ToolResult:
-        caller = self._caller(context)
+    async def _execute(self, call: ToolCall, caller: RunCaller) -> ToolResult:
         words = STARTED_ANEW.format(name=self.server.name)
         try:
             result = await self._made(call, caller)
@@ -318,14 +356,14 @@ class McpToolset:
             return result
         return msgspec.structs.replace(result, content=(TextPart(words), *(result.content or (TextPart(result.text),))))
 
-    async def _made(self, call: ToolCall, caller: ContextCaller) -> ToolResult:
+    async def _made(self, call: ToolCall, caller: RunCaller) -> ToolResult:
         """Make a call by a session of its holder."""
         await self._look(caller=caller)
         paused = await caller.resume()
         if self._resources is not None and self._resources.has(call.name):
 
             async def read(uri: str) -> JsonObject:
-                return await self._asked("resources/read", {"uri": uri}, caller, paused)
+                return await self.request("resources/read", {"uri": uri}, caller, paused=paused)
 
             async def listed() -> list[ResourceOffer]:
                 return await self._resources_of(caller)
@@ -358,9 +396,7 @@ class McpToolset:
             ours=self._listing.usable if self._listing is not None else (),
         )
 
-    async def _called(
-        self, usable: Usable, call: ToolCall, caller: ContextCaller, paused: JsonObject | None
-    ) -> JsonObject:
+    async def _called(self, usable: Usable, call: ToolCall, caller: RunCaller, paused: JsonObject | None) -> JsonObject:
         pinned = digest(usable.definition)
 
         def ready() -> None:
@@ -370,31 +406,45 @@ class McpToolset:
         params: JsonObject = {"name": usable.name, "arguments": call.arguments}
         if only_as_task(usable.definition, self._offered):
             params["task"] = {}
-        return await self._asked("tools/call", params, caller, paused, usable.tool.parameters, ready)
+        schema = usable.tool.parameters
+        return await self.request("tools/call", params, caller, paused=paused, header_schema=schema, ready=ready)
 
-    async def _asked(
+    async def request(
         self,
         method: str,
         params: JsonObject,
-        caller: ContextCaller,
-        paused: JsonObject | None,
-        schema: JsonObject | None = None,
+        caller: RunCaller,
+        *,
+        paused: JsonObject | None = None,
+        header_schema: JsonObject | None = None,
         ready: Callable[[], None] | None = None,
     ) -> JsonObject:
-        """Send a request of a call, or go on with one that waited for an answer."""
-        params = {**params, "_meta": {"traceparent": caller.traceparent}}
-        try:
-            return await self._connected().request(
+        """Send a request of a call, or go on with one that paused, and return the server's raw result.
+
+        Args:
+            method, params: of the request.
+            caller: whose call it is.
+            paused: the server's result after which it paused, out of `RunCaller.resume`.
+            header_schema, ready: as for `McpConnection.request`.
+
+        Raises:
+            CallError: the server refuses, or can not be reached.
+            InputRequired: it asks what nobody can answer now.
+        """
+
+        async def send(params: JsonObject, *, settles: bool = True) -> JsonObject:
+            return await self.connection.request(
                 method,
                 params,
                 caller=caller,
                 holder=caller.holder,
-                header_schema=schema,
+                header_schema=header_schema,
                 paused=paused,
                 ready=ready,
+                settles=settles,
             )
-        except InputRequired as waiting:
-            raise InputRequired(waiting.pending, waiting.run_id, caller.state(waiting.state)) from None
+
+        return await caller.carry(method, params, send)
 
     def _usable(self, name: str) -> Usable:
         """The tool of this name.
@@ -464,7 +514,7 @@ class McpToolset:
     async def facts(self) -> ServerFacts:
         """What the server says of itself."""
         await self._look()
-        return await self._connected().facts()
+        return await self.connection.facts()
 
     async def resources(self) -> list[ResourceOffer]:
         """What can be read, and templates of addresses."""
@@ -481,12 +531,12 @@ class McpToolset:
             CallError: it can not be read.
         """
         await self._look()
-        return contents_of(await self._connected().request("resources/read", {"uri": uri}))
+        return contents_of(await self.connection.request("resources/read", {"uri": uri}))
 
     async def subscribe(self, *uris: str) -> None:
         """Have `changed` hear when one of these resources is not what it was."""
         await self._look()
-        self._connected().listen(uris)
+        self.connection.listen(uris)
 
     async def prompts(self) -> list[PromptOffer]:
         """The prompts there are."""
@@ -500,7 +550,7 @@ class McpToolset:
         """
         await self._look()
         given: JsonObject = {**(arguments or {})}
-        return messages_of(await self._connected().request("prompts/get", {"name": name, "arguments": given}))
+        return messages_of(await self.connection.request("prompts/get", {"name": name, "arguments": given}))
 
     async def complete(
         self, subject: PromptOffer | ResourceOffer, argument: str, typed: str, others: Mapping[str, str] | None = None
@@ -526,7 +576,7 @@ class McpToolset:
         if others:
             params["context"] = {"arguments": {**others}}
         with _if_it_does_that() as found:
-            found.append(await self._connected().request("completion/complete", params))
+            found.append(await self.connection.request("completion/complete", params))
         completion = found[0].get("completion") if found else None
         values = completion.get("values") if isinstance(completion, dict) else None
         return [plain(value) for value in values if isinstance(value, str)] if isinstance(values, list) else []
@@ -534,7 +584,7 @@ class McpToolset:
     async def _all(self, method: str, caller: Caller = NOBODY) -> list[JsonObject]:
         await self._look(caller=caller)
         with _if_it_does_that() as found:
-            found.extend(await self._connected().list_all(method, caller=caller, holder=_holder_of(caller)))
+            found.extend(await self.connection.list_all(method, caller=caller, holder=_holder_of(caller)))
         return found
 
     # Life -------------------------------------------------------------------------------------------------------------
@@ -557,8 +607,11 @@ class McpToolset:
 
     # Listing ----------------------------------------------------------------------------------------------------------
 
-    def _connected(self) -> McpConnection:
-        """The connection of the running event loop; that of an earlier one has ended with it."""
+    @property
+    def connection(self) -> McpConnection:
+        """The connection of the running event loop; that of an earlier one has ended with it. Nothing is opened before
+        the first request.
+        """
         loop = asyncio.get_running_loop()
         if self._connection is None or self._loop is not loop:
             self._loop, self._lock, self._is_met, self._looking = loop, asyncio.Lock(), False, None
@@ -576,7 +629,8 @@ class McpToolset:
             )
         return self._connection
 
-    def _is_due(self) -> bool:
+    @property
+    def is_due(self) -> bool:
         """What the server told of its tools is too old, or it never told."""
         return self._is_stale or not self._is_listed or self._clock.now() >= self._holds_until
 
@@ -598,7 +652,7 @@ class McpToolset:
         self._sort_out()
         return True
 
-    def _check_approved(self) -> None:
+    def check_approved(self) -> None:
         """Nothing is done with a server to which nobody agreed.
 
         Raises:
@@ -622,17 +676,17 @@ class McpToolset:
             CallError: it can not be reached.
         """
         if not anyway:
-            self._check_approved()
-        connection, holder = self._connected(), _holder_of(caller)
+            self.check_approved()
+        connection, holder = self.connection, _holder_of(caller)
         facts = await connection.facts(caller=caller, holder=holder)  # `_vet` lists the tools of a new session
         if not self._is_met:
             self._is_met = True
             await self._remember(facts)
             if facts.era == "modern":
                 connection.listen()
-        if self._is_due():
+        if self.is_due:
             async with self._lock:
-                if self._is_due():
+                if self.is_due:
 
                     async def page(params: JsonObject) -> JsonObject:
                         return await connection.request("tools/list", params, caller=caller, holder=holder)
@@ -657,6 +711,8 @@ class McpToolset:
                 await self._list(page)
         except TimeoutError:
             raise Unavailable(f"The MCP server {self.server.name!r} does not tell its tools.") from None
+        if self._met is not None:
+            self._met(session.facts)
 
     async def _list(self, page: Callable[[JsonObject], Awaitable[JsonObject]]) -> None:
         self._is_stale = False  # before it is asked: it may change again while it is told
@@ -731,7 +787,7 @@ def with_notice(raw: JsonObject, words: str) -> JsonObject:
 
 
 def _holder_of(caller: Caller) -> Holder | None:
-    return caller.holder if isinstance(caller, ContextCaller) else None
+    return caller.holder if isinstance(caller, OfRun) else None
 
 
 class _Outdated(Exception):

@@ -66,7 +66,8 @@ from .gateway_client import (
     rests,
     task_of,
 )
-from .upstream import TASK, UpstreamToolset, in_words
+from .relay import in_words
+from .upstream import TASK, UpstreamToolset
 from .user_session import UserSession
 
 log = logging.getLogger("actum.mcp")

@@ -36,7 +36,8 @@ from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
 from ..changes import Changes
 from .gateway_client import GatewayClient
-from .upstream import ServerState, UpstreamToolset, front_of
+from .relay import front_of
+from .upstream import ServerState, UpstreamToolset
 
 log = logging.getLogger("actum.mcp")
 
@@ -165,7 +166,7 @@ class UserSession:
             await passage.meet()
             passage.check()
             return
-        awaited = [each for each in self._awaited(troubled) if _may_offer(each, kind)]
+        awaited = [each for each in self._awaited(troubled) if each.may_offer(kind)]
         await asyncio.gather(*(passage.meet(most_s) for passage in awaited))
         if kind:
             self._told_without |= {(kind, name) for name, each in self.passages.items() if each.known is None}
@@ -456,11 +457,6 @@ class UserSession:
                 task.cancel()
         await self.changes.stop()
         await asyncio.gather(*(passage.close() for passage in self.passages.values()))
-
-
-def _may_offer(passage: UpstreamToolset, kind: str) -> bool:
-    """Whether a server may have a capability, as far as is known."""
-    return not kind or passage.offers is None or kind in passage.offers
 
 
 async def _told_by_servers(_: ServerEvent) -> None:
