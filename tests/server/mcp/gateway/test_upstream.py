@@ -1,0 +1,154 @@
+"""The way of one user to one server behind a gateway: the server hangs, lies or floods, and users are two."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from actum.core.call import ToolCall
+from actum.core.errors import PermissionDenied, UsageError
+from actum.core.interfaces import Context
+from actum.policy.rules import Rules
+from actum.protocols.mcp.address import ServerAddresses
+from actum.protocols.mcp.config import McpEra, McpServer
+from actum.server.access import Access
+from actum.server.mcp.gateway.gateway import McpGateway
+from actum.server.mcp.gateway.relay import RawRelay
+from actum.server.mcp.gateway.upstream import UpstreamToolset
+from actum.storage.pins import PinStore
+from actum.testing import FakeClock
+from actum.toolsets.mcp.connection import McpConnection
+from tests.conformance.gateway import Names
+from tests.toolsets.mcp.test_stdio import children, odd, until
+from tests.web import serving
+
+from ...gateways import Somebody, call, client, said
+
+ERAS: tuple[McpEra, McpEra] = ("legacy", "modern")
+
+
+def liar(era: McpEra, **settings: object) -> McpServer:
+    words = ("legacy",) if era == "legacy" else ()
+    args = ("-m", "tests.mcp_servers.liar", *words)
+    return McpServer(name="liar", command=sys.executable, args=args, **settings)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def front(server: McpServer, era: McpEra) -> AsyncIterator[tuple[McpConnection, list[str]]]:
+    """A client of a gateway to one server, and the notifications that the client hears."""
+    heard: list[str] = []
+    app = McpGateway([server], policy=Rules(default="allow")).app()
+    async with (
+        asyncio.timeout(60),
+        serving(app) as origin,
+        client(f"{origin}/mcp", era, changed=lambda method, params: heard.append(method)) as one,
+    ):
+        yield one, heard
+
+
+def test_a_gateway_wraps_what_other_rooms_have_and_inherits_none_of_it() -> None:
+    for wrapping in (UpstreamToolset, RawRelay):
+        rooms = {base.__module__ for base in wrapping.__mro__}
+        assert rooms == {wrapping.__module__, "builtins"}, wrapping.__name__
+
+
+# Hangs ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_server_that_hangs_is_waited_for_once_and_no_longer_than_was_said() -> None:
+    clock = FakeClock()
+    hung = UpstreamToolset(odd("mute"), addresses=ServerAddresses(""), clock=clock, wait_s=3.0)
+    try:
+        hung.begin()
+        assert (hung.is_awaited, hung.is_troubled, hung.own_tools) == (True, False, ())
+        meeting = asyncio.create_task(hung.meet())
+        await asyncio.sleep(0)
+        clock.advance(2.9)
+        await asyncio.sleep(0)
+        assert not meeting.done()
+        clock.advance(0.2)
+        await meeting
+
+        assert hung.is_troubled
+        assert hung.known is None
+        again = asyncio.create_task(hung.meet())
+        await asyncio.sleep(0)
+        clock.advance(0.0)
+        await again  # no second time: the time is over
+        hung.check()  # it has not failed: it may still come
+        assert hung.state.problem
+    finally:
+        await hung.close()
+    assert children() == []
+
+
+# Lies and floods ------------------------------------------------------------------------------------------------------
+
+
+async def test_what_a_server_tells_with_parameters_of_wrong_kinds_harms_no_call_and_nobody_hears_of_it() -> None:
+    for before, behind in ((before, behind) for before in ERAS for behind in ERAS):
+        async with front(liar(behind), before) as (one, heard):
+            for _ in range(2):
+                result = await one.request("tools/call", call("lie"), caller=Somebody())
+                assert said(result) == "after the lie", (before, behind)
+            assert "notifications/elicitation/complete" not in heard, (before, behind)
+            assert "notifications/tasks" not in heard, (before, behind)
+
+
+async def test_a_server_that_floods_with_changes_keeps_no_call_from_its_answer() -> None:
+    for behind in ERAS:
+        async with front(liar(behind), "legacy") as (one, heard):
+            await one.list_all("tools/list")
+            result = await one.request("tools/call", call("flood"), caller=Somebody())
+            assert said(result) == "after the flood", behind
+            assert said(await one.request("tools/call", call("lie"), caller=Somebody())) == "after the lie", behind
+            assert "notifications/resources/updated" not in heard, "nobody listens to any of them"
+
+
+# Users ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_each_user_reaches_the_server_by_their_own_secret_and_process() -> None:
+    server = liar("legacy", env={"KEY": "${secret:KEY}"})
+
+    def secrets(principal: str) -> Mapping[str, str]:
+        return {"KEY": f"key-of-{principal}"}
+
+    gateway = McpGateway([server], policy=Rules(default="allow"), secrets=secrets)
+    async with asyncio.timeout(60), serving(gateway.app(access=Access(verifier=Names()))) as origin:
+        answers: dict[str, set[str]] = {}
+        for user in ("ada", "bob", "ada", "bob"):
+            async with client(f"{origin}/mcp", "legacy", token=user * 3) as one:
+                key, process = said(await one.request("tools/call", call("key"), caller=Somebody())).split()
+                assert key == hashlib.sha256(f"key-of-{user}".encode()).hexdigest()
+                answers.setdefault(user, set()).add(process)
+    assert not answers["ada"] & answers["bob"]
+
+
+async def test_a_server_that_nobody_approved_is_asked_nothing_by_any_way(tmp_path: Path) -> None:
+    pins = PinStore(tmp_path / "pins.json")
+    upstream = UpstreamToolset(liar("modern"), addresses=ServerAddresses(""), pins=pins)
+    with pytest.raises(PermissionDenied):
+        await upstream.list_own()
+    assert upstream.own_tools == ()
+    upstream.begin()
+    await until(lambda: not upstream.is_awaited)
+    assert children() == []
+    await upstream.close()
+
+
+async def test_a_call_that_comes_from_no_client_of_the_gateway_is_not_made() -> None:
+    upstream = UpstreamToolset(liar("modern"), addresses=ServerAddresses(""))
+    context = Context(
+        run_id="r", call=ToolCall("1", "lie", {}), key="k", attempt=1, principal="", deps=None, attachments={}
+    )
+    with pytest.raises(UsageError, match="by its clients alone"):
+        await upstream.execute(context.call, context)
+    assert children() == []
+    await upstream.close()
