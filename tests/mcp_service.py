@@ -12,13 +12,14 @@ import uvicorn
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import LOCAL, Access
+from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
 from actum.toolsets.mcp.connection import McpConnection
 from tests.web import Unsignalled
 
 
 @asynccontextmanager
-async def served(service: McpService, access: Access = LOCAL, *, sse: bool = False) -> AsyncIterator[str]:
+async def served(service: McpService | McpGateway, access: Access = LOCAL, *, sse: bool = False) -> AsyncIterator[str]:
     """The address of a service, as long as the block lasts."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -57,7 +58,7 @@ class Client:
 
 
 @asynccontextmanager
-async def connected(service: McpService, era: McpEra = "modern") -> AsyncIterator[McpConnection]:
+async def connected(service: McpService | McpGateway, era: McpEra = "modern") -> AsyncIterator[McpConnection]:
     """A connection to a service that is served for as long as the block lasts."""
     async with served(service) as url, McpConnection(McpServer(name="ours", url=url, transport="http"), era=era) as way:
         yield way

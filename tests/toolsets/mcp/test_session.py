@@ -18,9 +18,9 @@ from mcp.shared.transport_context import TransportContext
 
 from actum.core.call import ToolCall
 from actum.core.errors import CallError, CallTimeout, InvalidResult
-from actum.core.event import Pending
 from actum.core.interfaces import InputRequired
 from actum.core.json import Json, JsonObject
+from actum.core.pending import Pending
 from actum.protocols.mcp.config import McpEra
 from actum.testing import FakeClock
 from actum.toolsets.mcp.error import METHOD_NOT_FOUND, MISSING_CAPABILITY, UNSUPPORTED_VERSION, McpError

@@ -172,7 +172,7 @@ def serve(
 
     async def command() -> int:
         async with options.journal(settings) as opened:
-            service: McpService
+            service: McpService | McpGateway
             if upstream:
                 service = _gateway(settings, upstream, opened, name=name)
                 shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
@@ -235,7 +235,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     )
 
 
-async def _serve_http(service: McpService, place: str, access: Access, shown: str, *, sse: bool) -> None:
+async def _serve_http(service: McpService | McpGateway, place: str, access: Access, shown: str, *, sse: bool) -> None:
     import uvicorn  # noqa: PLC0415  # a web server is loaded by nobody who does not ask for one
 
     host, colon, port = place.rpartition(":")

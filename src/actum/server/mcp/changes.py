@@ -75,8 +75,9 @@ class Changes:
         return set(self._known)
 
     def start(self) -> None:
-        """Look now and then from here on."""
-        self._watcher = asyncio.create_task(self._watch(), name="mcp changes")
+        """Look now and then from here on. Nothing happens where that was begun already."""
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.create_task(self._watch(), name="mcp changes")
 
     def hang_up(self) -> None:
         """End the streams of those who listen without a handshake."""

@@ -5,26 +5,20 @@
     service = McpService([add, weather])
     await service.run_stdio()            # or: service.app(), for any ASGI server
 
-The SDK's low-level server has the transports and the handshake; requests for what is served here are answered on raw
-messages, so that nothing of a schema is lost and nothing is validated twice. Every `tools/call`, `prompts/get` and
-`resources/read` is a run on the one call path (`mcp.calls`).
+How it is served is the affair of `mcp.source`. Every `tools/call`, `prompts/get` and `resources/read` is a run on the
+one call path (`mcp.calls`).
 
 Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import mcp_types as types
-from mcp.server.auth.middleware.auth_context import get_access_token
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel.server import NotificationOptions, Server
-from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp.server.stdio import stdio_server
+from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -33,25 +27,21 @@ from starlette.applications import Starlette
 from ...call.limits.limits import Limits
 from ...core.call import MediaPart, ToolResult
 from ...core.clock import SystemClock
-from ...core.errors import UsageError
 from ...core.event import RunResult
 from ...core.holder import Holder
 from ...core.interfaces import (
     Clock,
-    Facts,
     Journal,
     Policy,
 )
 from ...core.json import Json, JsonObject
 from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
-from ...policy.rules import DEFAULT, Barring
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
 from ...runs.runner import Emit, Runner, Toolish
 from ..access import LOCAL, Access
 from ..identity import Identity
-from .auth import identity_of
 from .calls import (
     INVALID_PARAMS,
     NotYet,
@@ -68,9 +58,7 @@ from .client import (
     McpClient,
     connection_of,
 )
-from .holders import Client, Clients
-from .http import endpoint_of, http_app
-from .page import LISTS, page
+from .page import page
 from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
     READ,
@@ -78,20 +66,13 @@ from .resources import (
     Resource,
     Resources,
 )
+from .source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
 from .tasks import Answering, TaskMode, Tasks
 from .wire import call_result, definition_of, served_name
 
-INTERNAL_ERROR = -32603
 NOT_FOUND = -32002
 """What a server with a handshake says of a resource that is not there."""
 SUGGESTIONS_MAX = 100
-RUNS_KEPT = 1_000
-
-Context = ServerRequestContext[Any, Any]
-Handler = Callable[[Context, JsonObject], Awaitable[JsonObject]]
-Visible = Callable[[Tool, Identity], bool]
-
-_CACHED = frozenset({*LISTS, "resources/read"})
 
 
 class ListedTools:
@@ -170,28 +151,32 @@ class McpService:
             name=name,
         )
         self.runner = runner(tools)
-        self._sources = runner(self._source_tools())
+        self._sources = runner([self._prompts, self._resources])
         self.tasks = Tasks(self.runner, tasks or {}, lambda _, result: call_result(result, any_value=True))
         self._parked = Parked()
-        self._policy = DEFAULT if policy is None else policy
-        self._visible = visible
-        self._who = who or Identity()
-        self._clients = Clients()
+        self._visibility = Visibility(visible, policy, name, self.clock)
         self._shown = ListedTools(())
         self.changes = Changes(self.clock, self._look)
-        self._served = 0
-        self._methods: dict[str, Handler] = self._table()
-        self.server = _Server(self, name, version=version, instructions=instructions or None)
-        self._stamp: JsonObject = {types.SERVER_INFO_META_KEY: self.server.server_info_stamp}
-        self.server.add_notification_handler("notifications/initialized", types.NotificationParams, self._join)
-        # Not the SDK's own, which would tell of each call a second time, beside the record that spans are made from.
-        self.server.middleware[:] = [RequestStateBoundary(_security(keys), default_audience=name), self._serve]
+        self._server = SourceServer(
+            self,
+            name=name,
+            version=version,
+            instructions=instructions,
+            who=who,
+            keys=keys,
+            listen=self.changes.listen,
+        )
 
-    def _source_tools(self) -> Sequence[Toolish]:
-        """What is read and filled in, as tools of the call path."""
-        return [self._prompts, self._resources]
+    @property
+    def server(self) -> Server[Any]:
+        """The SDK's server, for transports of others."""
+        return self._server.server
 
-    def _table(self) -> dict[str, Handler]:
+    # As a source ------------------------------------------------------------------------------------------------------
+
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What answers each method."""
         table: dict[str, Handler] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -226,57 +211,40 @@ class McpService:
             extensions={EXTENSION: {}} if modern else None,
         )
 
-    # Requests ---------------------------------------------------------------------------------------------------------
+    async def introduce(self, ctx: Context, introduction: JsonObject) -> JsonObject:
+        """What a client is told that introduces itself: what the SDK says, which asks for `capabilities`."""
+        return introduction
 
-    async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Answer what is served here; the SDK answers the rest."""
-        handler = self._methods.get(ctx.method)
-        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if handler is None or ctx.request_id is None or ctx.method in (_HANDSHAKE_ONLY if modern else _MODERN_ONLY):
-            return await call_next(ctx)
-        if not modern and ctx.session.client_params is None:
-            raise MCPError(INVALID_PARAMS, "The connection was not initialized")
-        with self._client(ctx).at_work():
-            result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
-        if modern:
-            result.setdefault("resultType", "complete")
-            if ctx.method in _CACHED and result["resultType"] == "complete":
-                result = {"ttlMs": 0, "cacheScope": "private", **result}
-            meta = result.get("_meta")
-            result["_meta"] = {**self._stamp, **(meta if isinstance(meta, dict) else {})}
-        return cast(HandlerResult, result)
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool's arguments, some of which may have to come in headers too."""
+        tool = self._shown.by_name.get(name)
+        return tool.parameters if tool is not None else None
+
+    async def join(self, ctx: Context) -> None:
+        """Tell a client with a handshake what changes, from now on."""
+        await self.changes.join(ctx)
+
+    async def start(self) -> None:
+        """Look after what changes."""
+        self.changes.start()
+        await self._tools()
+
+    async def stop(self) -> None:
+        """Look after nothing any more, and end the tasks."""
+        await self.changes.stop()
+        await self.tasks.close()
+
+    def hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        self.changes.hang_up()
 
     def who(self) -> Identity:
         """On whose behalf the current request is made: by its token, where it has one."""
-        access = get_access_token()
-        return self._who if access is None else identity_of(access)
-
-    def _client(self, ctx: Context) -> Client:
-        """The client that makes this request."""
-        return self._clients.client(ctx, self.who())
+        return self._server.who()
 
     def _holder(self, ctx: Context) -> Holder:
         """For whom toolsets keep things open: the client that makes this request."""
-        return self._client(ctx).holder
-
-    async def _join(self, ctx: Context, params: types.NotificationParams) -> None:
-        await self.changes.join(ctx)
-
-    @asynccontextmanager
-    async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        """While any transport serves: what changes is looked after."""
-        self._served += 1
-        if self._served == 1:
-            self.changes.start()
-        try:
-            await self._tools()
-            yield {}
-        finally:
-            self._served -= 1
-            if not self._served:
-                self._clients.close()
-                await self.changes.stop()
-                await self.tasks.close()
+        return self._server.client(ctx).holder
 
     async def _look(self, event: ServerEvent) -> object:
         """What stands there now, for whoever wants to know of changes."""
@@ -299,29 +267,16 @@ class McpService:
             self._shown = ListedTools(tools)
         return self._shown
 
-    def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments, some of which may have to come in headers too."""
-        tool = self._shown.by_name.get(name)
-        return tool.parameters if tool is not None else None
-
-    def _may_see(self, tool: Tool, who: Identity, facts: Facts) -> bool:
-        if self._visible is not None and not self._visible(tool, who):
-            return False
-        return not (isinstance(self._policy, Barring) and self._policy.bars(tool, facts))
-
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        shown, who = await self._tools(), self.who()
-        facts = Facts(
-            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.runner.name, now=self.clock.now()
-        )
+        shown, may_see = await self._tools(), self._visibility.shown_to(self.who())
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        return page("tools/list", shown.told(lambda tool: self._may_see(tool, who, facts), modern=modern), params)
+        return page("tools/list", shown.told(may_see, modern=modern), params)
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         who, shown = self.who(), await self._tools()
         name, arguments = params.get("name"), params.get("arguments") or {}
         tool = shown.by_name.get(name) if isinstance(name, str) else None
-        if tool is None or (self._visible is not None and not self._visible(tool, who)):
+        if tool is None or not self._visibility.may_call(tool, who):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
@@ -471,60 +426,11 @@ class McpService:
         Raises:
             UsageError: others than this machine would reach it, and it wants nothing of them.
         """
-        endpoint = endpoint_of(self.server, host=host, access=access, hang_up=self._hang_up)
-        return http_app(endpoint, path=path, host=host, access=access, sse=sse)
-
-    def _hang_up(self) -> None:
-        """End the streams of those who only listen."""
-        self.changes.hang_up()
+        return self._server.app(path, host=host, access=access, sse=sse)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""
-        async with stdio_server() as (read, write):
-            await self.server.run(read, write, self.server.create_initialization_options())
-
-
-_MODERN_ONLY = frozenset({"tasks/get", "tasks/update", "tasks/cancel"})
-_HANDSHAKE_ONLY = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
-
-
-class _Server(Server[dict[str, Any]]):
-    """The SDK's server, which says of itself what the service does."""
-
-    def __init__(self, service: McpService, name: str, *, version: str, instructions: str | None) -> None:
-        super().__init__(
-            name,
-            version=version,
-            instructions=instructions,
-            on_subscriptions_listen=service.changes.listen,
-            get_tool_input_schema=service.schema_of,
-            lifespan=service._alive,
-        )
-        self._service = service
-
-    def get_capabilities(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-        *,
-        protocol_version: str | None = None,
-    ) -> types.ServerCapabilities:
-        return self._service.capabilities(modern=protocol_version in MODERN_PROTOCOL_VERSIONS)
-
-
-def _security(keys: Sequence[bytes]) -> RequestStateSecurity:
-    """What seals the state of calls that wait.
-
-    Raises:
-        UsageError: a key is too short, or stands twice.
-    """
-    if not keys:
-        return RequestStateSecurity.ephemeral()
-    try:
-        return RequestStateSecurity(keys=list(keys))
-    except ValueError:
-        raise UsageError("keys: each has 32 bytes or more, and stands there once; os.urandom(32) makes one") from None
+        await self._server.run_stdio()
 
 
 def _address(params: JsonObject) -> str:

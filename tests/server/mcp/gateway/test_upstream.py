@@ -53,7 +53,7 @@ async def front(server: McpServer, era: McpEra) -> AsyncIterator[tuple[McpConnec
 
 
 def test_a_gateway_wraps_what_other_rooms_have_and_inherits_none_of_it() -> None:
-    for wrapping in (UpstreamToolset, RawRelay):
+    for wrapping in (McpGateway, UpstreamToolset, RawRelay):
         rooms = {base.__module__ for base in wrapping.__mro__}
         assert rooms == {wrapping.__module__, "builtins"}, wrapping.__name__
 

@@ -27,32 +27,38 @@ Limits: a call that is kept on the line is lost with this process.
 from __future__ import annotations
 
 import base64
-import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import NotificationParams, SubscriptionsListenRequestParams, SubscriptionsListenResult
+from mcp_types import (
+    NotificationParams,
+    ServerCapabilities,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.applications import Starlette
 
 from ....call.limits.limits import Limits
 from ....core.call import ToolResult
+from ....core.clock import SystemClock
 from ....core.errors import CallError, UsageError
 from ....core.event import RunResult
+from ....core.holder import Holder
 from ....core.interfaces import (
     Answer,
     Clock,
-    Facts,
     Journal,
     Policy,
 )
 from ....core.json import Json, JsonObject
 from ....core.redaction import DEFAULT_REDACTION
+from ....journal.memory import MemoryJournal
 from ....journal.recording import RunState
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
@@ -63,28 +69,24 @@ from ....protocols.mcp.era import (
     passed_on,
     result_for,
 )
-from ....runs.runner import Runner, Toolish
+from ....runs.runner import Runner
 from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.toolset import WAIT_S
+from ...access import LOCAL, Access
 from ...identity import Identity
 from ..calls import (
     INVALID_PARAMS,
     NotYet,
+    Parked,
     answers_of,
     begin,
     new_call,
     outcome_of,
 )
 from ..client import LEVELS, LOG_LEVEL, connection_of
-from ..service import (
-    INTERNAL_ERROR,
-    Context,
-    Handler,
-    McpService,
-    Visible,
-)
+from ..source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
 from ..wire import call_result
 from .gateway_client import (
     GatewayClient,
@@ -129,7 +131,7 @@ _KINDS = {
 }
 
 
-class McpGateway(McpService):
+class McpGateway:
     """Stands in front of other MCP servers.
 
     Args:
@@ -168,37 +170,25 @@ class McpGateway(McpService):
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
         self._wait_s = wait_s
         self._rooms = {server.name: Room(server) for server in servers}
+        self.clock: Clock = clock or SystemClock()
+        self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
+        runner = partial(Runner, policy=policy, limits=limits, journal=self.journal, clock=self.clock, name=name)
+        self.runner = runner(())
         self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.runner.with_tools([toolset]))
-        super().__init__(
-            name=name,
-            version=version,
-            policy=policy,
-            limits=limits,
-            journal=journal,
-            visible=visible,
-            who=who,
-            keys=keys,
-            clock=clock,
-        )
+        self._sources = runner([Sources(self.seats)])
+        self._parked = Parked()
+        self._visibility = Visibility(visible, policy, name, self.clock)
         self._lines = HeldCalls(self.clock)
         self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).runner)
+        self._server = SourceServer(self, name=name, version=version, who=who, keys=keys)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
         )
 
-    def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
-        return self.seats.parameters_of(self.who().principal, name)
-
-    @contextlib.asynccontextmanager
-    async def _alive(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        async with super()._alive(server) as state:
-            yield state
-        if not self._served:
-            await self.close()
-
-    def _hang_up(self) -> None:
-        self.seats.hang_up()
+    @property
+    def server(self) -> Server[Any]:
+        """The SDK's server, for transports of others."""
+        return self._server.server
 
     @property
     def behind(self) -> tuple[str, ...]:
@@ -233,11 +223,12 @@ class McpGateway(McpService):
 
         return UserSession(passages, self.clock)
 
-    def _source_tools(self) -> Sequence[Toolish]:
-        return [Sources(self.seats)]
+    # As a source ------------------------------------------------------------------------------------------------------
 
-    def _table(self) -> dict[str, Handler]:
-        return {
+    @property
+    def handlers(self) -> Mapping[str, Handler]:
+        """What answers each method."""
+        handlers: dict[str, Handler] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
             "logging/setLevel": self._set_level,
@@ -252,43 +243,81 @@ class McpGateway(McpService):
             "subscriptions/listen": self._listen,
             **dict.fromkeys(ASKED_OF_TASKS, self._of_a_task),
         }
+        return {method: _told_as_errors(handler) for method, handler in handlers.items()}
+
+    def capabilities(self, *, modern: bool) -> ServerCapabilities:
+        """Nothing before a client introduces itself: what is offered is what the servers offer its user."""
+        return ServerCapabilities()
+
+    async def introduce(self, ctx: Context, introduction: JsonObject) -> JsonObject:
+        """Say what is offered: what the servers behind do, and how they want to be used.
+
+        A server that was not reached in time is taken to offer what it offered when it was last reached, or anything.
+        """
+        return await _told_as_errors(self._introduce)(ctx, introduction)
+
+    def schema_of(self, name: str) -> Mapping[str, Any] | None:
+        """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
+        return self.seats.parameters_of(self.who().principal, name)
+
+    async def join(self, ctx: Context) -> None:
+        """Tell a client with a handshake what changes, from now on."""
+        await self._seat(ctx)
+
+    async def start(self) -> None:
+        """Nothing is to be done: servers are reached when a client wants something of them."""
+
+    async def stop(self) -> None:
+        """Leave all servers."""
+        await self.close()
+
+    def hang_up(self) -> None:
+        """End the streams of those who only listen."""
+        self.seats.hang_up()
+
+    def who(self) -> Identity:
+        """On whose behalf the current request is made: by its token, where it has one."""
+        return self._server.who()
+
+    def _holder(self, ctx: Context) -> Holder:
+        """For whom servers keep things open: the client that makes this request."""
+        return self._server.client(ctx).holder
 
     async def close(self) -> None:
         """End what is kept on the line, and leave all servers."""
         await self._lines.close()
         await self.seats.close()
 
+    # Ways to serve ----------------------------------------------------------------------------------------------------
+
+    def app(
+        self, path: str = "/mcp", *, host: str = "127.0.0.1", access: Access = LOCAL, sse: bool = False
+    ) -> Starlette:
+        """Streamable HTTP in both eras at one path; see `McpService.app`.
+
+        Raises:
+            UsageError: others than this machine would reach it, and it wants nothing of them.
+        """
+        return self._server.app(path, host=host, access=access, sse=sse)
+
+    async def run_stdio(self) -> None:
+        """Serve the process that started this one, by its pipes, until it closes them."""
+        await self._server.run_stdio()
+
     # Requests ---------------------------------------------------------------------------------------------------------
 
-    async def _serve(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        try:
-            if ctx.method in ("initialize", "server/discover") and ctx.request_id is not None:
-                return await self._introduce(ctx, call_next)
-            result = await super()._serve(ctx, call_next)
-        except McpError as error:
-            modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-            raise self._refused(error, ctx.method, modern=modern) from None
-        except CallError as error:
-            raise MCPError(INTERNAL_ERROR, error.message) from None
-        return result
-
-    async def _introduce(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Say what is offered: what the servers behind do, and how they want to be used.
-
-        A server that was not reached in time is taken to offer what it offered when it was last reached, or anything.
-        """
-        result = cast(JsonObject, await call_next(ctx))
+    async def _introduce(self, ctx: Context, introduction: JsonObject) -> JsonObject:
         seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
         await seat.begin(self.seats.troubled, most_s=INTRODUCE_S)
         modern = ctx.method == "server/discover"
         each_offers = [(passage.capabilities, passage.is_modern) for passage in seat.passages.values()]
         capabilities = offered(each_offers, modern=modern)
-        told: JsonObject = {**result, "capabilities": capabilities}
+        told: JsonObject = {**introduction, "capabilities": capabilities}
         words = [(each.server.name, each.known.instructions) for each in seat.reached if each.known is not None]
         text = "\n\n".join(said if seat.is_single else f"# {name}\n\n{said}" for name, said in words if said)
         if text:
             told["instructions"] = text
-        return cast(HandlerResult, told)
+        return told
 
     async def _seat(self, ctx: Context) -> UserSession:
         """What is kept for whoever makes this request."""
@@ -297,28 +326,20 @@ class McpGateway(McpService):
             await seat.changes.join(ctx)
         return seat
 
-    async def _join(self, ctx: Context, params: NotificationParams) -> None:
-        await self._seat(ctx)
-
     # Tools ------------------------------------------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat, who, modern = await self._seat(ctx), self.who(), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        seat, modern = await self._seat(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         await seat.list_tools(self.seats.troubled)
         self.seats.refresh(seat)
-        facts = self._facts(who)
+        may_see = self._visibility.shown_to(self.who())
         return {
             "tools": [
                 definition_for(shown.passage.addresses.definition(shown.usable.definition), name, modern=modern)
                 for name, shown in seat.shown.items()
-                if self._may_see(shown.tool, who, facts)
+                if may_see(shown.tool)
             ]
         }
-
-    def _facts(self, who: Identity) -> Facts:
-        return Facts(
-            principal=who.principal, roles=who.roles, key_id=who.key_id, agent=self.runner.name, now=self.clock.now()
-        )
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
@@ -327,7 +348,7 @@ class McpGateway(McpService):
             await seat.wait_for(name, self.seats.troubled)
             self.seats.refresh(seat)
         shown = seat.shown.get(name) if isinstance(name, str) else None
-        if shown is None or (self._visible is not None and not self._visible(shown.tool, who)):
+        if shown is None or not self._visibility.may_call(shown.tool, who):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
@@ -415,7 +436,7 @@ class McpGateway(McpService):
         if isinstance(outcome, NotYet):
             return outcome.told()
         if outcome.error is not None and front.error is not None:
-            raise self._refused(front.error, front.method, modern=front.is_modern)
+            raise _refused(front.error, front.method, modern=front.is_modern)
         if front.method != "tools/call" and (outcome.error is not None or front.raw is None):
             bad = outcome.error is not None and outcome.error.code == "invalid_arguments"
             raise MCPError(INVALID_PARAMS if bad else INTERNAL_ERROR, outcome.text)
@@ -426,10 +447,6 @@ class McpGateway(McpService):
         who = self.who()
         front, reach = GatewayClient(ctx, who.principal, params, self._holder(ctx)), partial(self._seat, ctx)
         return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
-
-    def _refused(self, error: McpError, method: str, *, modern: bool) -> MCPError:
-        """A server's error, as the client hears it."""
-        return MCPError(error_code_for(error.rpc_code, method, modern=modern), error.words, error.data)
 
     # Prompts, resources, completion -----------------------------------------------------------------------------------
 
@@ -503,12 +520,12 @@ class McpGateway(McpService):
         front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
         if not await seat.subscribe(ctx, uri, front):
             raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
-        self._client(ctx).listening.add(uri)
+        self._server.client(ctx).listening.add(uri)
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
         seat, uri = await self._seat(ctx), str(params.get("uri"))
-        self._client(ctx).listening.discard(uri)
+        self._server.client(ctx).listening.discard(uri)
         await seat.unsubscribe(ctx, uri, GatewayClient(ctx, self.who().principal, params, self._holder(ctx)))
         return {}
 
@@ -546,6 +563,26 @@ class McpGateway(McpService):
         old = [passage for passage in seat.offering("logging") if not passage.is_modern]
         await seat.each(old, lambda passage: passage.ask(ctx.method, {"level": level}, front))
         return {}
+
+
+def _told_as_errors(handler: Handler) -> Handler:
+    """A handler whose client hears of what went wrong behind the gateway as of an error of the protocol."""
+
+    async def answer(ctx: Context, params: JsonObject) -> JsonObject:
+        try:
+            return await handler(ctx, params)
+        except McpError as error:
+            modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+            raise _refused(error, ctx.method, modern=modern) from None
+        except CallError as error:
+            raise MCPError(INTERNAL_ERROR, error.message) from None
+
+    return answer
+
+
+def _refused(error: McpError, method: str, *, modern: bool) -> MCPError:
+    """A server's error, as the client hears it."""
+    return MCPError(error_code_for(error.rpc_code, method, modern=modern), error.words, error.data)
 
 
 def _told(outcome: ToolResult, front: GatewayClient) -> JsonObject:

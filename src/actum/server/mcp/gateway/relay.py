@@ -13,9 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from ....core.errors import CallError, InvalidResult, UsageError
-from ....core.event import Pending
 from ....core.interfaces import Clock, Context, InputRequired
 from ....core.json import Json, JsonObject, dumps
+from ....core.pending import Pending
 from ....core.record import new_id
 from ....protocols.mcp.address import ServerAddresses
 from ....protocols.mcp.config import McpServer
