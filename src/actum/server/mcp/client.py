@@ -82,15 +82,16 @@ class McpClient:
         holder: for whom toolsets keep things open between its requests.
 
     Attributes:
-        holder: the same.
+        context, principal, holder: the same.
         is_modern: it speaks the protocol without a handshake.
         missing: the capabilities that it was to be asked by, and did not declare.
         trace: the `traceparent` that came with the request.
+        is_detached: its request has its answer.
     """
 
     def __init__(self, context: ServerRequestContext[Any, Any], principal: str, holder: Holder) -> None:
-        self._context = context
-        self._principal = principal
+        self.context = context
+        self.principal = principal
         self.holder = holder
         self.is_modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         self.missing: JsonObject = {}
@@ -99,24 +100,24 @@ class McpClient:
         self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
         self._token = (context.meta or {}).get("progress_token")
         self._reached: float | None = None
-        self._is_detached = False
+        self.is_detached = False
         self._told: deque[types.ServerNotification] = deque()
         self._teller: asyncio.Task[None] | None = None
 
     @cached_property
     def capabilities(self) -> JsonObject:
         """What it declared that it can be asked."""
-        return declared_by(self._context)
+        return declared_by(self.context)
 
     @property
     def extensions(self) -> Mapping[str, object]:
         """The extensions of the protocol that it knows."""
-        declared = self._context.session.client_capabilities
+        declared = self.context.session.client_capabilities
         return (declared.extensions or {}) if declared is not None else {}
 
     def can_be_asked(self, pending: Pending) -> bool:
         """Whether the client can be asked this, and its user may answer."""
-        if pending.kind not in WANTED or (pending.approvers and self._principal not in pending.approvers):
+        if pending.kind not in WANTED or (pending.approvers and self.principal not in pending.approvers):
             return False
         return not self._lacks(pending)
 
@@ -131,11 +132,20 @@ class McpClient:
     @property
     def headers(self) -> Mapping[str, str] | None:
         """Of the HTTP request; None where it did not come by one."""
-        return getattr(self._context.request, "headers", None)
+        return getattr(self.context.request, "headers", None)
 
     def detach(self) -> None:
         """Its request has its answer: nothing is told on its stream any more."""
-        self._is_detached = True
+        self.is_detached = True
+
+    def move_to(self, other: McpClient) -> None:
+        """Tell and ask the client by another request of its own from here on.
+
+        Args:
+            other: the client, as it made that request.
+        """
+        self.context, self._token = other.context, other._token
+        self._reached, self.is_detached = None, False
 
     def detached(self) -> McpClient:
         """As it is for what goes on behind its request."""
@@ -154,7 +164,7 @@ class McpClient:
         if self.is_modern:
             return None
         try:
-            answer = told_by_client(pending, await self._send(*question_of(pending)), self._principal)
+            answer = told_by_client(pending, await self._send(*question_of(pending)), self.principal)
         except UsageError as error:
             raise ToolError(f"What the client answered is not what it was asked for: {error}") from None
         return answer
@@ -175,9 +185,9 @@ class McpClient:
             params = types.LoggingMessageNotificationParams(level=cast(Any, level), data=message)
             told = types.LoggingMessageNotification(params=params)
             if threading.get_ident() == self._thread:
-                self._tell(told)
+                self.tell(told)
             else:  # a tool may log from a thread of its own
-                self._loop.call_soon_threadsafe(self._tell, told)
+                self._loop.call_soon_threadsafe(self.tell, told)
 
     @property
     def hears(self) -> Callable[[Event], None] | None:
@@ -205,15 +215,16 @@ class McpClient:
             total=total if isinstance(total, int | float) else None,
             message=message if isinstance(message, str) else None,
         )
-        self._tell(types.ProgressNotification(params=params))
+        self.tell(types.ProgressNotification(params=params))
 
     async def flush(self) -> None:
         """Return when all that was told is on its way."""
         if self._teller is not None:
             await asyncio.wait([self._teller])
 
-    def _tell(self, notification: types.ServerNotification) -> None:
-        if self._is_detached:
+    def tell(self, notification: types.ServerNotification) -> None:
+        """Tell the client something on the stream of its request, unless that has its answer."""
+        if self.is_detached:
             return
         if len(self._told) >= TOLD_MAX:
             self._told.popleft()  # the latest counts
@@ -225,17 +236,17 @@ class McpClient:
         while self._told:
             notification = self._told.popleft()
             try:
-                await self._context.session.send_notification(notification, self._context.request_id)
+                await self.context.session.send_notification(notification, self.context.request_id)
             except Exception as error:  # noqa: BLE001  # the client is gone; its request hears of that by itself
                 log.debug("a notification found nobody: %s", type(error).__name__)
 
     def _least(self) -> int:
         """The level from which on the client wants to hear what is logged."""
         if self.is_modern:
-            meta = self._context.meta or {}
+            meta = self.context.meta or {}
             wanted = cast(Mapping[str, object], meta).get("io.modelcontextprotocol/logLevel")
             return LEVELS.index(wanted) if isinstance(wanted, str) and wanted in LEVELS else len(LEVELS)
-        return LEVELS.index(connection_of(self._context).state.get(LOG_LEVEL, "debug"))
+        return LEVELS.index(connection_of(self.context).state.get(LOG_LEVEL, "debug"))
 
     async def _send(self, method: str, params: JsonObject) -> JsonObject:
         """A request to the client, on the stream of its own.
@@ -244,9 +255,9 @@ class McpClient:
             ToolError: it answered with an error.
         """
         request = _REQUESTS[method].validate_python({"method": method, "params": params or None})
-        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        related = ServerMessageMetadata(related_request_id=self.context.request_id)
         try:
-            result: _Raw = await self._context.session.send_request(request, _Raw, metadata=related)
+            result: _Raw = await self.context.session.send_request(request, _Raw, metadata=related)
         except MCPError as error:
             raise ToolError(f"The client refused to be asked: {error.message[:200]}") from None
         return cast(JsonObject, result.model_dump(mode="json"))

@@ -122,7 +122,7 @@ class GatewayClient(McpClient):
     @cached_property
     def capabilities(self) -> JsonObject:
         """What it declared that it can be asked; unknown ones as well, where each request declares them."""
-        return capabilities_of(self._context)
+        return capabilities_of(self.context)
 
     @property
     def may_get_task(self) -> bool:
@@ -133,14 +133,14 @@ class GatewayClient(McpClient):
     def log_level(self) -> str:
         """From which level on it wants to hear what a server logs; empty for not at all."""
         if self.is_modern:
-            wanted = cast(Mapping[str, object], self._context.meta or {}).get(WANTED_LEVEL)
+            wanted = cast(Mapping[str, object], self.context.meta or {}).get(WANTED_LEVEL)
             return wanted if isinstance(wanted, str) and wanted in LEVELS else ""
-        return str(connection_of(self._context).state.get(LOG_LEVEL, USUAL_LEVEL))
+        return str(connection_of(self.context).state.get(LOG_LEVEL, USUAL_LEVEL))
 
     def come_back(self, other: GatewayClient) -> None:
         """It has sent its request again: what is told and asked from here on goes that way."""
-        self._context, self._token, self.params = other._context, other._token, other.params
-        self._reached, self._is_detached = None, False
+        self.move_to(other)
+        self.params = other.params
 
     # Asked ------------------------------------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class GatewayClient(McpClient):
         method, params = self.asking
         self.answered = await (self._put(method, params) if self.is_modern else self._push(method, params))
         try:
-            return told_by_client(pending, self.answered, self._principal)
+            return told_by_client(pending, self.answered, self.principal)
         except UsageError as error:
             raise McpError(INVALID_PARAMS, f"what the client answered is not what it was asked for: {error}") from None
 
@@ -167,10 +167,10 @@ class GatewayClient(McpClient):
         Raises:
             McpError: it refuses.
         """
-        related = ServerMessageMetadata(related_request_id=self._context.request_id)
+        related = ServerMessageMetadata(related_request_id=self.context.request_id)
         request = cast(Any, ClientMessage(method=method, params=params or None))
         try:
-            found = await self._context.session.send_request(request, _Result, metadata=related)
+            found = await self.context.session.send_request(request, _Result, metadata=related)
         except MCPError as error:
             raise McpError(error.code, error.message, cast(Any, error.data)) from None
         except ValidationError:
@@ -191,17 +191,17 @@ class GatewayClient(McpClient):
         """Tell it what the server behind tells it: on the stream of its request, or, where that has its answer, on its
         connection.
         """
-        if not self._is_detached:
-            self._tell(cast(Any, ClientMessage(method=method, params=params)))
+        if not self.is_detached:
+            self.tell(cast(Any, ClientMessage(method=method, params=params)))
         else:
-            self._later = asyncio.create_task(connection_of(self._context).notify(method, params))
+            self._later = asyncio.create_task(connection_of(self.context).notify(method, params))
 
     def hear(self, params: JsonObject) -> None:
         """Pass on what the server behind logs, if the client wants to hear it."""
         level, least = params.get("level"), self.log_level
         if least and level in LEVELS and LEVELS.index(level) >= LEVELS.index(least):
             clean = cast(dict[str, Any], DEFAULT_REDACTION.value(params))
-            self._tell(cast(Any, ClientMessage(method="notifications/message", params=clean)))
+            self.tell(cast(Any, ClientMessage(method="notifications/message", params=clean)))
 
 
 def capabilities_of(context: ServerRequestContext[Any, Any]) -> JsonObject:
