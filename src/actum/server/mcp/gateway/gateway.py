@@ -12,7 +12,7 @@ included; one request in front is one request behind. A client is asked only wha
 The two eras of the protocol meet here. A server of either may stand behind a client of either:
 
     server asks while it serves    client with a handshake    asked on the stream of its request
-    server asks while it serves    client without one         the call is kept here, on the line; the client is answered
+    server asks while it serves    client without one         the call is held open here; the client is answered
                                                               with the question, and its next request goes on with it
     server asks by its result      client with a handshake    asked on the stream, and the server is asked again
     server asks by its result      client without one         the run is paused, on record, and goes on with the answers
@@ -21,7 +21,7 @@ What a server answers with a task is a task here, too, for a client that knows t
 
 Of several servers, the addresses of resources name their server; see `mcp.address`.
 
-Limits: a call that is kept on the line is lost with this process.
+Limits: a call that is held open is lost with this process.
 """
 
 from __future__ import annotations
@@ -108,9 +108,9 @@ from .user_session import (
     PROMPT,
     READ,
     Heard,
-    Seats,
     Sources,
     UserSession,
+    UserSessions,
 )
 
 if TYPE_CHECKING:
@@ -174,12 +174,12 @@ class McpGateway:
         self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
         runner = partial(Runner, policy=policy, limits=limits, journal=self.journal, clock=self.clock, name=name)
         self.runner = runner(())
-        self.seats = Seats(self._seat_for, USERS_MAX, lambda toolset: self.runner.with_tools([toolset]))
-        self._sources = runner([Sources(self.seats)])
+        self.users = UserSessions(self._session_for, USERS_MAX, lambda toolset: self.runner.with_tools([toolset]))
+        self._sources = runner([Sources(self.users)])
         self._parked = Parked()
         self._visibility = Visibility(visible, policy, name, self.clock)
-        self._lines = HeldCalls(self.clock)
-        self._tasks_behind = TasksBehind(self.journal, lambda who: self.seats.at(who.principal).runner)
+        self._held_calls = HeldCalls(self.clock)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.principal).runner)
         self._server = SourceServer(self, name=name, version=version, who=who, keys=keys)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
@@ -198,12 +198,12 @@ class McpGateway:
     @property
     def states(self) -> dict[str, ServerState]:
         """How each server does, by its name."""
-        return {name: self.seats.state(name) for name in self.behind}
+        return {name: self.users.state(name) for name in self.behind}
 
-    def _seat_for(self, principal: str, capabilities: JsonObject) -> UserSession:
+    def _session_for(self, principal: str, capabilities: JsonObject) -> UserSession:
         is_single = len(self._servers) == 1
 
-        def passage(server: McpServer, heard: Heard, met: Callable[[UpstreamToolset], None]) -> UpstreamToolset:
+        def upstream(server: McpServer, heard: Heard, met: Callable[[UpstreamToolset], None]) -> UpstreamToolset:
             return UpstreamToolset(
                 server,
                 addresses=ServerAddresses("" if is_single else server.name),
@@ -218,10 +218,10 @@ class McpGateway:
                 room=self._rooms[server.name],
             )
 
-        def passages(heard: Heard, met: Callable[[UpstreamToolset], None]) -> dict[str, UpstreamToolset]:
-            return {server.name: passage(server, heard, met) for server in self._servers}
+        def upstreams(heard: Heard, met: Callable[[UpstreamToolset], None]) -> dict[str, UpstreamToolset]:
+            return {server.name: upstream(server, heard, met) for server in self._servers}
 
-        return UserSession(passages, self.clock)
+        return UserSession(upstreams, self.clock)
 
     # As a source ------------------------------------------------------------------------------------------------------
 
@@ -258,11 +258,11 @@ class McpGateway:
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
-        return self.seats.parameters_of(self.who().principal, name)
+        return self.users.parameters_of(self.who().principal, name)
 
     async def join(self, ctx: Context) -> None:
         """Tell a client with a handshake what changes, from now on."""
-        await self._seat(ctx)
+        await self._user(ctx)
 
     async def start(self) -> None:
         """Nothing is to be done: servers are reached when a client wants something of them."""
@@ -273,7 +273,7 @@ class McpGateway:
 
     def hang_up(self) -> None:
         """End the streams of those who only listen."""
-        self.seats.hang_up()
+        self.users.hang_up()
 
     def who(self) -> Identity:
         """On whose behalf the current request is made: by its token, where it has one."""
@@ -284,9 +284,9 @@ class McpGateway:
         return self._server.client(ctx).holder
 
     async def close(self) -> None:
-        """End what is kept on the line, and leave all servers."""
-        await self._lines.close()
-        await self.seats.close()
+        """End the calls that are held open, and leave all servers."""
+        await self._held_calls.close()
+        await self.users.close()
 
     # Ways to serve ----------------------------------------------------------------------------------------------------
 
@@ -307,94 +307,94 @@ class McpGateway:
     # Requests ---------------------------------------------------------------------------------------------------------
 
     async def _introduce(self, ctx: Context, introduction: JsonObject) -> JsonObject:
-        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
-        await seat.begin(self.seats.troubled, most_s=INTRODUCE_S)
+        user = await self.users.take(self.who().principal, lambda: capabilities_of(ctx))
+        await user.begin(self.users.troubled, most_s=INTRODUCE_S)
         modern = ctx.method == "server/discover"
-        each_offers = [(passage.capabilities, passage.is_modern) for passage in seat.passages.values()]
+        each_offers = [(upstream.capabilities, upstream.is_modern) for upstream in user.upstreams.values()]
         capabilities = offered(each_offers, modern=modern)
         told: JsonObject = {**introduction, "capabilities": capabilities}
-        words = [(each.server.name, each.known.instructions) for each in seat.reached if each.known is not None]
-        text = "\n\n".join(said if seat.is_single else f"# {name}\n\n{said}" for name, said in words if said)
+        words = [(each.server.name, each.known.instructions) for each in user.reached if each.known is not None]
+        text = "\n\n".join(said if user.is_single else f"# {name}\n\n{said}" for name, said in words if said)
         if text:
             told["instructions"] = text
         return told
 
-    async def _seat(self, ctx: Context) -> UserSession:
+    async def _user(self, ctx: Context) -> UserSession:
         """What is kept for whoever makes this request."""
-        seat = await self.seats.take(self.who().principal, lambda: capabilities_of(ctx))
+        user = await self.users.take(self.who().principal, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            await seat.changes.join(ctx)
-        return seat
+            await user.changes.join(ctx)
+        return user
 
     # Tools ------------------------------------------------------------------------------------------------------------
 
     async def _list_tools(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat, modern = await self._seat(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        await seat.list_tools(self.seats.troubled)
-        self.seats.refresh(seat)
+        user, modern = await self._user(ctx), ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        await user.list_tools(self.users.troubled)
+        self.users.refresh(user)
         may_see = self._visibility.shown_to(self.who())
         return {
             "tools": [
-                definition_for(shown.passage.addresses.definition(shown.usable.definition), name, modern=modern)
-                for name, shown in seat.shown.items()
+                definition_for(shown.upstream.addresses.definition(shown.usable.definition), name, modern=modern)
+                for name, shown in user.shown.items()
                 if may_see(shown.tool)
             ]
         }
 
     async def _call_tool(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
-        seat = await self._seat(ctx)
-        if isinstance(name, str) and name not in seat.shown:
-            await seat.wait_for(name, self.seats.troubled)
-            self.seats.refresh(seat)
-        shown = seat.shown.get(name) if isinstance(name, str) else None
+        user = await self._user(ctx)
+        if isinstance(name, str) and name not in user.shown:
+            await user.wait_for(name, self.users.troubled)
+            self.users.refresh(user)
+        shown = user.shown.get(name) if isinstance(name, str) else None
         if shown is None or not self._visibility.may_call(shown.tool, who):
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {str(name)[:128]}")
         if arguments is not None and not isinstance(arguments, dict):
             raise MCPError(INVALID_PARAMS, "arguments: expected an object")
-        front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
-        given = cast(JsonObject, shown.passage.addresses.arguments(arguments or {}))
-        return await self._through(seat.runner, shown.tool.name, given, front, who, seat, shown.passage)
+        client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+        given = cast(JsonObject, shown.upstream.addresses.arguments(arguments or {}))
+        return await self._through(user.runner, shown.tool.name, given, client, who, user, shown.upstream)
 
     async def _through(
         self,
         runner: Runner,
         tool: str,
         arguments: JsonObject,
-        front: GatewayClient,
+        client: GatewayClient,
         who: Identity,
-        seat: UserSession,
-        passage: UpstreamToolset,
+        user: UserSession,
+        upstream: UpstreamToolset,
     ) -> JsonObject:
         """Have a call made, and answer with what the server said."""
-        state = front.params.get("requestState")
+        state = client.params.get("requestState")
         if isinstance(state, str) and HeldCalls.is_of(state):
-            return await self._lines.go_on(state, front, who.principal)
-        work = self._run(runner, tool, arguments, front, who, seat)
-        if front.is_modern and front.capabilities and not passage.is_modern:
-            return await self._lines.begin(HeldCall(front, work), who)
+            return await self._held_calls.go_on(state, client, who.principal)
+        work = self._run(runner, tool, arguments, client, who, user)
+        if client.is_modern and client.capabilities and not upstream.is_modern:
+            return await self._held_calls.begin(HeldCall(client, work), who)
         return await work
 
     async def _run(
-        self, runner: Runner, tool: str, arguments: JsonObject, front: GatewayClient, who: Identity, seat: UserSession
+        self, runner: Runner, tool: str, arguments: JsonObject, client: GatewayClient, who: Identity, user: UserSession
     ) -> JsonObject:
-        state = front.params.get("requestState")
+        state = client.params.get("requestState")
         known = state if isinstance(state, str) else self._parked.take(tool, arguments, who)
-        seat.used += 1
+        user.used += 1
         try:
             if known:
-                result = await self._resume(runner, known, front, who)
+                result = await self._resume(runner, known, client, who)
             else:
-                result = await begin(runner, tool, arguments, front, who, new_call(), front.emit)
+                result = await begin(runner, tool, arguments, client, who, new_call(), client.emit)
             if not any(map(is_behind, result.pending)):
-                self._parked.note(tool, arguments, who, result, front)
-            return self._answer(result, front)
+                self._parked.note(tool, arguments, who, result, client)
+            return self._answer(result, client)
         finally:
-            seat.used -= 1
-            await front.flush()
-            front.detach()
+            user.used -= 1
+            await client.flush()
+            client.detach()
 
-    async def _resume(self, runner: Runner, run_id: str, front: GatewayClient, who: Identity) -> RunResult:
+    async def _resume(self, runner: Runner, run_id: str, client: GatewayClient, who: Identity) -> RunResult:
         """Go on with a run that waited for what its client answers by this request.
 
         Raises:
@@ -404,7 +404,7 @@ class McpGateway:
         recording = RunState(entries)
         if not entries or recording.beginning().principal != who.principal:
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
-        given = front.params.get("inputResponses")
+        given = client.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}
         if any(task_of(asked.pending) for asked in recording.waiting()):
             responses = {}  # it is answered by `tasks/update`
@@ -414,13 +414,13 @@ class McpGateway:
                 answers[asked.id] = Answer("answer", by=who.principal or "client", arguments=responses)
         try:
             return await runner.resume(
-                run_id, answers, accept=True, approver=front, peer=front, holder=front.holder, emit=front.emit
+                run_id, answers, accept=True, approver=client, peer=client, holder=client.holder, emit=client.emit
             )
         except UsageError as error:  # somebody else goes on with it right now
             log.info("run %s can not be gone on with: %s", run_id, error)
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN) from None
 
-    def _answer(self, run: RunResult, front: GatewayClient) -> JsonObject:
+    def _answer(self, run: RunResult, client: GatewayClient) -> JsonObject:
         """What a run came to, in the server's own words where they are its outcome.
 
         Raises:
@@ -432,44 +432,44 @@ class McpGateway:
         for pending in run.pending:
             if rests(pending):
                 return NotYet(run.run_id, rests(pending)).told()
-        outcome = outcome_of(run, front)
+        outcome = outcome_of(run, client)
         if isinstance(outcome, NotYet):
             return outcome.told()
-        if outcome.error is not None and front.error is not None:
-            raise _refused(front.error, front.method, modern=front.is_modern)
-        if front.method != "tools/call" and (outcome.error is not None or front.raw is None):
+        if outcome.error is not None and client.error is not None:
+            raise _refused(client.error, client.method, modern=client.is_modern)
+        if client.method != "tools/call" and (outcome.error is not None or client.raw is None):
             bad = outcome.error is not None and outcome.error.code == "invalid_arguments"
             raise MCPError(INVALID_PARAMS if bad else INTERNAL_ERROR, outcome.text)
-        return _told(outcome, front)
+        return _told(outcome, client)
 
     async def _of_a_task(self, ctx: Context, params: JsonObject) -> JsonObject:
         """What a client wants of a task is wanted of the server that has it."""
         who = self.who()
-        front, reach = GatewayClient(ctx, who.principal, params, self._holder(ctx)), partial(self._seat, ctx)
-        return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, front, who, reach)
+        client, reach = GatewayClient(ctx, who.principal, params, self._holder(ctx)), partial(self._user, ctx)
+        return await ASKED_OF_TASKS[ctx.method](self._tasks_behind, client, who, reach)
 
     # Prompts, resources, completion -----------------------------------------------------------------------------------
 
     async def _page_of(self, ctx: Context, params: JsonObject) -> JsonObject:
         """A page of what the servers list, one server after the other: one request in front is one behind."""
-        seat, kind = await self._seat(ctx), _KINDS[ctx.method]
-        await seat.begin(self.seats.troubled, kind)
-        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        user, kind = await self._user(ctx), _KINDS[ctx.method]
+        await user.begin(self.users.troubled, kind)
+        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
         name, cursor = _read_cursor(params.get("cursor"))
-        left = seat.offering(kind, name)
+        left = user.offering(kind, name)
         if left and left[0].server.name != name:
             cursor = None  # it is another server's
         sent = {name: value for name, value in passed_on(params).items() if name != "cursor"}
         field = "resourceTemplates" if "templates" in ctx.method else kind
         while left:
-            passage = left[0]
-            page = await seat.ask(
-                passage, ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent, front
+            upstream = left[0]
+            page = await user.ask(
+                upstream, ctx.method, {**sent, "cursor": cursor} if cursor is not None else sent, client
             )
-            told = result_for(ctx.method, page or {}, modern=front.is_modern)
+            told = result_for(ctx.method, page or {}, modern=client.is_modern)
             following, items = told.pop("nextCursor", None), told.get(field)
             left, cursor = (left, following) if isinstance(following, str) else (left[1:], None)
-            told[field] = [_renamed(item, kind, passage, seat) for item in items] if isinstance(items, list) else []
+            told[field] = [_renamed(item, kind, upstream, user) for item in items] if isinstance(items, list) else []
             if cursor is not None or (told[field] and left):
                 told["nextCursor"] = _write_cursor(left[0].server.name, cursor)
             if told[field] or "nextCursor" in told:
@@ -478,90 +478,90 @@ class McpGateway:
 
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
         name, arguments, who = params.get("name"), params.get("arguments"), self.who()
-        seat = await self._seat(ctx)
-        front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
-        await seat.begin(self.seats.troubled, "prompts")
-        passage, _ = await seat.prompt(str(name), front)
+        user = await self._user(ctx)
+        client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+        await user.begin(self.users.troubled, "prompts")
+        upstream, _ = await user.prompt(str(name), client)
         given: JsonObject = {"name": str(name)}
         if isinstance(arguments, dict):
-            given["arguments"] = passage.addresses.arguments(arguments)
-        return await self._through(self._sources, PROMPT, given, front, who, seat, passage)
+            given["arguments"] = upstream.addresses.arguments(arguments)
+        return await self._through(self._sources, PROMPT, given, client, who, user, upstream)
 
     async def _read_resource(self, ctx: Context, params: JsonObject) -> JsonObject:
         uri, who = params.get("uri"), self.who()
         if not isinstance(uri, str):
             raise MCPError(INVALID_PARAMS, "uri: expected a string")
-        seat = await self._seat(ctx)
-        passage, there = seat.resource(uri)
-        given: JsonObject = {"uri": there} if seat.is_single else {"uri": there, "server": passage.server.name}
-        front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
-        return await self._through(self._sources, READ, given, front, who, seat, passage)
+        user = await self._user(ctx)
+        upstream, there = user.resource(uri)
+        given: JsonObject = {"uri": there} if user.is_single else {"uri": there, "server": upstream.server.name}
+        client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+        return await self._through(self._sources, READ, given, client, who, user, upstream)
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat, reference = await self._seat(ctx), params.get("ref")
+        user, reference = await self._user(ctx), params.get("ref")
         if not isinstance(reference, dict):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
-        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
         if reference.get("type") == "ref/prompt":
-            await seat.begin(self.seats.troubled, "prompts")
-            passage, name = await seat.prompt(str(reference.get("name")), front)
+            await user.begin(self.users.troubled, "prompts")
+            upstream, name = await user.prompt(str(reference.get("name")), client)
             reference = {**reference, "name": name}
         else:
-            passage, there = seat.resource(str(reference.get("uri")))
+            upstream, there = user.resource(str(reference.get("uri")))
             reference = {**reference, "uri": there}
         modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        result = await passage.ask(ctx.method, {**passed_on(params), "ref": reference}, front)
+        result = await upstream.ask(ctx.method, {**passed_on(params), "ref": reference}, client)
         return result_for(ctx.method, result, modern=modern)
 
     # Listening --------------------------------------------------------------------------------------------------------
 
     async def _subscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat, uri = await self._seat(ctx), str(params.get("uri"))
-        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
-        if not await seat.subscribe(ctx, uri, front):
+        user, uri = await self._user(ctx), str(params.get("uri"))
+        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        if not await user.subscribe(ctx, uri, client):
             raise MCPError(INVALID_PARAMS, "You listen to as many resources as you may")
         self._server.client(ctx).listening.add(uri)
         return {}
 
     async def _unsubscribe(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat, uri = await self._seat(ctx), str(params.get("uri"))
+        user, uri = await self._user(ctx), str(params.get("uri"))
         self._server.client(ctx).listening.discard(uri)
-        await seat.unsubscribe(ctx, uri, GatewayClient(ctx, self.who().principal, params, self._holder(ctx)))
+        await user.unsubscribe(ctx, uri, GatewayClient(ctx, self.who().principal, params, self._holder(ctx)))
         return {}
 
     async def _listen(self, ctx: Context, params: JsonObject) -> JsonObject:
-        seat = await self._seat(ctx)
+        user = await self._user(ctx)
         who, wanted = self.who(), SubscriptionsListenRequestParams.model_validate(params, by_name=False)
 
         async def serve(ctx: Context) -> SubscriptionsListenResult:
-            return await seat.changes.listen(ctx, wanted)
+            return await user.changes.listen(ctx, wanted)
 
-        seat.used += 1
+        user.used += 1
         try:
-            front = GatewayClient(ctx, who.principal, params, self._holder(ctx))
-            async with seat.watching(wanted.notifications.resource_subscriptions or (), front):
+            client = GatewayClient(ctx, who.principal, params, self._holder(ctx))
+            async with user.watching(wanted.notifications.resource_subscriptions or (), client):
                 if followed(params):
-                    ended = await self._tasks_behind.listen(ctx, front, who, seat, serve)
+                    ended = await self._tasks_behind.listen(ctx, client, who, user, serve)
                 else:
                     ended = await serve(ctx)
         finally:
-            seat.used -= 1
+            user.used -= 1
         return cast(JsonObject, ended.model_dump(by_alias=True, mode="json", exclude_none=True))
 
     async def _roots_changed(self, ctx: Context, params: NotificationParams) -> None:
-        seat, who = await self._seat(ctx), self.who()
-        front = GatewayClient(ctx, who.principal, {}, self._holder(ctx))
-        await seat.each(seat.reached, lambda passage: passage.roots_changed(front))
+        user, who = await self._user(ctx), self.who()
+        client = GatewayClient(ctx, who.principal, {}, self._holder(ctx))
+        await user.each(user.reached, lambda upstream: upstream.roots_changed(client))
 
     async def _set_level(self, ctx: Context, params: JsonObject) -> JsonObject:
         level = params.get("level")
         if level not in LEVELS:
             raise MCPError(INVALID_PARAMS, f"level: expected one of {', '.join(LEVELS)}")
         connection_of(ctx).state[LOG_LEVEL] = level
-        seat = await self._seat(ctx)
-        front = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
-        old = [passage for passage in seat.offering("logging") if not passage.is_modern]
-        await seat.each(old, lambda passage: passage.ask(ctx.method, {"level": level}, front))
+        user = await self._user(ctx)
+        client = GatewayClient(ctx, self.who().principal, params, self._holder(ctx))
+        old = [upstream for upstream in user.offering("logging") if not upstream.is_modern]
+        await user.each(old, lambda upstream: upstream.ask(ctx.method, {"level": level}, client))
         return {}
 
 
@@ -585,22 +585,22 @@ def _refused(error: McpError, method: str, *, modern: bool) -> MCPError:
     return MCPError(error_code_for(error.rpc_code, method, modern=modern), error.words, error.data)
 
 
-def _told(outcome: ToolResult, front: GatewayClient) -> JsonObject:
+def _told(outcome: ToolResult, client: GatewayClient) -> JsonObject:
     """The server's own words, where they are what is on record; what was changed on the way is changed in them, too."""
-    raw, known = front.raw, front.result
+    raw, known = client.raw, client.result
     if raw is None or (outcome.error is not None and raw.get("isError") is not True):
-        return call_result(outcome, any_value=front.is_modern)  # the call path's own, or out of the record
-    told = result_for(front.method, raw, modern=front.is_modern)
+        return call_result(outcome, any_value=client.is_modern)  # the call path's own, or out of the record
+    told = result_for(client.method, raw, modern=client.is_modern)
     if known is not None and (outcome.content, outcome.structured) == (known.content, known.structured):
         return told
     told = cast(JsonObject, DEFAULT_REDACTION.value(told))
     return with_notes(told, outcome, known) if known is not None else told
 
 
-def _renamed(item: Json, kind: str, passage: UpstreamToolset, seat: UserSession) -> Json:
-    if kind != "prompts" or not isinstance(item, dict) or seat.is_single:
+def _renamed(item: Json, kind: str, upstream: UpstreamToolset, user: UserSession) -> Json:
+    if kind != "prompts" or not isinstance(item, dict) or user.is_single:
         return item
-    return {**item, "name": seat.name_of(passage, str(item.get("name")))}
+    return {**item, "name": user.name_of(upstream, str(item.get("name")))}
 
 
 def _write_cursor(server: str, cursor: str | None) -> str:

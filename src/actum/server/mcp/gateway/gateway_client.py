@@ -102,7 +102,7 @@ class GatewayClient(McpClient):
         error: with what the server behind refused.
         asking: what it is being asked, raw: method and params.
         answered: what it answered, raw.
-        questions: what a server asks that waits on the line, where the client can be asked by its next request only.
+        questions: what a server asks during a held call, whose client can be asked by its next request only.
     """
 
     def __init__(

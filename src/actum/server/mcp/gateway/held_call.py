@@ -1,9 +1,9 @@
-"""Calls that a gateway keeps on the line: a server with a handshake asks something while it serves, and the client,
-which has none, answers by its next request.
+"""Calls that a gateway holds open: a server with a handshake asks something while it serves, and the client, which has
+no handshake, answers by its next request.
 
-The call goes on in a task of its own while its client is away. It is found again by a handle that is random and, on its
-way through the client, sealed for its user; who it belongs to is checked again here. A client that does not come back
-loses it after a while, or to others that come. Limits: it is lost with the process.
+A held call goes on in a task of its own while its client is away. The client finds the call again by a handle, which is
+random and sealed for its user; that the call belongs to this user is checked again here. A client that does not come
+back loses the call after some time, or when others need the room. Limits: held calls are lost with the process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEPT_MAX = 1_000
 KEPT_EACH_MAX = 6
 """So many calls are kept at a time, in all and for one user: a server waits for the answer to each."""
 
-_MARK = "line:"
+_MARK = "held:"
 LOST = "This call is not waiting here any more: it took too long, or was lost. It may have happened in part."
 
 
@@ -34,19 +34,19 @@ class HeldCall:
     """A call that is under way.
 
     Args:
-        front: whoever made it.
+        client: whoever made it.
         work: makes it, and returns the raw result.
     """
 
-    def __init__(self, front: GatewayClient, work: Coroutine[None, None, JsonObject]) -> None:
-        self.front = front
+    def __init__(self, client: GatewayClient, work: Coroutine[None, None, JsonObject]) -> None:
+        self.client = client
         self.task = asyncio.create_task(work)
         self.question: ServerQuestion | None = None
         self.principal = ""
 
     async def next(self) -> ServerQuestion | None:
         """What the server asks next; None when the call is over."""
-        asked = asyncio.create_task(self.front.questions.get())
+        asked = asyncio.create_task(self.client.questions.get())
         try:
             await asyncio.wait({self.task, asked}, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -81,12 +81,12 @@ class HeldCalls:
         """Whether this is the handle of a call that is kept, or was."""
         return state.startswith(_MARK)
 
-    async def begin(self, line: HeldCall, who: Identity) -> JsonObject:
+    async def begin(self, call: HeldCall, who: Identity) -> JsonObject:
         """Wait for a call's result, or for the first question to its client."""
-        line.principal = who.principal
-        return await self._until_asked(line)
+        call.principal = who.principal
+        return await self._until_asked(call)
 
-    async def go_on(self, handle: str, front: GatewayClient, principal: str) -> JsonObject:
+    async def go_on(self, handle: str, client: GatewayClient, principal: str) -> JsonObject:
         """Hand in what a client answered, and wait on.
 
         Raises:
@@ -95,36 +95,36 @@ class HeldCalls:
         kept = self._kept.get(handle)
         if kept is None or kept[0].principal != principal:
             raise MCPError(INVALID_PARAMS, LOST)
-        line, timer = kept
-        assert line.question is not None
-        responses = front.params.get("inputResponses")
-        response = responses.get(line.question.id) if isinstance(responses, dict) else None
+        call, timer = kept
+        assert call.question is not None
+        responses = client.params.get("inputResponses")
+        response = responses.get(call.question.id) if isinstance(responses, dict) else None
         if not isinstance(response, dict):
-            return self._asking(handle, line.question)
+            return self._asking(handle, call.question)
         timer.cancel()
         del self._kept[handle]
-        line.front.come_back(front)
-        line.question.answer.set_result({name: value for name, value in response.items() if name != "resultType"})
-        return await self._until_asked(line)
+        call.client.come_back(client)
+        call.question.answer.set_result({name: value for name, value in response.items() if name != "resultType"})
+        return await self._until_asked(call)
 
-    async def _until_asked(self, line: HeldCall) -> JsonObject:
-        question = await line.next()
+    async def _until_asked(self, call: HeldCall) -> JsonObject:
+        question = await call.next()
         if question is None:
-            return await line.task
-        await self._make_room(line.principal)
-        await line.front.flush()
+            return await call.task
+        await self._make_room(call.principal)
+        await call.client.flush()
         handle = _MARK + secrets.token_urlsafe(24)
-        self._kept[handle] = (line, asyncio.create_task(self._give_up(handle)))
+        self._kept[handle] = (call, asyncio.create_task(self._give_up(handle)))
         return self._asking(handle, question)
 
     async def _make_room(self, principal: str) -> None:
         """Give up the calls that wait longest, for one more."""
-        of_user = [handle for handle, (line, _) in self._kept.items() if line.principal == principal]
+        of_user = [handle for handle, (call, _) in self._kept.items() if call.principal == principal]
         spare = of_user[: len(of_user) + 1 - KEPT_EACH_MAX] if len(of_user) >= KEPT_EACH_MAX else []
         for handle in spare or list(self._kept)[: max(0, len(self._kept) + 1 - KEPT_MAX)]:
-            line, timer = self._kept.pop(handle)
+            call, timer = self._kept.pop(handle)
             timer.cancel()
-            await line.end()
+            await call.end()
 
     def _asking(self, handle: str, question: ServerQuestion) -> JsonObject:
         asked: JsonObject = {"method": question.method, "params": question.params}
@@ -132,12 +132,12 @@ class HeldCalls:
 
     async def _give_up(self, handle: str) -> None:
         await self._clock.sleep(KEPT_S)
-        line, _ = self._kept.pop(handle)
-        await line.end()
+        call, _ = self._kept.pop(handle)
+        await call.end()
 
     async def close(self) -> None:
         """Break off all."""
         kept, self._kept = list(self._kept.values()), {}
         for _, timer in kept:
             timer.cancel()
-        await asyncio.gather(*(line.end() for line, _ in kept))
+        await asyncio.gather(*(call.end() for call, _ in kept))

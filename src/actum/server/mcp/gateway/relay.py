@@ -52,7 +52,7 @@ class Upstream(Protocol):
     def has_tasks(self) -> bool:
         """It may answer a call with a task."""
 
-    def note_visit(self, asked: Json, front: GatewayClient) -> None:
+    def note_visit(self, asked: Json, client: GatewayClient) -> None:
         """A client was asked to send its user to a page."""
 
 
@@ -76,15 +76,15 @@ class RawRelay:
         upstream: the server's side.
 
     Attributes:
-        front: the client that made the call.
+        client: the client that made the call.
         capabilities: what is declared to the server.
         key, holder, traceparent: of the call.
     """
 
     def __init__(self, context: Context, upstream: Upstream) -> None:
-        self.front = front_of(context)
-        may_get_task = self.front.may_get_task and upstream.has_tasks
-        self.capabilities = with_tasks(self.front.capabilities) if may_get_task else self.front.capabilities
+        self.client = client_of(context)
+        may_get_task = self.client.may_get_task and upstream.has_tasks
+        self.capabilities = with_tasks(self.client.capabilities) if may_get_task else self.client.capabilities
         self._context = context
         self._server = upstream.server.name
         self._call = ContextCaller(context, server=self._server, capabilities=self.capabilities)
@@ -120,12 +120,12 @@ class RawRelay:
         if asked.get("mode") == "url" and not (isinstance(declared, dict) and "url" in declared):
             raise McpError(MISSING_CAPABILITY, "elicitation by URL was not declared")
         if asked.get("mode") == "url":
-            self._upstream.note_visit(asked, self.front)
+            self._upstream.note_visit(asked, self.client)
         if self._given:
             return addresses.answer(self._given.pop(0))
-        if self.front.is_modern and self._upstream.is_modern:
+        if self.client.is_modern and self._upstream.is_modern:
             raise InputRequired(Pending("", "elicitation", ""))  # see `_rest`
-        self.front.asking, self.front.answered = (method, asked), None
+        self.client.asking, self.client.answered = (method, asked), None
         try:
             told = await _RECORDED[method](self, asked)
         except McpError:
@@ -135,12 +135,12 @@ class RawRelay:
         except UsageError as error:
             raise McpError(INVALID_PARAMS, f"{method}: {error}") from None
         finally:
-            self.front.asking = None
-        return addresses.answer(self.front.answered or told)
+            self.client.asking = None
+        return addresses.answer(self.client.answered or told)
 
     def told(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":
-            self.front.hear(params)
+            self.client.hear(params)
         else:
             self._call.told(method, params)
 
@@ -148,21 +148,21 @@ class RawRelay:
 
     async def carry(self, method: str, params: JsonObject, send: Send) -> JsonObject:
         """Pass a request on, with what its client sent beside the arguments, and keep the answer's own words."""
-        front, addresses = self.front, self._upstream.addresses
-        front.error = None
+        client, addresses = self.client, self._upstream.addresses
+        client.error = None
         try:
-            raw = await send({**passed_on(front.params, front.log_level, self.traceparent), **params}, settles=False)
+            raw = await send({**passed_on(client.params, client.log_level, self.traceparent), **params}, settles=False)
         except InputRequired as waiting:
             raise self._rest(waiting.state) from None
         except McpError as error:
             self._note_refusal(method, error)
             raise
         told = addresses.result(method, raw)
-        front.raw = told
+        client.raw = told
         if told.get("resultType") == "task":
             raise self._hand_over(told)
         if self.anew and method == "tools/call":
-            front.raw = with_notice(told, STARTED_ANEW.format(name=self._server))
+            client.raw = with_notice(told, STARTED_ANEW.format(name=self._server))
         return told
 
     def _note_refusal(self, method: str, error: McpError) -> None:
@@ -171,10 +171,10 @@ class RawRelay:
         if self.anew:
             words = f"{STARTED_ANEW.format(name=self._server)} {error.words}"
             refused = McpError(error.rpc_code, words, refused.data, error.effect)
-        self.front.error = refused
+        self.client.error = refused
         asked = error.data.get("elicitations") if isinstance(error.data, dict) else None
         for each in asked if isinstance(asked, list) else ():
-            self._upstream.note_visit(each, self.front)
+            self._upstream.note_visit(each, self.client)
 
     # A call that waits for the next request of its client -------------------------------------------------------------
 
@@ -260,8 +260,8 @@ _RECORDED = {
 class Standing(Nobody):
     """A client with a handshake while none of its requests is under way: it can be asked for its directories."""
 
-    def __init__(self, front: GatewayClient, clock: Clock) -> None:
-        self._front = front
+    def __init__(self, client: GatewayClient, clock: Clock) -> None:
+        self._front = client
         self._clock = clock
 
     @property
@@ -289,7 +289,7 @@ class Declaring(Nobody):
         return self._declared
 
 
-def front_of(context: Context) -> GatewayClient:
+def client_of(context: Context) -> GatewayClient:
     """Whoever made a call.
 
     Raises:

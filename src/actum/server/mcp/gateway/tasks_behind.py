@@ -81,7 +81,7 @@ NEWS_MAX = 1_000
 Listened = TypeVar("Listened")
 Context = ServerRequestContext[Any, Any]
 Reach = Callable[[], Awaitable[UserSession]]
-"""Takes the seat of a user, for which servers have to be reached."""
+"""Finds what is kept for the user who asks, for which servers have to be reached."""
 
 
 class Held(Struct, frozen=True):
@@ -130,33 +130,33 @@ class TasksBehind:
         self._journal = journal
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def get(self, front: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
+    async def get(self, client: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
         """`tasks/get`: how far it is."""
-        held = await self._held(front, who)
+        held = await self._held(client, who)
         if held.final is not None:
             return _in_full(held, held.final)
-        passage = _passage(held, await reach())
-        return await self._told(held, await passage.ask_after("tasks/get", front, held.far_id), passage, front, who)
+        upstream = _upstream(held, await reach())
+        return await self._told(held, await upstream.ask_after("tasks/get", client, held.far_id), upstream, client, who)
 
-    async def update(self, front: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
+    async def update(self, client: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
         """`tasks/update`: what it asked for, all of it or some."""
-        held = await self._held(front, who)
+        held = await self._held(client, who)
         if held.final is not None:
             return {}
-        acknowledged = await _passage(held, await reach()).ask_after("tasks/update", front, held.far_id)
-        given = front.params.get("inputResponses")
+        acknowledged = await _upstream(held, await reach()).ask_after("tasks/update", client, held.far_id)
+        given = client.params.get("inputResponses")
         await self._write(held.id, lambda now: _answers(now, given if isinstance(given, dict) else {}))
         return result_for("tasks/update", acknowledged, modern=True)
 
-    async def cancel(self, front: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
+    async def cancel(self, client: GatewayClient, who: Identity, reach: Reach) -> JsonObject:
         """`tasks/cancel`: its server is told, and then asked what became of it: its client may never ask again."""
-        held = await self._held(front, who)
+        held = await self._held(client, who)
         if held.final is not None:
             return {}
-        passage = _passage(held, await reach())
-        acknowledged = await passage.ask_after("tasks/cancel", front, held.far_id)
+        upstream = _upstream(held, await reach())
+        acknowledged = await upstream.ask_after("tasks/cancel", client, held.far_id)
         with contextlib.suppress(CallError):  # it is asked when the client asks
-            await self._told(held, await passage.ask_after("tasks/get", front, held.far_id), passage, front, who)
+            await self._told(held, await upstream.ask_after("tasks/get", client, held.far_id), upstream, client, who)
         return result_for("tasks/cancel", acknowledged, modern=True)
 
     # Told without being asked -----------------------------------------------------------------------------------------
@@ -164,9 +164,9 @@ class TasksBehind:
     async def listen(
         self,
         ctx: Context,
-        front: GatewayClient,
+        client: GatewayClient,
         who: Identity,
-        seat: UserSession,
+        user: UserSession,
         serve: Callable[[Context], Awaitable[Listened]],
     ) -> Listened:
         """Serve a stream of a client, which is told how its tasks are as their servers tell it.
@@ -178,28 +178,28 @@ class TasksBehind:
         Raises:
             MCPError: it knows no tasks.
         """
-        if EXTENSION not in front.extensions:
+        if EXTENSION not in client.extensions:
             raise lacking_tasks()
         news: asyncio.Queue[tuple[Held, UpstreamToolset, JsonObject]] = asyncio.Queue(NEWS_MAX)
         async with contextlib.AsyncExitStack() as stack:
             agreed: list[str] = []
-            for passage, ours in (await self._by_server(followed(front.params), who, seat)).items():
+            for upstream, ours in (await self._by_server(followed(client.params), who, user)).items():
 
-                def hear(task: JsonObject, ours: dict[str, Held] = ours, passage: UpstreamToolset = passage) -> None:
+                def hear(task: JsonObject, ours: dict[str, Held] = ours, upstream: UpstreamToolset = upstream) -> None:
                     if news.full():
                         news.get_nowait()
-                    news.put_nowait((ours[str(task["taskId"])], passage, task))
+                    news.put_nowait((ours[str(task["taskId"])], upstream, task))
 
                 agreed += [
-                    ours[each].id for each in await stack.enter_async_context(passage.following(ours, front, hear))
+                    ours[each].id for each in await stack.enter_async_context(upstream.following(ours, client, hear))
                 ]
             session = Agreeing(ctx.session, agreed)
-            telling = asyncio.create_task(self._tell(session, ctx.request_id, news, front, who))
+            telling = asyncio.create_task(self._tell(session, ctx.request_id, news, client, who))
             stack.callback(telling.cancel)
             return await serve(dataclasses.replace(ctx, session=cast(ServerSession, session)))
 
     async def _by_server(
-        self, ids: list[str], who: Identity, seat: UserSession
+        self, ids: list[str], who: Identity, user: UserSession
     ) -> dict[UpstreamToolset, dict[str, Held]]:
         """Those of these tasks that are this user's and not over, by what their servers call them."""
         found: dict[UpstreamToolset, dict[str, Held]] = {}
@@ -207,7 +207,7 @@ class TasksBehind:
             with contextlib.suppress(MCPError):
                 held = _read(task_id, await entries_of(self._journal, task_id, who))
                 if held.final is None:
-                    found.setdefault(_passage(held, seat), {})[held.far_id] = held
+                    found.setdefault(_upstream(held, user), {})[held.far_id] = held
         return found
 
     async def _tell(
@@ -215,14 +215,14 @@ class TasksBehind:
         session: Agreeing,
         request_id: RequestId | None,
         news: asyncio.Queue[tuple[Held, UpstreamToolset, JsonObject]],
-        front: GatewayClient,
+        client: GatewayClient,
         who: Identity,
     ) -> None:
         await session.begun.wait()
         while True:
-            held, passage, task = await news.get()
+            held, upstream, task = await news.get()
             try:
-                told = await self._told(held, task, passage, front, who)
+                told = await self._told(held, task, upstream, client, who)
             except ActumError as error:  # its client hears of it when it asks
                 log.warning("task %s: %s", held.id, error)
                 continue
@@ -231,22 +231,22 @@ class TasksBehind:
 
     # What is on record ------------------------------------------------------------------------------------------------
 
-    async def _held(self, front: GatewayClient, who: Identity) -> Held:
+    async def _held(self, client: GatewayClient, who: Identity) -> Held:
         """The task that a request is about.
 
         Raises:
             MCPError: this user has no such task.
         """
-        task_id = task_named(front, front.params)
+        task_id = task_named(client, client.params)
         return _read(task_id, await entries_of(self._journal, task_id, who))
 
     async def _told(
-        self, held: Held, task: JsonObject, passage: UpstreamToolset, front: GatewayClient, who: Identity
+        self, held: Held, task: JsonObject, upstream: UpstreamToolset, client: GatewayClient, who: Identity
     ) -> JsonObject:
         """What a server says of its task now, once it is on record as far as it is news."""
         if str(task.get("status")) in OVER:
-            final = passage.without_secrets(task)
-            return _in_full(await self._end(held, final, front, who), final)
+            final = upstream.without_secrets(task)
+            return _in_full(await self._end(held, final, client, who), final)
         requests = task.get("inputRequests")
         asked = requests if isinstance(requests, dict) else {}
         if not asked.keys() <= held.questions.keys():
@@ -254,7 +254,7 @@ class TasksBehind:
                 await self._write(held.id, lambda now: _questions(now, asked, who))
         return as_ours("tasks/get", task, held.id)
 
-    async def _end(self, held: Held, final: JsonObject, front: GatewayClient, who: Identity) -> Held:
+    async def _end(self, held: Held, final: JsonObject, client: GatewayClient, who: Identity) -> Held:
         """The run ends with what the task came to. Whoever is quicker writes it down."""
         async with self._turn(held.id):
             now = _read(held.id, await self._journal.read(held.id))
@@ -264,7 +264,7 @@ class TasksBehind:
             answers[held.handed.id] = Answer("answer", by=held.handed.pending.asker, arguments=final)
             try:
                 await self._runner_of(who).resume(
-                    held.id, answers, accept=True, approver=front, peer=front, holder=front.holder
+                    held.id, answers, accept=True, approver=client, peer=client, holder=client.holder
                 )
             except UsageError as error:  # another process is at it
                 log.info("task %s: %s", held.id, error)
@@ -365,16 +365,16 @@ def _read(task_id: str, entries: list[Entry]) -> Held:
     return Held(task_id, handed, questions, RunState(entries))
 
 
-def _passage(held: Held, seat: UserSession) -> UpstreamToolset:
+def _upstream(held: Held, user: UserSession) -> UpstreamToolset:
     """The way to the server that has a task.
 
     Raises:
         MCPError: it is no server of this gateway any more.
     """
-    passage = seat.passages.get(held.handed.pending.asker)
-    if passage is None:
+    upstream = user.upstreams.get(held.handed.pending.asker)
+    if upstream is None:
         raise MCPError(INVALID_PARAMS, UNKNOWN_TASK)
-    return passage
+    return upstream
 
 
 def _open(held: Held) -> list[InputRequested]:

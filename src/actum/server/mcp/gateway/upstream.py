@@ -1,8 +1,7 @@
-"""The way of one user to one server behind a gateway: a toolset whose calls keep the server's own words.
+"""The way of one user to one server behind a gateway: a wrapped `McpToolset`, whose calls keep the server's own words.
 
-A call comes here by the call path, like any other. What goes to the server is what its client sent, with the arguments
-that the path allowed; what comes back goes to the record as our result, and to the client as it is. What the server
-asks meanwhile is asked of that client, if it declared that it can be.
+A call comes here by the call path, like any other call. `relay` says what goes to the server and what comes back: our
+result goes to the record, and the server's own answer goes to the client.
 """
 
 from __future__ import annotations
@@ -278,28 +277,28 @@ class UpstreamToolset:
         return await self._toolset.request(method, params, relay, paused=await relay.resume())
 
     def _noted(self, context: Context, result: ToolResult) -> ToolResult:
-        front = context.peer
-        if isinstance(front, GatewayClient):
-            front.result = result
+        client = context.peer
+        if isinstance(client, GatewayClient):
+            client.result = result
         return result
 
     # What is no tool --------------------------------------------------------------------------------------------------
 
-    async def ask(self, method: str, params: JsonObject, front: GatewayClient) -> JsonObject:
+    async def ask(self, method: str, params: JsonObject, client: GatewayClient) -> JsonObject:
         """A request that calls nothing: a page of a list, a completion. It goes over its client's own session."""
         self._toolset.check_approved()
-        caller = Declaring(front.capabilities)
-        raw = await self._toolset.connection.request(method, params, caller=caller, holder=front.holder)
+        caller = Declaring(client.capabilities)
+        raw = await self._toolset.connection.request(method, params, caller=caller, holder=client.holder)
         return self.addresses.result(method, raw)
 
-    async def ask_after(self, method: str, front: GatewayClient, task_id: str) -> JsonObject:
+    async def ask_after(self, method: str, client: GatewayClient, task_id: str) -> JsonObject:
         """What its client wants of a task, wanted of the server, by its own name of the task."""
         self._toolset.check_approved()
-        answers = front.params.get("inputResponses")
+        answers = client.params.get("inputResponses")
         given: JsonObject = {"inputResponses": self._answers(answers)} if answers is not None else {}
-        sent = {**passed_on(front.params), **given, "taskId": task_id}
-        caller = Declaring(with_tasks(front.capabilities))
-        raw = await self._toolset.connection.request(method, sent, caller=caller, holder=front.holder)
+        sent = {**passed_on(client.params), **given, "taskId": task_id}
+        caller = Declaring(with_tasks(client.capabilities))
+        raw = await self._toolset.connection.request(method, sent, caller=caller, holder=client.holder)
         return self.addresses.result(method, raw)
 
     def _answers(self, answers: Json) -> Json:
@@ -309,7 +308,7 @@ class UpstreamToolset:
 
     @asynccontextmanager
     async def following(
-        self, task_ids: Iterable[str], front: GatewayClient, hear: Callable[[JsonObject], None]
+        self, task_ids: Iterable[str], client: GatewayClient, hear: Callable[[JsonObject], None]
     ) -> AsyncIterator[frozenset[str]]:
         """A block in which the server tells how tasks are: those of which it said that it will."""
         follow = Follow(frozenset(task_ids), hear, asyncio.get_running_loop().create_future())
@@ -317,8 +316,8 @@ class UpstreamToolset:
 
         async def listen() -> None:
             with contextlib.suppress(CallError):  # it does not do that, or is gone
-                caller = Declaring(with_tasks(front.capabilities))
-                await self._toolset.connection.listen_for(wanted, caller, holder=front.holder)
+                caller = Declaring(with_tasks(client.capabilities))
+                await self._toolset.connection.listen_for(wanted, caller, holder=client.holder)
             follow.agree(())
 
         self._follows.append(follow)
@@ -347,7 +346,7 @@ class UpstreamToolset:
         """What the server told, fit to be written down."""
         return cast(JsonObject, DEFAULT_REDACTION.value(told, self._toolset.concealed))
 
-    async def watch(self, uri: str, front: GatewayClient) -> None:
+    async def watch(self, uri: str, client: GatewayClient) -> None:
         """Have the server tell when a resource changes; it does when this returns.
 
         It tells that over the session of the client, where what the client does is seen.
@@ -357,17 +356,17 @@ class UpstreamToolset:
             Unavailable: it does not say.
         """
         self._toolset.check_approved()
-        connection, caller = self._toolset.connection, Declaring(front.capabilities)
-        await connection.facts(caller=caller, holder=front.holder)
+        connection, caller = self._toolset.connection, Declaring(client.capabilities)
+        await connection.facts(caller=caller, holder=client.holder)
         if not self.is_modern:
             try:
-                await connection.request("resources/subscribe", {"uri": uri}, caller=caller, holder=front.holder)
+                await connection.request("resources/subscribe", {"uri": uri}, caller=caller, holder=client.holder)
             except McpError as error:
                 raise told_outside("resources/subscribe", error, self.addresses) from None
-            connection.listen([uri], holder=front.holder, caller=caller)  # on the next connection, too
+            connection.listen([uri], holder=client.holder, caller=caller)  # on the next connection, too
             return
         self._acknowledged.discard(uri)
-        connection.listen([uri], holder=front.holder, caller=caller)
+        connection.listen([uri], holder=client.holder, caller=caller)
         try:
             async with self._clock.timeout(ACK_S):
                 while uri not in self._acknowledged:
@@ -384,24 +383,24 @@ class UpstreamToolset:
             for uri in uris:
                 await connection.request("resources/unsubscribe", {"uri": uri}, holder=holder)
 
-    async def roots_changed(self, front: GatewayClient) -> None:
+    async def roots_changed(self, client: GatewayClient) -> None:
         """A client has other directories than before."""
-        if self.is_up and not self.is_modern and "roots" in front.capabilities:
-            await self._toolset.connection.roots_changed(Standing(front, self._clock), holder=front.holder)
+        if self.is_up and not self.is_modern and "roots" in client.capabilities:
+            await self._toolset.connection.roots_changed(Standing(client, self._clock), holder=client.holder)
 
-    def note_visit(self, asked: Json, front: GatewayClient) -> None:
+    def note_visit(self, asked: Json, client: GatewayClient) -> None:
         """A client was asked to send its user to a page: it is told when that is done, and nobody else is."""
         name = asked.get("elicitationId") if isinstance(asked, dict) else None
-        if isinstance(name, str) and not front.is_modern:
+        if isinstance(name, str) and not client.is_modern:
             while len(self._visits) >= VISITS_MAX:
                 del self._visits[next(iter(self._visits))]
-            self._visits[name] = front
+            self._visits[name] = client
 
     def _heard(self, method: str, params: JsonObject) -> None:
         if method == VISITED:
-            front = self._visits.pop(str(params.get("elicitationId")), None)
-            if front is not None:
-                front.pass_on(method, params)
+            client = self._visits.pop(str(params.get("elicitationId")), None)
+            if client is not None:
+                client.pass_on(method, params)
             return
         if method == TASK:
             for follow in self._follows:

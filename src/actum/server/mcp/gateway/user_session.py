@@ -36,7 +36,7 @@ from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
 from ..changes import Changes
 from .gateway_client import GatewayClient
-from .relay import front_of
+from .relay import client_of
 from .upstream import ServerState, UpstreamToolset
 
 log = logging.getLogger("actum.mcp")
@@ -52,19 +52,19 @@ NEWS_MAX = 1_000
 
 Heard: TypeAlias = Callable[[str, str, JsonObject], None]
 """Hears a notification: the server's name, method, parameters."""
-Passages: TypeAlias = Callable[[Heard, Callable[[UpstreamToolset], None]], Mapping[str, UpstreamToolset]]
+Upstreams: TypeAlias = Callable[[Heard, Callable[[UpstreamToolset], None]], Mapping[str, UpstreamToolset]]
 
 
 class ShownTool(Struct, frozen=True):
     """A tool as a user's clients see it.
 
     Attributes:
-        passage: the way to its server.
+        upstream: the way to its server.
         usable: the tool there.
         tool: under the name that clients know.
     """
 
-    passage: UpstreamToolset
+    upstream: UpstreamToolset
     usable: Usable
     tool: Tool
 
@@ -73,33 +73,33 @@ class Watched(Struct, frozen=True):
     """A resource of which a server tells a client when it changes.
 
     Attributes:
-        passage: the way to the server.
+        upstream: the way to the server.
         uri: the server's own address of the resource.
-        front: whoever asked for it.
+        client: whoever asked for it.
     """
 
-    passage: UpstreamToolset
+    upstream: UpstreamToolset
     uri: str
-    front: GatewayClient
+    client: GatewayClient
 
 
 class UserSession:
     """What is kept for one user.
 
     Args:
-        passages: a way to each server, made with what hears its notifications, and what hears when it was reached for
+        upstreams: a way to each server, made with what hears its notifications, and what hears when it was reached for
             the first time.
         clock: time.
 
     Attributes:
-        passages: by the server's name.
+        upstreams: by the server's name.
         shown: the tools by the names that clients know.
         runner: makes the calls of these tools.
         changes: tells clients of either era what has changed.
         used: how many requests are under way.
     """
 
-    def __init__(self, passages: Passages, clock: Clock) -> None:
+    def __init__(self, upstreams: Upstreams, clock: Clock) -> None:
         self._clock = clock
         self._news: deque[ServerEvent] = deque(maxlen=NEWS_MAX)
         self._teller: asyncio.Task[None] | None = None
@@ -107,7 +107,7 @@ class UserSession:
         self._told_without: set[tuple[str, str]] = set()
         self._slow_until: dict[str, float] = {}
         self._prompts: dict[str, tuple[UpstreamToolset, str]] = {}
-        self.passages = passages(self._heard, self._met)
+        self.upstreams = upstreams(self._heard, self._met)
         self.shown: dict[str, ShownTool] = {}
         self._runner: Runner | None = None
         self.changes = Changes(clock, _told_by_servers, self._somebody_left)
@@ -120,7 +120,7 @@ class UserSession:
     @property
     def is_single(self) -> bool:
         """There is one server only, whose names are kept."""
-        return len(self.passages) == 1
+        return len(self.upstreams) == 1
 
     @property
     def runner(self) -> Runner:
@@ -138,8 +138,8 @@ class UserSession:
         Returns:
             Whether the tools are others than before.
         """
-        shown = [self._shown(passage, usable) for passage in self.passages.values() for usable in passage.own_tools]
-        seen = tuple(passage.edition for passage in self.passages.values())
+        shown = [self._shown(upstream, usable) for upstream in self.upstreams.values() for usable in upstream.own_tools]
+        seen = tuple(upstream.edition for upstream in self.upstreams.values())
         if seen == self._seen:
             return False
         self._seen = seen
@@ -159,23 +159,23 @@ class UserSession:
         Raises:
             CallError: there is one server only, and it can not be reached.
         """
-        for passage in self.passages.values():
-            passage.begin()
+        for upstream in self.upstreams.values():
+            upstream.begin()
         if self.is_single:
-            (passage,) = self.passages.values()
-            await passage.meet()
-            passage.check()
+            (upstream,) = self.upstreams.values()
+            await upstream.meet()
+            upstream.check()
             return
         awaited = [each for each in self._awaited(troubled) if each.may_offer(kind)]
-        await asyncio.gather(*(passage.meet(most_s) for passage in awaited))
+        await asyncio.gather(*(upstream.meet(most_s) for upstream in awaited))
         if kind:
-            self._told_without |= {(kind, name) for name, each in self.passages.items() if each.known is None}
+            self._told_without |= {(kind, name) for name, each in self.upstreams.items() if each.known is None}
 
     def _awaited(self, troubled: Callable[[], Collection[str]]) -> list[UpstreamToolset]:
         """The ways to servers that are being reached for the first time, as far as they are waited for."""
-        awaited = [passage for passage in self.passages.values() if passage.is_awaited]
+        awaited = [upstream for upstream in self.upstreams.values() if upstream.is_awaited]
         left_out = troubled() if awaited else ()
-        return [passage for passage in awaited if passage.server.name not in left_out]
+        return [upstream for upstream in awaited if upstream.server.name not in left_out]
 
     async def list_tools(self, troubled: Callable[[], Collection[str]]) -> None:
         """See to it that the tools are known as they are now; see `begin`.
@@ -184,21 +184,21 @@ class UserSession:
             CallError: there is one server only, and it can not be reached.
         """
 
-        async def listed(passage: UpstreamToolset) -> None:
+        async def listed(upstream: UpstreamToolset) -> None:
             with contextlib.suppress(CallError):  # it said so in the log
-                await passage.list_own()
+                await upstream.list_own()
 
         if self.is_single:
-            (passage,) = self.passages.values()
-            await passage.list_own()
+            (upstream,) = self.upstreams.values()
+            await upstream.list_own()
             return
-        for passage in self.passages.values():
-            passage.begin()
+        for upstream in self.upstreams.values():
+            upstream.begin()
         awaited = self._awaited(troubled)
         await asyncio.gather(
-            *(listed(each) for each in self.passages.values() if not each.is_awaited or each in awaited)
+            *(listed(each) for each in self.upstreams.values() if not each.is_awaited or each in awaited)
         )
-        self._told_without |= {("tools", name) for name, each in self.passages.items() if each.known is None}
+        self._told_without |= {("tools", name) for name, each in self.upstreams.items() if each.known is None}
 
     async def wait_for(self, tool: str, troubled: Callable[[], Collection[str]]) -> None:
         """Wait until a tool is known, or all servers of which nothing was known were reached or failed; see `begin`.
@@ -209,10 +209,10 @@ class UserSession:
         if self.is_single:
             await self.list_tools(troubled)
             return
-        for passage in self.passages.values():
-            passage.begin()
+        for upstream in self.upstreams.values():
+            upstream.begin()
         awaited = self._awaited(troubled)
-        meeting = {asyncio.create_task(passage.meet()) for passage in awaited}
+        meeting = {asyncio.create_task(upstream.meet()) for upstream in awaited}
         try:
             while meeting and not any(usable.tool.name == tool for each in awaited for usable in each.own_tools):
                 _, meeting = await asyncio.wait(meeting, return_when=asyncio.FIRST_COMPLETED)
@@ -220,22 +220,22 @@ class UserSession:
             for task in meeting:
                 task.cancel()
 
-    def _met(self, passage: UpstreamToolset) -> None:
+    def _met(self, upstream: UpstreamToolset) -> None:
         """A server was reached for the first time: clients that were told of the others already are told of it."""
-        name = passage.server.name
+        name = upstream.server.name
         for kind in ("tools", "prompts", "resources"):
             if (kind, name) in self._told_without:
                 self._told_without.discard((kind, name))
                 self._heard(name, f"notifications/{kind}/list_changed", {})
 
-    def _shown(self, passage: UpstreamToolset, usable: Usable) -> ShownTool:
+    def _shown(self, upstream: UpstreamToolset, usable: Usable) -> ShownTool:
         tool = msgspec.structs.replace(usable.tool, name=usable.name) if self.is_single else usable.tool
-        return ShownTool(passage, usable, tool)
+        return ShownTool(upstream, usable, tool)
 
     @property
     def reached(self) -> list[UpstreamToolset]:
         """The ways to servers that are known."""
-        return [passage for passage in self.passages.values() if passage.known is not None]
+        return [upstream for upstream in self.upstreams.values() if upstream.known is not None]
 
     def offering(self, kind: str, first: str = "") -> list[UpstreamToolset]:
         """The ways to servers that offer something, by the name of the capability.
@@ -244,7 +244,7 @@ class UserSession:
             kind: the capability.
             first: leave out the servers before the one of this name.
         """
-        names = list(self.passages)
+        names = list(self.upstreams)
         late = names[names.index(first) :] if first in names else names
         return [
             each
@@ -255,7 +255,7 @@ class UserSession:
     # Asking -----------------------------------------------------------------------------------------------------------
 
     async def ask(
-        self, passage: UpstreamToolset, method: str, params: JsonObject, front: GatewayClient
+        self, upstream: UpstreamToolset, method: str, params: JsonObject, client: GatewayClient
     ) -> JsonObject | None:
         """What a server answers to a request that calls nothing; None where it does not, and there are other servers.
 
@@ -264,14 +264,14 @@ class UserSession:
         """
         found: list[JsonObject] = []
 
-        async def asked(passage: UpstreamToolset) -> None:
-            found.append(await passage.ask(method, params, front))
+        async def asked(upstream: UpstreamToolset) -> None:
+            found.append(await upstream.ask(method, params, client))
 
-        await self.each([passage], asked)
+        await self.each([upstream], asked)
         return found[0] if found else None
 
     async def each(
-        self, passages: Sequence[UpstreamToolset], do: Callable[[UpstreamToolset], Awaitable[object]]
+        self, upstreams: Sequence[UpstreamToolset], do: Callable[[UpstreamToolset], Awaitable[object]]
     ) -> None:
         """Do something at several servers at once. One that fails, or takes long, keeps nobody from the others.
 
@@ -279,13 +279,13 @@ class UserSession:
             CallError: it failed, and there is one server only.
         """
 
-        async def done(passage: UpstreamToolset) -> None:
-            name = passage.server.name
+        async def done(upstream: UpstreamToolset) -> None:
+            name = upstream.server.name
             if self._clock.now() < self._slow_until.get(name, 0.0):
                 return
             try:
                 async with self._clock.timeout(ANSWER_S):
-                    await do(passage)
+                    await do(upstream)
             except TimeoutError:
                 self._slow_until[name] = self._clock.now() + RETRY_S
                 log.warning("mcp gateway: %s does not answer", name)
@@ -293,32 +293,32 @@ class UserSession:
                 log.info("mcp gateway: %s: %s", name, error)
 
         if self.is_single:
-            for passage in passages:
-                await do(passage)
+            for upstream in upstreams:
+                await do(upstream)
         else:
-            await asyncio.gather(*map(done, passages))
+            await asyncio.gather(*map(done, upstreams))
 
     # Whose it is ------------------------------------------------------------------------------------------------------
 
-    def name_of(self, passage: UpstreamToolset, name: str) -> str:
+    def name_of(self, upstream: UpstreamToolset, name: str) -> str:
         """What clients know a tool or a prompt of a server by."""
-        return name if self.is_single else public_name(passage.server.name, name)
+        return name if self.is_single else public_name(upstream.server.name, name)
 
-    async def prompt(self, name: str, front: GatewayClient) -> tuple[UpstreamToolset, str]:
+    async def prompt(self, name: str, client: GatewayClient) -> tuple[UpstreamToolset, str]:
         """The way to the server that has the prompt of this name, and its name there.
 
         Raises:
             McpError: there is none.
         """
         if self.is_single:
-            return next(iter(self.passages.values())), name
+            return next(iter(self.upstreams.values())), name
         # The server that gave its name to the prompt first: the others need not be asked then.
-        for passage in sorted(self.offering("prompts"), key=lambda each: not name.startswith(each.server.name)):
+        for upstream in sorted(self.offering("prompts"), key=lambda each: not name.startswith(each.server.name)):
             if name in self._prompts:
                 break
-            listed = [str(item.get("name")) async for item in self._walk(passage, "prompts/list", "prompts", front)]
-            others = {known: at for known, at in self._prompts.items() if at[0] is not passage}
-            self._prompts = {**others, **{self.name_of(passage, own): (passage, own) for own in listed}}
+            listed = [str(item.get("name")) async for item in self._walk(upstream, "prompts/list", "prompts", client)]
+            others = {known: at for known, at in self._prompts.items() if at[0] is not upstream}
+            self._prompts = {**others, **{self.name_of(upstream, own): (upstream, own) for own in listed}}
         if name not in self._prompts:
             raise McpError(INVALID_PARAMS, f"Unknown prompt: {name[:128]}")
         return self._prompts[name]
@@ -329,16 +329,16 @@ class UserSession:
         Raises:
             McpError: it names no server.
         """
-        for passage in self.passages.values():
-            there = passage.addresses.inward(uri)
+        for upstream in self.upstreams.values():
+            there = upstream.addresses.inward(uri)
             if there is not None:
-                return passage, there
-        passage = next(iter(self.passages.values()))
+                return upstream, there
+        upstream = next(iter(self.upstreams.values()))
         data: JsonObject = {"uri": uri[:2_000]}
         raise McpError(
             INVALID_PARAMS,
             "Resource not found: several servers stand here, and an address begins with its server, "
-            f"as in {passage.addresses.prefix}memo://today",
+            f"as in {upstream.addresses.prefix}memo://today",
             data,
         )
 
@@ -348,18 +348,18 @@ class UserSession:
         Raises:
             UnknownTool: there is none.
         """
-        passage = next(iter(self.passages.values())) if self.is_single else self.passages.get(name)
-        if passage is None:
+        upstream = next(iter(self.upstreams.values())) if self.is_single else self.upstreams.get(name)
+        if upstream is None:
             raise UnknownTool(f"There is no server {name[:64]!r} here any more.")
-        return passage
+        return upstream
 
     async def _walk(
-        self, passage: UpstreamToolset, method: str, field: str, front: GatewayClient
+        self, upstream: UpstreamToolset, method: str, field: str, client: GatewayClient
     ) -> AsyncIterator[JsonObject]:
         """All that a server lists, as far as it answers."""
         cursor: Json = None
         for _ in range(PAGES_MAX):
-            page = await self.ask(passage, method, {"cursor": cursor} if cursor is not None else {}, front)
+            page = await self.ask(upstream, method, {"cursor": cursor} if cursor is not None else {}, client)
             if page is None:
                 break
             items = page.get(field)
@@ -391,37 +391,37 @@ class UserSession:
     # What is listened to ----------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def watching(self, uris: Sequence[str], front: GatewayClient) -> AsyncIterator[None]:
+    async def watching(self, uris: Sequence[str], client: GatewayClient) -> AsyncIterator[None]:
         """A block in which the servers tell a client when these resources change; they go on while it listens.
 
         Raises:
             McpError: there is no such resource, or its server will not.
         """
-        client = front.holder.key
-        self._wanted.append((client, uris))
+        key = client.holder.key
+        self._wanted.append((key, uris))
         try:
             for uri in uris:
-                if (client, uri) not in self._watched:
-                    passage, there = self.resource(uri)
-                    await passage.watch(there, front)
-                    self._watched[client, uri] = Watched(passage, there, front)
+                if (key, uri) not in self._watched:
+                    upstream, there = self.resource(uri)
+                    await upstream.watch(there, client)
+                    self._watched[key, uri] = Watched(upstream, there, client)
             yield
         finally:
-            self._wanted.remove((client, uris))
+            self._wanted.remove((key, uris))
             self._somebody_left()
 
-    async def subscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: GatewayClient) -> bool:
+    async def subscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, client: GatewayClient) -> bool:
         """A client with a handshake listens to a resource; False when it listens to as many as it may."""
-        async with self.watching([uri], front):
+        async with self.watching([uri], client):
             if not await self.changes.subscribe(ctx, uri):
                 return False
-            self._subscribed.setdefault(front.holder.key, set()).add(uri)
+            self._subscribed.setdefault(client.holder.key, set()).add(uri)
         return True
 
-    async def unsubscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, front: GatewayClient) -> None:
+    async def unsubscribe(self, ctx: ServerRequestContext[Any, Any], uri: str, client: GatewayClient) -> None:
         """It does no more."""
         self.changes.unsubscribe(ctx, uri)
-        self._subscribed.get(front.holder.key, set()).discard(uri)
+        self._subscribed.get(client.holder.key, set()).discard(uri)
         await self.tidy()
 
     async def tidy(self) -> None:
@@ -431,18 +431,18 @@ class UserSession:
             theirs = [
                 key
                 for key, each in self._watched.items()
-                if each.passage is first.passage and key[0] == idle[0] and not self._is_wanted(*key)
+                if each.upstream is first.upstream and key[0] == idle[0] and not self._is_wanted(*key)
             ]
             uris = [self._watched.pop(key).uri for key in theirs]
             with contextlib.suppress(CallError):  # it is gone, and forgets by itself
-                await first.passage.unwatch(uris, first.front.holder)
+                await first.upstream.unwatch(uris, first.client.holder)
 
-    def _is_wanted(self, client: HolderKey, uri: str) -> bool:
-        if any(client == other and uri in several for other, several in self._wanted):
+    def _is_wanted(self, key: HolderKey, uri: str) -> bool:
+        if any(key == other and uri in several for other, several in self._wanted):
             return True
-        if self._watched[client, uri].front.holder.state == "over":
-            self._subscribed.pop(client, None)
-        return uri in self._subscribed.get(client, ())
+        if self._watched[key, uri].client.holder.state == "over":
+            self._subscribed.pop(key, None)
+        return uri in self._subscribed.get(key, ())
 
     def _somebody_left(self) -> None:
         """Whoever leaves does not wait for it: they may be gone already."""
@@ -456,18 +456,18 @@ class UserSession:
             if task is not None:
                 task.cancel()
         await self.changes.stop()
-        await asyncio.gather(*(passage.close() for passage in self.passages.values()))
+        await asyncio.gather(*(upstream.close() for upstream in self.upstreams.values()))
 
 
 async def _told_by_servers(_: ServerEvent) -> None:
     """Nothing is looked after here: the servers tell what changes."""
 
 
-class Seats:
-    """The seats of all users.
+class UserSessions:
+    """What is kept for all users.
 
     Args:
-        make: a seat for a user, whose first client has these capabilities.
+        make: what is kept for a user, whose first client has these capabilities.
         most: so many are kept; of more, the one that was longest not used is given up.
         runner: makes calls of given tools.
     """
@@ -479,34 +479,34 @@ class Seats:
         self._most = most
         self._runner = runner
         self._runners: WeakValueDictionary[bytes, Runner] = WeakValueDictionary()
-        self._seats: dict[str, UserSession] = {}
+        self._users: dict[str, UserSession] = {}
 
     async def take(self, principal: str, capabilities: Callable[[], JsonObject]) -> UserSession:
-        """The seat of a user, with what is known of their servers.
+        """What is kept for a user, with what is known of their servers.
 
         Args:
             principal: the user.
             capabilities: of the client that asks.
         """
-        seat = self._seats.pop(principal, None) or self._make(principal, capabilities())
-        self._seats[principal] = seat  # at the end: it was used last
+        user = self._users.pop(principal, None) or self._make(principal, capabilities())
+        self._users[principal] = user  # at the end: it was used last
         await self._make_room()
-        self.refresh(seat)
-        return seat
+        self.refresh(user)
+        return user
 
-    def refresh(self, seat: UserSession) -> None:
+    def refresh(self, user: UserSession) -> None:
         """Take in what is known of the servers of a user now."""
-        if seat.look():
-            seat.use(self._runner_for(seat))
+        if user.look():
+            user.use(self._runner_for(user))
 
     def troubled(self) -> set[str]:
         """The names of servers that nobody reaches now, although somebody tried to."""
-        passages = [item for seat in self._seats.values() for item in seat.passages.items()]
-        return {name for name, each in passages if each.is_troubled} - {name for name, each in passages if each.is_up}
+        upstreams = [item for user in self._users.values() for item in user.upstreams.items()]
+        return {name for name, each in upstreams if each.is_troubled} - {name for name, each in upstreams if each.is_up}
 
-    def _runner_for(self, seat: UserSession) -> Runner:
-        """What makes calls of the tools of a seat; one runner for all seats that have the same."""
-        tools = tuple(shown.tool for shown in seat.shown.values())
+    def _runner_for(self, user: UserSession) -> Runner:
+        """What makes calls of the tools of a user; one runner for all users who have the same tools."""
+        tools = tuple(shown.tool for shown in user.shown.values())
         key = hashlib.sha256("".join(tool.digest for tool in tools).encode()).digest()
         runner = self._runners.get(key)
         if runner is None:
@@ -514,55 +514,55 @@ class Seats:
         return runner
 
     async def _make_room(self) -> None:
-        if len(self._seats) <= self._most:
+        if len(self._users) <= self._most:
             return
-        spare = [name for name, seat in self._seats.items() if not seat.used and not seat.changes.listeners]
-        for principal in spare[: len(self._seats) - self._most]:
-            await self._seats.pop(principal).close()
+        spare = [name for name, user in self._users.items() if not user.used and not user.changes.listeners]
+        for principal in spare[: len(self._users) - self._most]:
+            await self._users.pop(principal).close()
 
     def state(self, server: str) -> ServerState:
         """How a server does: for whoever can reach it, else for whoever tried last."""
-        states = [seat.passages[server].state for seat in self._seats.values()]
+        states = [user.upstreams[server].state for user in self._users.values()]
         return max(reversed(states), key=lambda each: (each.state == "up", bool(each.problem)), default=ServerState())
 
     def parameters_of(self, principal: str, name: str) -> JsonObject | None:
         """The schema of a tool's arguments as a user was shown it; None where the user has no such tool here."""
-        seat = self._seats.get(principal)
-        return seat.shown[name].tool.parameters if seat is not None and name in seat.shown else None
+        user = self._users.get(principal)
+        return user.shown[name].tool.parameters if user is not None and name in user.shown else None
 
     def at(self, principal: str) -> UserSession:
-        """The seat of a user that has one.
+        """What is kept for a user.
 
         Raises:
             UnknownTool: they have none.
         """
-        if principal not in self._seats:
+        if principal not in self._users:
             raise UnknownTool("This user has no connection here any more.")
-        return self._seats[principal]
+        return self._users[principal]
 
     def hang_up(self) -> None:
         """End the streams of those who only listen."""
-        for seat in self._seats.values():
-            seat.changes.hang_up()
+        for user in self._users.values():
+            user.changes.hang_up()
 
     async def close(self) -> None:
         """Leave all servers of all users."""
-        seats, self._seats = self._seats, {}
-        await asyncio.gather(*(seat.close() for seat in seats.values()))
+        users, self._users = self._users, {}
+        await asyncio.gather(*(user.close() for user in users.values()))
 
 
 class UserTools:
     """Tools of servers as some users are shown them: the catalog of the call path for these users.
 
     Args:
-        seats: of all users.
+        users: what is kept for all users.
         tools: under the names that clients know.
     """
 
     generation = 0
 
-    def __init__(self, seats: Seats, tools: Sequence[Tool]) -> None:
-        self._seats = seats
+    def __init__(self, users: UserSessions, tools: Sequence[Tool]) -> None:
+        self._users = users
         self._tools = {tool.name: tool for tool in tools}
 
     async def list_tools(self) -> Sequence[Tool]:
@@ -575,23 +575,23 @@ class UserTools:
             UnknownTool: the user has no such tool any more, or is shown another one under this name by now.
             CallError: the server refuses, or can not be reached.
         """
-        shown = self._seats.at(context.principal).shown.get(call.name)
+        shown = self._users.at(context.principal).shown.get(call.name)
         if shown is None or shown.tool.digest != self._tools[call.name].digest:
             raise UnknownTool(f"{call.name} is not what it was any more: list the tools again.")
-        return await shown.passage.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
+        return await shown.upstream.execute(msgspec.structs.replace(call, name=shown.usable.tool.name), context)
 
 
 class Sources:
     """Reading and prompts as tools of the call path; what is read is named by the arguments.
 
     Args:
-        seats: of all users.
+        users: what is kept for all users.
     """
 
     generation = 0
 
-    def __init__(self, seats: Seats) -> None:
-        self._seats = seats
+    def __init__(self, users: UserSessions) -> None:
+        self._users = users
 
     async def list_tools(self) -> Sequence[Tool]:
         return (_READ, _PROMPT)
@@ -602,13 +602,13 @@ class Sources:
         Raises:
             CallError: the server refuses, or can not be reached.
         """
-        seat = self._seats.at(context.principal)
+        user = self._users.at(context.principal)
         if call.name == READ:
-            passage = seat.server(str(call.arguments.get("server", "")))
-            return await passage.read_raw(str(call.arguments["uri"]), call.id, context)
-        passage, name = await seat.prompt(str(call.arguments["name"]), front_of(context))
+            upstream = user.server(str(call.arguments.get("server", "")))
+            return await upstream.read_raw(str(call.arguments["uri"]), call.id, context)
+        upstream, name = await user.prompt(str(call.arguments["name"]), client_of(context))
         given = call.arguments.get("arguments")
-        return await passage.prompt_raw(name, given if isinstance(given, dict) else {}, call.id, context)
+        return await upstream.prompt_raw(name, given if isinstance(given, dict) else {}, call.id, context)
 
 
 READ, PROMPT = "read_resource", "get_prompt"
