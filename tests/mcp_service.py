@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-
-import uvicorn
 
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
@@ -15,25 +11,14 @@ from actum.server.access import LOCAL, Access
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
 from actum.toolsets.mcp.connection import McpConnection
-from tests.web import Unsignalled
+from tests.web import serving
 
 
 @asynccontextmanager
 async def served(service: McpService | McpGateway, access: Access = LOCAL, *, sse: bool = False) -> AsyncIterator[str]:
     """The address of a service, as long as the block lasts."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        config = uvicorn.Config(service.app(access=access, sse=sse), log_level="error", timeout_graceful_shutdown=1)
-        server = Unsignalled(config)
-        running = asyncio.create_task(server.serve([taken]))
-        while not server.started:  # noqa: ASYNC110 - it has no event to wait for
-            await asyncio.sleep(0.005)
-        try:
-            yield f"http://127.0.0.1:{port}/mcp"
-        finally:
-            server.should_exit = True
-            await running
+    async with serving(service.app(access=access, sse=sse)) as origin:
+        yield f"{origin}/mcp"
 
 
 class Client:

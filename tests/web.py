@@ -11,25 +11,21 @@ import uvicorn
 from starlette.types import ASGIApp
 
 
-class Unsignalled(uvicorn.Server):
-    """uvicorn's, inside of a running loop: it takes no signals.
+class _Server(uvicorn.Server):
+    """uvicorn's, inside of a running loop: it says when it is up, and takes no signals.
 
     Of two that took them and end in the order in which they began, the first would stay the process's handler: what
     looks there for whether the web server is to end would take every later one for ending.
     """
 
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
-class _Server(Unsignalled):
-    """One that says when it is up."""
-
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.up = asyncio.Event()
         self.done = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
 
     async def main_loop(self) -> None:
         await self.on_tick(0)

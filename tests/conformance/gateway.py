@@ -1,8 +1,8 @@
 """A gateway in front of one server or several, for the conformance suite and the tests of the gateway.
 
-`python -m tests.conformance.gateway PORT URL [ERA]`, or `NAME=URL,NAME=URL` for several servers. With `keys` as a
-fourth word a client shows who it is: `Bearer ` and the name of a user, three times; the servers are told that name in
-the header `x-user`. A fifth word is the file of what was approved.
+`python -m tests.conformance.gateway FD URL [ERA]`, or `NAME=URL,NAME=URL` for several servers; FD is the number of a
+listening socket. With `keys` as a fourth word a client shows who it is: `Bearer ` and the name of a user, three times;
+the servers are told that name in the header `x-user`. A fifth word is the file of what was approved.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from actum.server.access import LOCAL, Access
 from actum.server.identity import Identity
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.storage.pins import PinStore
+from tests.server_process import inherited
 
 
 class Names:
@@ -30,7 +31,7 @@ class Names:
         return Identity(principal=name, key_id=name) if name * 3 == token else None
 
 
-async def main(port: str, url: str, era: str = "auto", keys: str = "", pins: str = "") -> None:
+async def main(number: str, url: str, era: str = "auto", keys: str = "", pins: str = "") -> None:
     servers = []
     headers = {"x-user": "${secret:USER}"} if keys else {}
     for part in url.split(","):
@@ -45,7 +46,7 @@ async def main(port: str, url: str, era: str = "auto", keys: str = "", pins: str
         secrets=lambda principal: {"USER": principal},
     )
     application = gateway.app(access=Access(verifier=Names()) if keys else LOCAL)
-    await uvicorn.Server(uvicorn.Config(application, host="127.0.0.1", port=int(port), log_level="error")).serve()
+    await uvicorn.Server(uvicorn.Config(application, log_level="error")).serve([inherited(number)])
 
 
 if __name__ == "__main__":

@@ -10,20 +10,18 @@ nothing. The exit status is 0 when all that counts passes. The suite and its Nod
 from __future__ import annotations
 
 import re
-import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from tests.conformance.run_client import REVISIONS, failures, required
 from tests.peers.install import conformance, node
+from tests.server_process import running
 
 SUITE_S = 600.0
-START_S = 60.0
 _LINE = re.compile(r"^([✓✗]) (\S+): (\d+) passed, (\d+) failed", re.MULTILINE)
 
 
@@ -54,38 +52,13 @@ def run_server(url: str, revision: str) -> tuple[list[Outcome], str]:
     return outcomes, done.stdout + done.stderr
 
 
-@contextmanager
-def started(module: str, *arguments: str) -> Iterator[str]:
-    """The address of a program that serves MCP, for as long as the block lasts."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    program = subprocess.Popen([sys.executable, "-m", module, str(port), *arguments])
-    try:
-        _wait_for(port, program)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        program.terminate()
-        program.wait()
-
-
-def _wait_for(port: int, program: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + START_S
-    while time.monotonic() < until and program.poll() is None:
-        with socket.socket() as knock:
-            if knock.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise RuntimeError(f"nothing listens at port {port}")
-
-
 def against(what: str) -> bool:
     """Run the server sets against our server, or our gateway in front of it, and print a table. Whether all pass."""
     fine = True
     with ExitStack() as stack:
-        url = stack.enter_context(started("tests.conformance.server"))
+        url = stack.enter_context(running("tests.conformance.server"))
         if what == "gateway":
-            url = stack.enter_context(started("tests.conformance.gateway", url))
+            url = stack.enter_context(running("tests.conformance.gateway", url))
         for revision in REVISIONS:
             outcomes, said = run_server(url, revision)
             counted = [each for each in outcomes if each.counts]

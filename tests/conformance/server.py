@@ -1,6 +1,6 @@
 """A server with everything that the conformance suite looks for, by the public means of `actum.server`.
 
-`python -m tests.conformance.server PORT`
+`python -m tests.conformance.server FD`, FD being the number of a listening socket
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from actum.server import McpService
 from actum.server.mcp.prompts import prompt
 from actum.server.mcp.resources import Resource
 from actum.server.mcp.tasks import TaskMode
+from tests.server_process import inherited
 
 
 def red_pixel() -> bytes:
@@ -457,4 +458,4 @@ def service() -> McpService:
 
 
 if __name__ == "__main__":
-    uvicorn.run(service().app(), host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+    uvicorn.Server(uvicorn.Config(service().app(), log_level="error")).run([inherited(sys.argv[1])])

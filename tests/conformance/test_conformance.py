@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.run import run_server, started
+from tests.conformance.run import run_server
+from tests.server_process import running
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    with started("tests.conformance.server") as url:
+    with running("tests.conformance.server") as url:
         yield url
 
 

@@ -1,6 +1,6 @@
 """A server to stand behind a gateway: it says what few say, counts what it is asked, and `seen` tells of it.
 
-`python -m tests.mcp_servers.behind PORT` serves both eras; the SDK's low-level server, all requests answered raw.
+`python -m tests.mcp_servers.behind FD` serves both eras; the SDK's low-level server, all requests answered raw.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 from starlette.applications import Starlette
+
+from tests.server_process import inherited
 
 Context = ServerRequestContext[Any, Any]
 Raw = dict[str, Any]
@@ -384,4 +386,4 @@ def application() -> Starlette:
 
 
 if __name__ == "__main__":
-    uvicorn.run(application(), host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+    uvicorn.Server(uvicorn.Config(application(), log_level="error")).run([inherited(sys.argv[1])])

@@ -1,4 +1,4 @@
-"""A small server built on the SDK's own `MCPServer`: `python -m tests.mcp_servers.desk stdio|http|sse [PORT|fd:FD]`."""
+"""A small server built on the SDK's own `MCPServer`: `python -m tests.mcp_servers.desk stdio`, or `FD http|sse`."""
 
 from __future__ import annotations
 
@@ -77,11 +77,8 @@ async def main() -> None:
     if how == "stdio":
         await server.run_stdio_async()
     else:
-        app = server.sse_app() if how == "sse" else server.streamable_http_app()
-        kind, _, number = rest[0].rpartition(":")
-        listening = [socket.socket(fileno=int(number))] if kind == "fd" else None
-        config = uvicorn.Config(app, host="127.0.0.1", port=0 if listening else int(number), log_level="error")
-        await uvicorn.Server(config).serve(listening)
+        app = server.sse_app() if rest == ["sse"] else server.streamable_http_app()
+        await uvicorn.Server(uvicorn.Config(app, log_level="error")).serve([socket.socket(fileno=int(how))])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A server of resources to stand behind a gateway beside others like it; what it offers depends on who asks.
 
-`python -m tests.mcp_servers.library PORT NAME [greedy]` serves both eras. A greedy one wants to answer for all others:
+`python -m tests.mcp_servers.library FD NAME [greedy]` serves both eras. A greedy one wants to answer for all others:
 its template fits each address, and it lists an address in the form of its neighbour. A header `x-user` says who asks.
 """
 
@@ -21,6 +21,8 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 from starlette.applications import Starlette
+
+from tests.server_process import inherited
 
 Context = ServerRequestContext[Any, Any]
 Raw = dict[str, Any]
@@ -206,4 +208,4 @@ def application(name: str, *, greedy: bool) -> Starlette:
 
 if __name__ == "__main__":
     served = application(sys.argv[2], greedy="greedy" in sys.argv)
-    uvicorn.run(served, host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+    uvicorn.Server(uvicorn.Config(served, log_level="error")).run([inherited(sys.argv[1])])

@@ -1,37 +1,15 @@
-"""A server, and gateways in front of it, each a process of its own; and callers at raw clients in front of those."""
+"""Callers at raw clients of a gateway."""
 
 from __future__ import annotations
 
 import asyncio
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from actum.core.json import Json, JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.toolsets.mcp.connection import McpConnection
-from tests.peers.programs import free_port
 
 ALL: JsonObject = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
-
-
-@contextmanager
-def running(module: str, *words: str) -> Iterator[str]:
-    """The address of a server that listens, until the block ends."""
-    port = free_port()
-    process = subprocess.Popen([sys.executable, "-m", module, str(port), *words])
-    try:
-        while process.poll() is None:
-            with socket.socket() as probe:
-                probe.settimeout(0.05)
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        process.wait()
 
 
 def client(

@@ -14,12 +14,12 @@ from actum.protocols.mcp.config import McpEra
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_servers.library import LINKS, PAGE, THOUGHT
+from tests.server_process import running
 
 from ..gateways import (
     Somebody,
     call,
     client,
-    running,
     said,
 )
 

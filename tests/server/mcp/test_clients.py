@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -25,6 +25,7 @@ from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from actum.toolsets.mcp.toolset import WAIT_S
 from tests.conformance.gateway import Names
+from tests.server_process import running
 from tests.toolsets.mcp.test_stdio import (
     children,
     is_alive,
@@ -38,7 +39,6 @@ from ..gateways import (
     Somebody,
     call,
     client,
-    running,
     said,
 )
 
@@ -177,10 +177,17 @@ def hung(name: str = "hung") -> McpServer:
     return McpServer(name=name, command=server.command, args=server.args)
 
 
-async def spent(clock: FakeClock, doing: asyncio.Task[T]) -> tuple[float, T]:
-    """How much time has to pass by the clock until something is done, and what it comes to."""
+async def spent(
+    clock: FakeClock, doing: asyncio.Task[T], front: McpGateway, healthy: Collection[str]
+) -> tuple[float, T]:
+    """How much time has to pass by the clock until something is done, and what it comes to.
+
+    The clock stands still until the healthy servers are up, however long this machine needs to start them.
+    """
     begun = clock.now()
-    while not (await asyncio.wait([doing], timeout=1))[0]:
+    while any(front.states[name].state != "up" for name in healthy):
+        await asyncio.wait([doing], timeout=0.01)
+    while not (await asyncio.wait([doing], timeout=0.2))[0]:
         clock.advance(0.5)
     return clock.now() - begun, await doing
 
@@ -202,7 +209,8 @@ async def test_with_eight_servers_of_which_one_hangs_and_one_is_dead_the_others_
             listed = await one.list_all("tools/list")
             return [str(tool["name"]) for tool in listed], said(await one.request("tools/call", call("s3_add")))
 
-    seconds, (names, told) = await spent(clock, asyncio.create_task(visit()))
+    well = [server.name for server in servers[:6]]
+    seconds, (names, told) = await spent(clock, asyncio.create_task(visit()), before, well)
     assert seconds <= INTRODUCE_S
     assert told == "add was called"
     assert len(names) == 16, "those of the hung and the dead one, which were approved, too"
@@ -223,7 +231,8 @@ async def test_the_tools_of_a_server_that_comes_late_are_taken_in_and_its_client
     program = " ".join([sys.executable, *healthy(tmp_path, "slow").args])
     wait = f"while [ ! -e {gate} ]; do sleep 0.01; done; exec {program}"
     late = McpServer(name="slow", command="/bin/sh", args=("-c", wait))
-    url = await stack.enter_async_context(gateway([healthy(tmp_path, "well"), late, DEAD], clock=clock))
+    before = McpGateway([healthy(tmp_path, "well"), late, DEAD], clock=clock, policy=Rules(default="allow"))
+    url = await stack.enter_async_context(served(before))
     heard = asyncio.Event()
 
     def hear(method: str, params: JsonObject) -> None:
@@ -235,7 +244,7 @@ async def test_the_tools_of_a_server_that_comes_late_are_taken_in_and_its_client
 
     one = await stack.enter_async_context(client(url, "legacy", changed=hear))
     one.listen()
-    seconds, names = await spent(clock, asyncio.create_task(listed(one)))
+    seconds, names = await spent(clock, asyncio.create_task(listed(one)), before, ["well"])
     assert seconds <= INTRODUCE_S + WAIT_S
     assert names == ["well_add", "well_look"]
     with pytest.raises(McpError, match="Unknown tool"):

@@ -12,11 +12,11 @@ from actum.protocols.mcp.config import McpEra, McpServer
 from actum.storage.pins import PinStore
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.toolset import McpToolset
+from tests.server_process import running
 
 from ..gateways import (
     call,
     client,
-    running,
     said,
 )
 

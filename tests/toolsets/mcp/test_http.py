@@ -5,12 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import socket
-import subprocess
-import sys
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import httpx2
@@ -22,43 +18,28 @@ from actum.protocols.mcp.config import McpServer
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import HEADER_MISMATCH, McpError
+from tests.server_process import running
 
 from .test_connection import Somebody
 from .test_stdio import called, said, until
 
 
-@contextmanager
-def remote(program: str, *arguments: str) -> Iterator[str]:
-    """A server as a process of its own, at an address that takes connections from the first moment."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-        number = str(listening.fileno())
-        command = [sys.executable, "-m", f"tests.mcp_servers.{program}", *arguments]
-        command[-1] += number
-        process = subprocess.Popen(command, pass_fds=[listening.fileno()], stderr=subprocess.DEVNULL)
-    try:
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.kill()
-        process.wait()
-
-
 @pytest.fixture(scope="module")
 def odd() -> Iterator[str]:
-    with remote("odd_http", "") as url:
+    with running("tests.mcp_servers.odd_http", path="") as url:
         yield url
 
 
 @pytest.fixture(scope="module")
 def desk() -> Iterator[str]:
-    with remote("desk", "http", "fd:") as url:
-        yield f"{url}/mcp"
+    with running("tests.mcp_servers.desk", "http") as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
 def old_desk() -> Iterator[str]:
-    with remote("desk", "sse", "fd:") as url:
-        yield f"{url}/sse"
+    with running("tests.mcp_servers.desk", "sse", path="/sse") as url:
+        yield url
 
 
 def at(url: str, **settings: Any) -> McpServer:  # noqa: ANN401 - of whatever field
@@ -117,7 +98,7 @@ async def test_a_pushed_question_goes_to_its_caller_over_http(desk: str) -> None
 
 
 async def test_a_server_that_dies_is_lost_in_a_call_and_not_there_in_the_next() -> None:
-    with remote("desk", "http", "fd:") as url:
+    with running("tests.mcp_servers.desk", "http") as url:
         async with McpConnection(at(f"{url}/mcp")) as connection:
             with pytest.raises(CallTimeout, match="lost") as lost:
                 await called(connection, "die")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -21,6 +18,7 @@ from actum.core.pending import Pending
 from actum.protocols.mcp.config import McpEra
 from actum.testing import ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset
+from tests.server_process import running
 
 pytestmark = pytest.mark.row("T4")
 
@@ -41,31 +39,15 @@ def server(request: pytest.FixtureRequest) -> Iterator[McpServer]:
     if transport == "stdio":
         yield McpServer(name="desk", command=sys.executable, args=(DESK, "stdio"), era=era)
         return
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    path = "mcp" if transport == "http" else "sse"
-    process = subprocess.Popen([sys.executable, DESK, transport.replace("bare", "sse"), str(port)])
-    try:
-        while not _listens(port):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                raise AssertionError(f"the server ended: {process.wait(timeout=0.02)}")
-        url = f"http://127.0.0.1:{port}/{path}"
+    kind, path = ("http", "/mcp") if transport == "http" else ("sse", "/sse")
+    with running("tests.mcp_servers.desk", kind, path=path) as url:
         yield McpServer(name="desk", url=url, era=era, transport="" if transport == "bare" else transport)
-    finally:
-        process.terminate()
-        process.wait()
 
 
 @pytest.fixture
 async def desk(server: McpServer) -> AsyncIterator[McpToolset]:
     async with McpToolset(server, wait_s=60) as toolset:
         yield toolset
-
-
-def _listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 class Ada:

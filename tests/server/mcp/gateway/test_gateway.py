@@ -18,13 +18,13 @@ from actum.server.mcp.gateway.upstream import VISITED
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_servers.behind import QUESTIONS, TOOLS, VISIT
+from tests.server_process import running
 
 from ...gateways import (
     ANSWERS,
     Somebody,
     call,
     client,
-    running,
     said,
 )
 

@@ -17,8 +17,7 @@ from actum.protocols.mcp.config import McpServer
 from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.gateway.held_call import KEPT_EACH_MAX, KEPT_S, LOST
 from actum.testing import FakeClock
-
-from ...gateways import running
+from tests.server_process import running
 
 
 async def never(context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:

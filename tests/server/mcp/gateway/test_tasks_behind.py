@@ -22,8 +22,9 @@ from actum.storage.place import open_journal
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_service import Client, connected, served
+from tests.server_process import running
 
-from ...gateways import client, running
+from ...gateways import client
 from ...tasks import (
     KNOWS,
     Desk,
