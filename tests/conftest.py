@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import atexit
 import os
+import random
 import re
 import shutil
 import tempfile
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 OF_THE_PERSON = re.compile(r"ACTUM_.*|.*_API_KEY|.*_BASE_URL|.*_PROXY|NO_COLOR|FORCE_COLOR|COLUMNS", re.IGNORECASE)
@@ -25,3 +28,23 @@ os.environ["XDG_STATE_HOME"] = STATE
 # The same examples each time, so that what passed passes again; `--hypothesis-profile=default` looks for new ones.
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """No test may need another one to run before it: `--order-seed 7` runs them in a random order, always the same."""
+    parser.addoption("--order-seed", type=int, help="run the files, and the tests in each file, in a random order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    seed = config.getoption("order_seed")
+    if seed is None:
+        return
+    chance = random.Random(seed)
+    files: dict[Path, list[pytest.Item]] = {}  # the tests of a file stay together: they may share a server
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    order = list(files.values())
+    chance.shuffle(order)
+    for tests in order:
+        chance.shuffle(tests)
+    items[:] = [item for tests in order for item in tests]

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
-
-from actum.cli.app import app
+from typer.testing import Result
 
 from .person import START, Person
+from .typed import typed
 
 Run = Callable[..., Result]
 
@@ -114,11 +113,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run(home: Path) -> Run:
     """Type a command; nobody sits at the terminal."""
-
-    def command(*words: str, input: str | None = None) -> Result:
-        return CliRunner().invoke(app, list(words), input=input)
-
-    return command
+    return typed
 
 
 @pytest.fixture

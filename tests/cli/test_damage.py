@@ -18,11 +18,10 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from actum import Agent, ToolCall, tool
 from actum.call.asking.inbox import read_inbox
-from actum.cli.app import app
 from actum.core.errors import JournalError
 from actum.core.interfaces import Journal
 from actum.core.record import GENESIS, Entry
@@ -34,6 +33,8 @@ from actum.storage.postgres import PostgresJournal
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
 from tests.postgres import postgres_server
+
+from .typed import typed
 
 pytestmark = [pytest.mark.row("C8"), pytest.mark.row("C7")]
 
@@ -232,7 +233,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Re
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     (tmp_path / "key").write_bytes(KEY)
-    return lambda *words: CliRunner().invoke(app, list(words))
+    return typed
 
 
 def table() -> Iterator[tuple[str, str, str]]:
