@@ -143,19 +143,20 @@ async def peer(program: str, target: JsonObject, *more: str) -> JsonObject:
     return decoded(await said_by(python, CLIENTS / f"{program}.py", json.dumps(target), *more))
 
 
-@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 @pytest.mark.parametrize("way", ["stdio", "http"])
-async def test_fastmcps_client_is_served(way: str, mode: str, url: str) -> None:
+async def test_fastmcps_client_is_served_in_each_of_its_modes(way: str, url: str) -> None:
     target: JsonObject = STDIO if way == "stdio" else {"url": url}
-    counted, confirmed, thought = await asyncio.gather(
-        peer("fastmcp_client", target, "count", '{"to": 2}', mode),
-        peer("fastmcp_client", target, "confirm", '{"question": "Sure?"}', mode),
-        peer("fastmcp_client", target, "think", '{"about": "tea"}', mode),
-    )
-    assert (counted["text"], counted["progress"]) == ("2", [[1.0, 2.0, "at 1"], [2.0, 2.0, "at 2"]])
-    assert (confirmed["text"], confirmed["asked"]) == ("accept {'yes': True}", ["Sure?"])
-    assert (thought["text"], thought["asked"]) == ("A sampled sentence.", ["tea"])
-    assert (counted["prompts"], counted["resources"]) == (["greet"], ["memo://read-me"])
+    calls = [["count", {"to": 2}], ["confirm", {"question": "Sure?"}], ["think", {"about": "tea"}]]
+    modes = ["auto", "legacy", "2026-07-28"]
+    python, client = install.py_bin("mcp2", "python"), CLIENTS / "fastmcp_client.py"
+    said = await said_by(python, client, json.dumps(target), json.dumps(calls), ",".join(modes))
+    seen = iter(msgspec.json.decode(said, type=list[JsonObject]))
+    for mode, counted, confirmed, thought in zip(modes, seen, seen, seen, strict=True):
+        told = [[1.0, 2.0, "at 1"], [2.0, 2.0, "at 2"]]
+        assert (counted["text"], counted["progress"]) == ("2", told), mode
+        assert (confirmed["text"], confirmed["asked"]) == ("accept {'yes': True}", ["Sure?"]), mode
+        assert (thought["text"], thought["asked"]) == ("A sampled sentence.", ["tea"]), mode
+        assert (counted["prompts"], counted["resources"]) == (["greet"], ["memo://read-me"]), mode
 
 
 @pytest.mark.parametrize("library", ["openai_agents", "pydantic_ai"])

@@ -2,6 +2,11 @@
 
     python fastmcp_client.py '{"url": "http://..."}' add '{"a": 2, "b": 3}' auto
 
+It can make several calls at once, each by a client of its own, and in each of several modes, with commas between them;
+it prints a list then. One program for them all, since it takes long to load:
+
+    python fastmcp_client.py '{"url": "http://..."}' '[["add", {"a": 2, "b": 3}], ["think", {}]]' auto,legacy
+
 It gives the answers to whatever the server asks back: to an elicitation the values of `{"yes": true}`, to a sampling
 request a sentence, and it writes down progress.
 """
@@ -22,7 +27,7 @@ def transport(target):
     return way(target["url"])
 
 
-async def main(target, name, arguments, mode):
+async def talk(target, name, arguments, mode):
     """Talk to the server once."""
     seen = {"progress": [], "asked": []}
 
@@ -48,8 +53,20 @@ async def main(target, name, arguments, mode):
         seen["structured"] = result.structured_content
         seen["prompts"] = [prompt.name for prompt in await client.list_prompts()]
         seen["resources"] = [str(resource.uri) for resource in await client.list_resources()]
-    print(json.dumps(seen))
+    return seen
+
+
+async def talk_often(target, calls, modes):
+    """Talk to the server once for each call and mode."""
+    return await asyncio.gather(*(talk(target, *call, mode) for mode in modes for call in calls))
+
+
+async def main(target, *name, arguments, modes):
+    if name:
+        return await talk(target, *name, arguments, modes)
+    return await talk_often(target, arguments, modes.split(","))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(json.loads(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]), sys.argv[4]))
+    target, *name, arguments, modes = sys.argv[1:]
+    print(json.dumps(asyncio.run(main(json.loads(target), *name, arguments=json.loads(arguments), modes=modes))))
