@@ -99,7 +99,7 @@ async def test_a_pushed_question_goes_to_its_caller_over_http(desk: str) -> None
 
 async def test_a_server_that_dies_is_lost_in_a_call_and_not_there_in_the_next() -> None:
     with running("tests.mcp_servers.desk", "http") as url:
-        async with McpConnection(at(f"{url}/mcp")) as connection:
+        async with McpConnection(at(url)) as connection:
             with pytest.raises(CallTimeout, match="lost") as lost:
                 await called(connection, "die")
             with pytest.raises(Unavailable, match="Nobody listens there") as gone:
