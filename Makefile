@@ -12,9 +12,11 @@ PEERS := tests/peers/package-lock.json tests/peers/mcp1.txt tests/peers/mcp2.txt
 UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
-PYTEST := $(BIN)/pytest -n 2 --cov --cov-report=term
+# A test that is marked no_cover does thousands of times what other tests do once; with coverage it would take four times
+# as long.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term
 # Tests that start no server and, but for a few, no process; all of them take less than a minute together.
-QUICK := $(addprefix tests/,core schema policy journal protocols test_each.py test_layers.py test_public_names.py)
+QUICK := $(addprefix tests/,core schema policy journal call protocols test_each.py test_layers.py test_public_names.py)
 
 export PYTHONUTF8 := 1
 # The certificates of this machine, not a list that uv brings along.

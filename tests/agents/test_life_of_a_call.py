@@ -284,6 +284,7 @@ class LifeOfCalls(RuleBasedStateMachine):
         assert (other.text, other.calls, self.world.done) == (self.result.text, self.result.calls, before)
 
 
+@pytest.mark.no_cover
 @pytest.mark.row("C7")
 def test_the_life_of_a_call_whatever_happens_to_its_process() -> None:
     LifeOfCalls.TestCase.settings = settings(max_examples=300, stateful_step_count=15, deadline=None)

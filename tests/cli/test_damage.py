@@ -331,6 +331,7 @@ async def _look(place: str) -> tuple[set[str], set[str]]:
         await journal.close()
 
 
+@pytest.mark.no_cover
 @given(data=st.data())
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

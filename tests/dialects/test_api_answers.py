@@ -24,6 +24,7 @@ CASES = [(name, path) for name in APIS for path in paths_of(name)]
 every_case = each({f"{name}-{path.stem}": (name, path) for name, path in CASES})
 
 
+@pytest.mark.no_cover
 @pytest.mark.row("S3", "S5")
 @pytest.mark.parametrize("api", APIS)
 def test_an_answer_reads_as_it_should_whole_and_in_any_pieces(api: str) -> None:
@@ -31,6 +32,7 @@ def test_an_answer_reads_as_it_should_whole_and_in_any_pieces(api: str) -> None:
         check_every_cut(APIS[api], path)
 
 
+@pytest.mark.no_cover
 @settings(max_examples=600)
 @given(st.sampled_from(CASES), st.lists(st.integers(0, 9000), max_size=9))
 def test_an_answer_reads_the_same_in_any_number_of_pieces(case: tuple[str, Path], places: list[int]) -> None:

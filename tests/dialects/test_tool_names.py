@@ -29,6 +29,7 @@ NEWS = Tool(name="get_news")
 names_of_tools = st.from_regex(NAME, fullmatch=True)
 
 
+@pytest.mark.no_cover
 @pytest.mark.row("S3")
 @given(st.sampled_from(PATTERNS), st.sets(names_of_tools, max_size=6))
 def test_any_set_of_names_goes_out_fitting_and_comes_back(pattern: str, said: set[str]) -> None:

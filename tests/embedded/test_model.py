@@ -199,6 +199,7 @@ async def test_two_turns_of_anything_are_answered(first: str, second: str) -> No
     assert (await talk.say(second)).content
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("said", "longest"),
     [

@@ -48,6 +48,7 @@ def changing(reply: Reply, talk: Talk) -> list[tuple[str, JsonObject]]:
     return [call for call in calls_of(reply) if call[0] not in reading]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("declared", [True, False])
 async def test_what_is_negated_taken_back_past_conditional_or_a_draft_changes_nothing(declared: bool) -> None:
     ran = []
@@ -57,6 +58,7 @@ async def test_what_is_negated_taken_back_past_conditional_or_a_draft_changes_no
     assert ran == []
 
 
+@pytest.mark.no_cover
 async def test_the_same_holds_where_the_tool_is_the_only_one_on_offer() -> None:
     ran = []
     for ask, group in requests("not_ordered"):

@@ -93,6 +93,7 @@ LONG = [
 ]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("again", LONG)
 def test_the_longest_message_of_one_thing_again_and_again_is_read(again: str) -> None:
     """None of these came to an end, or they ended in an error: there were as many ways to read them as subsets."""

@@ -439,6 +439,7 @@ class Approvals(RuleBasedStateMachine):
         assert sum(self.paid.values()) <= 1
 
 
+@pytest.mark.no_cover
 def test_no_effect_without_permission_and_a_live_approval_whatever_the_order() -> None:
     Approvals.TestCase.settings = settings(max_examples=200, stateful_step_count=14, deadline=None)
     Approvals.TestCase("runTest").runTest()

@@ -142,6 +142,7 @@ def check(call: ToolCall, tools: tuple[Tool, ...] = TOOLS) -> None:
     jsonschema_rs.validator_for(tool.parameters).validate(call.arguments)
 
 
+@pytest.mark.no_cover
 @pytest.mark.row("S7")
 @pytest.mark.parametrize("name", TEXT_DIALECTS)
 @pytest.mark.parametrize("vocabulary", [BYTES, SPECIAL], ids=["bytes", "marks"])

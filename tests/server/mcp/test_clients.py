@@ -178,7 +178,7 @@ def hung(name: str = "hung") -> McpServer:
 
 
 async def spent(
-    clock: FakeClock, doing: asyncio.Task[T], front: McpGateway, healthy: Collection[str]
+    clock: FakeClock, doing: asyncio.Task[T], front: McpGateway, healthy: Collection[str], step: float = 0.5
 ) -> tuple[float, T]:
     """How much time has to pass by the clock until something is done, and what it comes to.
 
@@ -187,8 +187,8 @@ async def spent(
     begun = clock.now()
     while any(front.states[name].state != "up" for name in healthy):
         await asyncio.wait([doing], timeout=0.01)
-    while not (await asyncio.wait([doing], timeout=0.2))[0]:
-        clock.advance(0.5)
+    while not (await asyncio.wait([doing], timeout=1))[0]:
+        clock.advance(step)
     return clock.now() - begun, await doing
 
 
@@ -244,7 +244,7 @@ async def test_the_tools_of_a_server_that_comes_late_are_taken_in_and_its_client
 
     one = await stack.enter_async_context(client(url, "legacy", changed=hear))
     one.listen()
-    seconds, names = await spent(clock, asyncio.create_task(listed(one)), before, ["well"])
+    seconds, names = await spent(clock, asyncio.create_task(listed(one)), before, ["well"], step=1.0)
     assert seconds <= INTRODUCE_S + WAIT_S
     assert names == ["well_add", "well_look"]
     with pytest.raises(McpError, match="Unknown tool"):

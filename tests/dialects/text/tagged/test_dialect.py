@@ -65,6 +65,7 @@ def test_each_output_is_read_as_its_source_says(path: Path) -> None:
         assert known in (None, call.id)
 
 
+@pytest.mark.no_cover
 @pytest.mark.row("S6")
 @per_dialect
 def test_a_streamed_output_is_the_same_in_every_cut(name: str) -> None:
@@ -145,6 +146,7 @@ TYPED_CALLS = st.lists(
 )
 
 
+@pytest.mark.no_cover
 @per_dialect
 @settings(max_examples=40)
 @given(said=TYPED_CALLS, places=cuts)
@@ -198,6 +200,7 @@ FRAGMENTS = {
 }
 
 
+@pytest.mark.no_cover
 @per_dialect
 @settings(max_examples=80)
 @given(data=st.data())
@@ -209,6 +212,7 @@ def test_any_text_reads_the_same_in_any_cut(name: str, data: st.DataObject) -> N
     assert read_in(pieces_of(text, data.draw(cuts)), dialect, tools) == whole
 
 
+@pytest.mark.no_cover
 @per_dialect
 @given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_text_without_marks_comes_back_as_it_is(name: str, text: str) -> None:
