@@ -12,6 +12,7 @@ from actum.core.call import Effect, Failure, TextPart, ToolCall, ToolResult
 from actum.core.errors import JournalError
 from actum.core.json import JsonObject
 from actum.core.message import Reply, Usage, UserMessage
+from actum.core.pending import Pending
 from actum.core.record import (
     CallCompleted,
     CallParked,
@@ -49,7 +50,7 @@ BEGUN: tuple[Record, ...] = (
 ATTEMPT = Intended(1, 0, 1, "pay", "v", {"amount": 5}, "key")
 DONE = CallCompleted(1, 0, said("paid"), elapsed=2.0)
 LOST = CallCompleted(1, 0, failed("timeout", "lost", effect="unknown"), elapsed=2.0, final=False)
-ASKED = InputRequested("ask", "approval", "May I?", 1, 0, CALL)
+ASKED = InputRequested(Pending("ask", "approval", "May I?", CALL), 1, 0)
 
 
 async def state(*records: Record) -> RunState:
@@ -77,7 +78,7 @@ async def test_each_reply_is_known_with_its_number_and_the_tools_that_it_was_giv
 
 
 async def test_a_call_is_in_doubt_from_its_intent_to_an_outcome_that_is_known() -> None:
-    doubt = InputRequested("d", "doubt", "Was it paid?", 1, 0, CALL)
+    doubt = InputRequested(Pending("d", "doubt", "Was it paid?", CALL), 1, 0)
     for name, records, doubtful, attempts, has_outcome in (
         ("nothing begun", (), False, 0, False),
         ("begun", (ATTEMPT,), True, 1, False),
@@ -102,7 +103,7 @@ async def test_a_finished_call_and_an_answered_question_wait_for_nothing() -> No
 
 
 async def test_a_yes_counts_when_as_many_as_are_needed_said_it_to_the_same_arguments() -> None:
-    asked = InputRequested("ask", "approval", "May I?", 1, 0, CALL, needs=2)
+    asked = InputRequested(Pending("ask", "approval", "May I?", CALL, needs=2), 1, 0)
     ada, bob = (InputGiven("ask", "approve", by=name) for name in ("ada", "bob"))
     other = InputGiven("ask", "approve", by="bob", arguments={"amount": 1})
     for name, answers, counts in (
@@ -140,7 +141,7 @@ async def test_what_a_run_used_is_counted_once_with_all_that_its_calls_started()
 
 
 async def test_a_tool_that_stopped_for_an_answer_goes_on_with_its_state_when_the_answer_is_there() -> None:
-    asked = InputRequested("name", "elicitation", "Your name?", 1, 0)
+    asked = InputRequested(Pending("name", "elicitation", "Your name?"), 1, 0)
     parked = await state(ATTEMPT, asked, CallParked(1, 0, "half"))
     assert (parked.parked(HERE), parked.missing(HERE), parked.midway()) == ("half", asked, [asked])
     given = await state(ATTEMPT, asked, CallParked(1, 0, "half"), InputGiven("name", "answer", "Ada"))

@@ -258,5 +258,9 @@ def _missing(asked: InputRequested, agreed: Collection[str]) -> str:
 
 
 def _as_json(one: InboxItem) -> JsonObject:
+    """What waits, with the question and the place of its call on one level."""
     told: JsonObject = msgspec.to_builtins(one)
-    return told
+    asked: JsonObject = msgspec.to_builtins(one.asked)
+    pending: JsonObject = msgspec.to_builtins(one.asked.pending)
+    del asked["pending"]
+    return told | {"asked": pending | asked}
