@@ -12,9 +12,8 @@ PEERS := tests/peers/package-lock.json tests/peers/mcp1.txt tests/peers/mcp2.txt
 UV_COMPILE := $(UV) pip compile --python $(BIN)/python --quiet --universal --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 UV_INSTALL := $(UV) pip install --python $(BIN)/python --constraints constraints.txt --build-constraints constraints.txt
-# A test that is marked no_cover does thousands of times what other tests do once; with coverage it would take four times
-# as long.
-PYTEST := $(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term
+# Without coverage, which makes in-process tests take three times as long; `make coverage` measures it.
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal --no-cov
 # Tests that start no server and, but for a few, no process; all of them take less than a minute together.
 QUICK := $(addprefix tests/,core schema policy journal call protocols test_each.py test_layers.py test_public_names.py)
 
@@ -23,7 +22,7 @@ export PYTHONUTF8 := 1
 export UV_SYSTEM_CERTS := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help setup demo test quick test-local conformance check format bench train-embedded promote-embedded lock clean
+.PHONY: help setup demo test coverage quick test-local conformance check format bench train-embedded promote-embedded lock clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -34,11 +33,14 @@ setup: $(READY) ## make .venv with everything that the other commands need
 demo: $(READY) ## watch questions become calls and answers: no key, no network
 	@$(BIN)/actum demo
 
-test: $(READY) ## run the tests and show what they cover; make test ARGS='-k journal' runs some
+test: $(READY) ## run the tests; make test ARGS='-k journal' runs some
 	$(PYTEST) $(ARGS)
 
-quick: $(READY) ## run the tests that are pure and in-process, without coverage: under a minute
-	$(BIN)/pytest -n 2 --no-cov $(QUICK) $(ARGS)
+coverage: $(READY) ## run the tests and show what they cover
+	$(BIN)/pytest -n 2 --dist worksteal --cov --cov-report=term $(ARGS)
+
+quick: $(READY) ## run the tests that are pure and in-process: under a minute
+	$(PYTEST) $(QUICK) $(ARGS)
 
 test-local: $(LOCAL_READY) ## test local models on transformers and torch, which it installs (gigabytes)
 	$(BIN)/pytest -n 0 tests_local $(ARGS)

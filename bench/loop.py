@@ -1,9 +1,9 @@
 """What the agent loop costs; part of `make bench`.
 
-Validation, policy, loop detection and the chained journal in memory are on, as they always are. The floor is a loop
-that a person would write by hand and that does none of this; the peer is agno. CPU seconds of this process, the best of
-several rounds in turn, so that a busy machine disturbs all alike; ratios are to the floor of the same round of
-measuring.
+Validation, policy, loop detection and the chained journal in memory are on, as they always are. The bare floor is a
+loop that a person would write by hand and that does none of this; the lean floor only parses, validates with pydantic,
+awaits and appends; the peer is agno. CPU seconds of this process, the best of several rounds in turn, so that a busy
+machine disturbs all alike; ratios are to the floor of the same round of measuring.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from actum.core.interfaces import Request
 from actum.core.message import Reply
 from actum.testing import ScriptedModel
 
-from .peers import SCHEMA, add, agno_agent, bare_run, spare_tools
+from .peers import SCHEMA, add, agno_agent, bare_run, lean_run, spare_tools
 
 UNLIMITED = Limits(steps=None)
 Job = Callable[[], Awaitable[object]]
@@ -56,6 +56,10 @@ def bare(steps: int) -> Job:
     return lambda: bare_run(steps, validator)
 
 
+def lean(steps: int) -> Job:
+    return lambda: lean_run(steps)
+
+
 def cpu(jobs: dict[str, Job], rounds: int, times: dict[str, int]) -> dict[str, float]:
     """CPU seconds of one run of each job: the best of so many rounds, the jobs in turn."""
 
@@ -78,14 +82,22 @@ def cpu(jobs: dict[str, Job], rounds: int, times: dict[str, int]) -> dict[str, f
 def steps_table(rounds: int) -> list[Row]:
     rows: list[Row] = []
     for steps, tools in [(20, 1), (100, 1), (400, 1), (100, 200), (100, 2000)]:
-        jobs = {"bare": bare(steps), "actum": actum_agent(steps, tools), "agno": agno_agent(steps, tools)}
-        spent = cpu(jobs, rounds, {"bare": max(1, 4000 // steps), "actum": max(1, 1000 // steps), "agno": 1})
+        jobs = {
+            "lean": lean(steps),
+            "bare": bare(steps),
+            "actum": actum_agent(steps, tools),
+            "agno": agno_agent(steps, tools),
+        }
+        many = max(1, 4000 // steps)
+        spent = cpu(jobs, rounds, {"lean": many, "bare": many, "actum": max(1, many // 4), "agno": 1})
         step = {name: seconds / (steps + 1) * 1e6 for name, seconds in spent.items()}
         rows.append(
             {
                 "steps": steps,
                 "tools": tools,
                 **{f"{name} µs a step": round(value, 1) for name, value in step.items()},
+                "actum × lean": round(step["actum"] / step["lean"], 1),
+                "agno × lean": round(step["agno"] / step["lean"], 1),
                 "actum × bare": round(step["actum"] / step["bare"], 1),
                 "agno × bare": round(step["agno"] / step["bare"], 1),
             }

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
 import jsonschema_rs
+import pydantic
 
 SCHEMA = {
     "type": "object",
@@ -73,6 +74,23 @@ async def _bare_model(step: int, steps: int) -> dict[str, object]:
         "content": None,
         "tool_calls": [{"id": "c1", "type": "function", "function": function}],
     }
+
+
+class Sum(pydantic.BaseModel):
+    """The arguments of `add`."""
+
+    a: int
+    b: int
+
+
+async def lean_run(steps: int) -> list[dict[str, object]]:
+    """The leanest loop that still does its work: parse with `json`, validate with pydantic, await, append."""
+    messages: list[dict[str, object]] = [{"role": "user", "content": "go"}]
+    for step in range(steps):
+        arguments = Sum.model_validate(json.loads(f'{{"a":{step},"b":1}}'))
+        value = await add(arguments.a, arguments.b)
+        messages.append({"role": "tool", "content": str(value)})
+    return messages
 
 
 def agno_agent(steps: int, tools: int) -> Callable[[], Awaitable[object]]:

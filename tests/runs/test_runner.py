@@ -93,6 +93,24 @@ async def test_what_a_client_says_in_pieces_or_as_a_number_is_never_the_users() 
         assert result.calls[0][1].error is not None, to
 
 
+@pytest.mark.row("C4")
+async def test_what_an_agents_model_makes_up_is_not_the_word_of_the_person_who_called_the_agent() -> None:
+    """The policy of a direct call binds the agent that the call starts, and sees its values as they came about."""
+
+    def model(request: Request) -> Said:
+        return [call("send", to="mallory@evil.example")] if len(request.messages) == 1 else "Done."
+
+    policy = Rules(Rule("allow", tools="clerk"), *TRUSTED.rules)
+    clerk = Agent(ScriptedModel(model), [send], name="clerk")
+    for task, allowed in (("Write to Ada", False), ("Write to mallory@evil.example", True)):
+        journal = MemoryJournal()
+        result = await Runner([clerk], policy=policy, journal=journal).call([call("clerk", task=task)], by="person")
+        assert result.status == "done"
+        (child,) = [run.run_id for run in await journal.runs() if run.parent]
+        made = [type(entry.record) for entry in await journal.read(child)]
+        assert (Intended in made) == allowed, task
+
+
 async def test_a_call_that_waits_is_answered_in_the_inbox_and_gone_on_with() -> None:
     runner = Runner([send], policy=Rules(Rule("ask", tools="send")))
     paused = await runner.call([call("send", to="ada")], by="client", principal="ada")

@@ -46,7 +46,7 @@ from ..core.tool import Tool
 from ..core.trace import traceparent_of
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.recording import CallRef
-from ..policy.origins import MODEL, OriginIndex
+from ..policy.origins import OriginIndex
 from ..policy.ruling import Required
 from .asking.asker import LiveApprover
 from .asking.inquiry import LiveToolRequests
@@ -101,7 +101,7 @@ class CallPath:
         self._scope = scope
         self._terms = terms
         self._limits = limits
-        self._origins = OriginIndex(scope.heard, catalog.trusted, scope.requested or MODEL)
+        self._origins = OriginIndex(scope.heard, catalog.trusted, scope.requested)
         self._questions = Approvals(scope, limits, self._origins)
         self._asker = asker or LiveApprover(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)

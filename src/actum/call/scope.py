@@ -14,8 +14,7 @@ from ..core.event import Event
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Journal, Peer, Request
 from ..core.message import Message, Reply
-from ..core.provenance import Origin
-from ..core.record import Record
+from ..core.record import CallsRequested, Record
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..journal.recording import RunState
 
@@ -36,7 +35,7 @@ class RunContext(Struct, kw_only=True):
         redaction: what is kept out of results.
         told: the secrets that tools were given in this run.
         heard: the conversation, to look up where an argument came from.
-        requested: where the arguments come from, of calls that were asked for directly.
+        requested: the calls that were asked for directly, to look up where an argument came from.
         budget: what it has used.
         peer: the program at its other end, where tools may turn to it.
         sample: has the run's own model answer a tool.
@@ -58,7 +57,7 @@ class RunContext(Struct, kw_only=True):
     redaction: Redaction = DEFAULT_REDACTION
     told: set[str] = msgspec.field(default_factory=set)
     heard: Sequence[Message] = ()
-    requested: Origin | None = None
+    requested: Sequence[CallsRequested] = ()
     budget: Budget = msgspec.field(default_factory=Budget)
     peer: Peer | None = None
     sample: Callable[[Request], Awaitable[Reply]] | None = None

@@ -24,6 +24,7 @@ from ..core.errors import ToolError
 from ..core.json import Json, JsonObject
 from ..core.message import Message, SystemMessage, ToolMessage, UserMessage
 from ..core.provenance import Origin, Origins
+from ..core.record import CallsRequested
 from .border import lower, same_but_for_case, spaced, stands_whole
 from .common_words import is_common
 
@@ -50,7 +51,7 @@ _SENTENCE_ENDS = tuple(".!?:;。！？；：")
 _PIECE = re.compile(rf"[{_HAN}]+|[^\s,，、;{_HAN}]+")
 _AROUND = "\"'`()[]{}<>“”‘’«»「」《》（）【】.,:;!?，。；：！？、*"
 _GROUPED_NUMBER = re.compile(r"(?<![\w.,'])\d+(?:[.,']\d+)+")
-MODEL = Origin("model")
+_MODEL = (Origin("model"),)
 _NESTED = (dict, list)
 
 
@@ -66,22 +67,22 @@ class OriginIndex:
     Args:
         messages: the conversation, which may grow.
         trust: which fields of a tool's results can be trusted; it may be replaced when the tools change.
-        rest: where everything comes from that was not said in the conversation: the model. Where calls are asked for
-            directly, whoever asks for them.
+        requests: calls that were asked for directly; the values of their arguments come from whoever asked.
 
     >>> index = OriginIndex([UserMessage.of("Send 20 euros to Ada")], lambda tool: ())
     >>> index.of({"to": "Ada", "amount": 20, "note": "hello"})["to"]
     (Origin(source='user', tool='', field='', trusted=False, part=False),)
     """
 
-    def __init__(self, messages: Sequence[Message], trust: Trust, rest: Origin = MODEL) -> None:
+    def __init__(self, messages: Sequence[Message], trust: Trust, requests: Sequence[CallsRequested] = ()) -> None:
         self._messages = messages
         self.trust = trust
         self._seen = 0
         self._relied_on = _Said()  # looked in first: many results of tools must not push the user's words out
         self._rest = _Said()
         self._lookups_left = 0
-        self._otherwise = (rest,)
+        for request in requests:
+            self._read_request(request)
 
     def of(self, arguments: JsonObject) -> Origins:
         """The origins of each value in the arguments of a call, by its path."""
@@ -109,7 +110,7 @@ class OriginIndex:
             case ToolMessage(name, result):
                 trusted = self.trust(name)
                 if result.structured is not UNSET:
-                    fields = _fields(trusted)
+                    fields = _fields(trusted) if trusted else ()
                     for path, names, value in _walk(result.structured, "", ()):
                         self._add_leaf(value, Origin("tool", name, path, _is_trusted(names, fields)))
                 texts = [part.text for part in result.content if isinstance(part, TextPart)]
@@ -119,6 +120,14 @@ class OriginIndex:
                     self._add_text(text, Origin("tool", name, trusted="" in trusted))
             case _:  # what the model says brings nothing new
                 pass
+
+    def _read_request(self, request: CallsRequested) -> None:
+        origin = Origin(request.source)
+        for call in request.calls:
+            for _, names, value in _walk(call.arguments, "", ()):
+                self._add_leaf(value, origin)
+                for name in names[1:]:  # keys inside of an argument are the asker's words too
+                    self._add_leaf(name, origin)
 
     def _add_leaf(self, value: Json, origin: Origin) -> None:
         text = _written(value)
@@ -133,10 +142,12 @@ class OriginIndex:
 
     def _of_value(self, value: Json) -> tuple[Origin, ...]:
         if value is None or isinstance(value, bool):
-            return self._otherwise  # it stands everywhere and says nothing
+            return _MODEL  # it stands everywhere and says nothing
+        if type(value) is int and not self._relied_on.has_number(value) and not self._rest.has_number(value):
+            return _MODEL
         found = self._whole(value)
         if found or not isinstance(value, str):
-            return tuple(found)[:ORIGINS_MAX] or self._otherwise
+            return tuple(found)[:ORIGINS_MAX] or _MODEL
         return self._of_parts(value)
 
     def _whole(self, value: Json) -> dict[Origin, None]:
@@ -176,8 +187,8 @@ class OriginIndex:
                 left_over = left_over or (bool(word) and not origins)
             at += 1
         if not found:
-            return self._otherwise
-        told = [*list(found)[: ORIGINS_MAX - 1], *(self._otherwise if left_over else ())]
+            return _MODEL
+        told = [*list(found)[: ORIGINS_MAX - 1], *(_MODEL if left_over else ())]
         return tuple(msgspec.structs.replace(origin, part=True) for origin in told)
 
     def _run_end(self, words: Sequence[str], at: int) -> int:
@@ -227,6 +238,11 @@ class _Said:
             number = _number(found[0])
             if number is not None and stands_whole(plain, found.start(), found.end()):
                 self._numbers.setdefault(number, {})[origin] = None
+
+    def has_number(self, number: int) -> bool:
+        """Whether a whole number stands anywhere; the quick answer for most."""
+        text = str(abs(number))
+        return text in self._by_word or text in self._numbers or str(number) in self._values
 
     def find(self, value: str, plain: str, found: dict[Origin, None]) -> None:
         """Add the origins of all that holds a value as a whole to those that were found.

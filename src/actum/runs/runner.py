@@ -39,7 +39,6 @@ from ..core.holder import Holder
 from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps, whole_text
 from ..core.message import Message, Reply, ToolMessage
-from ..core.provenance import Origin
 from ..core.record import CallsRequested, Entry, InputGiven, Intended, Requester, Started, new_id, verify
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
@@ -458,7 +457,7 @@ class Runner:
             secrets=self._secrets,
             redaction=self._redaction,
             heard=model.heard,
-            requested=_origin_of(state),
+            requested=[requested for _, requested in state.requested],
             budget=budget,
             peer=setting.peer,
             sample=model.sample,
@@ -494,11 +493,6 @@ class Runner:
 
 def _opened(journal: Journal | str | Path | None) -> Journal | None:
     return open_journal(journal) if isinstance(journal, str | Path) else journal
-
-
-def _origin_of(state: RunState) -> Origin | None:
-    """Where the arguments of calls that were asked for directly came from."""
-    return next((Origin(requested.source) for _, requested in state.requested), None)
 
 
 def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:

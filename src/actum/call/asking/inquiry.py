@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 import msgspec
@@ -70,7 +70,7 @@ class LiveToolRequests(Struct, kw_only=True):
     limit: asyncio.Timeout
     count: dict[str, int] = msgspec.field(default_factory=dict)
     asking: int = 0
-    holding: ExitStack = msgspec.field(default_factory=ExitStack)
+    holding: AbstractContextManager[None] | None = None
     others: tuple[str, ...] = ()
     logged: RedactedStream | None = None
 
@@ -102,14 +102,15 @@ class LiveToolRequests(Struct, kw_only=True):
     def held(self) -> Iterator[None]:
         """A block in which the limit stands still: until the last of several at once is left."""
         if not self.asking:
-            self.holding.enter_context(self.scope.clock.hold(self.limit))
+            self.holding = self.scope.clock.hold(self.limit)
+            self.holding.__enter__()
         self.asking += 1
         try:
             yield
         finally:
             self.asking -= 1
-            if not self.asking:
-                self.holding.close()
+            if not self.asking and self.holding is not None:
+                self.holding.__exit__(None, None, None)
 
     def _known_by(self, pending: Pending) -> Pending:
         """With its id: the same for the same question of the same call, and another when it is asked once more."""
