@@ -316,7 +316,8 @@ def _told(note: OtherEvent) -> tuple[str, str]:
         case Forgotten() as record:
             return "forgotten", f"by {record.by}  {record.reason}".strip()
         case Ended() as record:
-            return ("answer" if record.status == "done" else record.status), f"{record.reason} {record.text}".strip()
+            done = "answer" if record.text else "done"
+            return (done if record.status == "done" else record.status), f"{record.reason} {record.text}".strip()
         case None:
             return "deleted", gone_line([note.number])
 

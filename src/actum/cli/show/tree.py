@@ -101,7 +101,8 @@ def facts(family: Family, timeline: Timeline) -> Iterator[str]:
         yield duration(run.ended - run.started)
     if timeline.waited_s >= 0.001:
         yield f"{duration(timeline.waited_s)} of it waiting for a person"
-    yield run.model
+    if run.model:
+        yield run.model
     if outcome.calls:
         failed = f", {outcome.failed_calls} failed" if outcome.failed_calls else ""
         yield f"{outcome.calls} call{'s' if outcome.calls > 1 else ''}{failed}"
@@ -245,7 +246,8 @@ class _Branches:
             case Forgotten() as record:
                 return _line("forgotten", record.reason, "red", f"  by {record.by}{self._after(note.at)}")
             case Ended() as record:
-                label = "answer" if record.status == "done" else f"{record.status} {record.reason}"
+                done = "answer" if record.text else "done"
+                label = done if record.status == "done" else f"{record.status} {record.reason}"
                 return _line(label.strip(), record.text, STYLE[record.status], self._after(note.at))
             case None:
                 return styled((gone_line([note.number]), "red"))
