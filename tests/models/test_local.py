@@ -137,7 +137,7 @@ def test_the_dialect_is_found_by_template_or_name(template: str, name: str, expe
 
 
 async def test_a_dialect_of_an_api_is_refused() -> None:
-    with pytest.raises(UsageError, match="dialect of an API"):
+    with pytest.raises(UsageError, match="no text dialect called 'openai_chat'"):
         await local(RandomEngine, dialect="openai_chat").reply(asked(PING))
 
 

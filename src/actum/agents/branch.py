@@ -86,7 +86,9 @@ def _as_own(record: Record, own: Mapping[str, str]) -> Record:
     match record:
         case InputGiven(verdict="approve"):
             return structs.replace(record, for_run=False, free=())
-        case InputRequested() | InputGiven():
+        case InputRequested(pending):
+            return structs.replace(record, pending=structs.replace(pending, id=own.get(pending.id, pending.id)))
+        case InputGiven():
             return structs.replace(record, id=own.get(record.id, record.id))
         case _:
             return record
