@@ -94,7 +94,8 @@ def renamed(entry: Entry) -> Record:
         told["cause"] = told.pop("reply")
     if tag == "asked":
         told["pending"] = {name: told.pop(name) for name in Pending.__struct_fields__ if name in told}
-    return msgspec.convert(told, Record)
+    record: Record = msgspec.convert(told, Record)
+    return record
 
 
 def test_each_format_has_a_line_that_says_who_wrote_it_and_begins_at_a_schema_of_every_database() -> None:
