@@ -33,7 +33,7 @@ import struct
 import sys
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 from msgspec import Struct
@@ -45,6 +45,9 @@ from .json import JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
 from .pending import AskedKind, Pending
 from .provenance import Origins, Source
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 GENESIS = bytes(32)
 """What stands before the first entry of a chain."""
@@ -517,6 +520,14 @@ Telling = Started | CallsRequested | Ended | InputRequested | InputGiven | Forgo
 """The records that change a run's line in the list of runs."""
 
 
+_TELLING = frozenset(get_args(Telling))
+
+
+def is_telling(record: Record) -> TypeIs[Telling]:
+    """Whether a record changes its run's line in the list of runs. Quicker than `isinstance` with a union."""
+    return type(record) in _TELLING
+
+
 def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float) -> RunSummary:
     """The line of a run in the list of runs after one more record: how every journal keeps its index."""
     match record:
@@ -587,7 +598,7 @@ def summary_of(
     for entry, record in zip(entries, records_of(entries) if records is None else records, strict=True):
         if record is None:
             unread = True
-        elif isinstance(record, Telling):
+        elif is_telling(record):
             line = summarize(run_id, line, record, entry.at)
             unread = unread and not isinstance(record, Forgotten)
     return None if unread else line

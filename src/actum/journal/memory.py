@@ -23,7 +23,7 @@ from ..core.record import (
     Record,
     RunSummary,
     SignedHead,
-    Telling,
+    is_telling,
     seal,
     sign,
     summarize,
@@ -58,7 +58,7 @@ class MemoryJournal:
         number = len(entries)
         at = self._now()
         entries.append(seal(record, number, at, entries[-1].head if entries else GENESIS))
-        if isinstance(record, Telling) and not (isinstance(record, Forgotten) and run_id not in self._summaries):
+        if is_telling(record) and not (isinstance(record, Forgotten) and run_id not in self._summaries):
             self._summaries[run_id] = summarize(run_id, self._summaries.get(run_id), record, at)
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS

@@ -32,6 +32,7 @@ from ..core.record import (
     SignedHead,
     Started,
     Telling,
+    is_telling,
     seal,
     sign,
     summarize,
@@ -263,7 +264,7 @@ class DatabaseJournal:
             database.execute(_FIRST, (run_id, *row))
         else:
             database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
-        if isinstance(record, Telling):
+        if is_telling(record):
             _tell(database, run_id, record, entry.at)
         if signs and self._key is not None:
             _sign(database, self._key, run_id, entry)
