@@ -28,8 +28,8 @@ def test_what_was_said_to_the_model_is_shown_only_where_a_person_wrote_it(code: 
 
 def test_what_can_be_done_about_it_stands_behind() -> None:
     failure = Failure("rate_limited", "", retry_after=12.3, reference="ref_1")
-    assert told(failure).endswith("Nothing was done. Try again in 12 s. (Reference: ref_1)")
-    assert told(failure, "zh") == "短时间内请求太多。没有执行任何操作。请在 12 秒后再试。（编号：ref_1）"
+    assert told(failure).endswith("in a short time. Try again in 13 s. (Reference: ref_1)")
+    assert told(failure, "zh") == "短时间内请求太多。请在 13 秒后再试。（编号：ref_1）"
 
 
 def test_wrong_arguments_are_told_one_by_one() -> None:
@@ -41,3 +41,8 @@ def test_wrong_arguments_are_told_one_by_one() -> None:
 
 def test_a_kind_that_is_newer_than_these_words_is_told_all_the_same() -> None:
     assert told(Failure("from_the_future", "?")) == SENTENCES["en"]["tool_error"]
+
+
+def test_a_time_to_wait_is_never_told_as_nothing() -> None:
+    for seconds, shown in ((0.2, "0.2"), (0.01, "0.1"), (1.0, "1"), (1.2, "2"), (12.0, "12")):
+        assert f"Try again in {shown} s." in told(Failure("rate_limited", "", retry_after=seconds)), seconds

@@ -16,6 +16,7 @@ from ..core.call import TextPart, ToolCall, ToolResult
 from ..core.errors import CallError, CallTimeout, InvalidResult, ResourceLimit, ToolBug, Unavailable, tell_problem
 from ..core.json import JsonObject, dumps
 from ..core.record import new_id
+from .http_failure import http_failure
 from .plan import Plan
 
 _NESTED = (list, dict)
@@ -59,6 +60,9 @@ def with_note(result: ToolResult, call: ToolCall) -> ToolResult:
 def translate(bug: BaseException) -> CallError:
     """What an exception of a tool's code means to us. Its own words stay out: they may hold paths and secrets."""
     reference = new_id("ref")
+    known = http_failure(bug, reference)
+    if known is not None:
+        return known
     match bug:
         case (
             ConnectionRefusedError() | socket.gaierror()

@@ -7,6 +7,7 @@ tool's own words, a person's reason, what is wrong with each argument.
 from __future__ import annotations
 
 import re
+from math import ceil
 from typing import Literal
 
 from .call import Failure, Problem
@@ -23,8 +24,8 @@ SENTENCES: dict[Language, dict[str, str]] = {
         "approval_expired": "The approval came too late, or was given for something else. It was not done.",
         "budget_exceeded": "It was not done: a limit is used up.",
         "loop_detected": "It was not done again: it came to the same every time.",
-        "rate_limited": "Too many requests in a short time. Nothing was done.",
-        "unavailable": "The service can not be reached.",
+        "rate_limited": "Too many requests in a short time.",
+        "unavailable": "The service can not be reached, or failed.",
         "timeout": "There was no answer in time. It may have happened all the same.",
         "in_doubt": "It was interrupted. It may or may not have happened; please check.",
         "tool_error": "It could not be done.",
@@ -41,8 +42,8 @@ SENTENCES: dict[Language, dict[str, str]] = {
         "approval_expired": "批准来得太晚，或者批准的不是这次操作。没有执行。",
         "budget_exceeded": "没有执行：已达到上限。",
         "loop_detected": "没有再次执行：每次的结果都一样。",
-        "rate_limited": "短时间内请求太多。没有执行任何操作。",
-        "unavailable": "无法连接到该服务。",
+        "rate_limited": "短时间内请求太多。",
+        "unavailable": "无法连接到该服务，或者该服务出错了。",
         "timeout": "没有按时得到回答，但操作也许已经执行。",
         "in_doubt": "操作中途中断，不清楚是否已经执行，请核实。",
         "tool_error": "没能完成。",
@@ -55,8 +56,8 @@ SENTENCES: dict[Language, dict[str, str]] = {
 """Every code of `errors.CODES` in every language."""
 
 _BESIDE: dict[Language, dict[str, str]] = {
-    "en": {"again": " Try again in {seconds:.0f} s.", "reference": " (Reference: {reference})", "join": " "},
-    "zh": {"again": "请在 {seconds:.0f} 秒后再试。", "reference": "（编号：{reference}）", "join": ""},
+    "en": {"again": " Try again in {seconds} s.", "reference": " (Reference: {reference})", "join": " "},
+    "zh": {"again": "请在 {seconds} 秒后再试。", "reference": "（编号：{reference}）", "join": ""},
 }
 _PROBLEM: dict[Language, dict[str, str]] = {
     "en": {"missing": "{path}: is missing ({expected}).", "wrong": "{path}: expected {expected}, not {received}."},
@@ -75,7 +76,7 @@ def told(failure: Failure, language: Language = "en") -> str:
     """What a person is told.
 
     >>> told(Failure("rate_limited", "Slow down.", retry_after=12.0))
-    'Too many requests in a short time. Nothing was done. Try again in 12 s.'
+    'Too many requests in a short time. Try again in 12 s.'
     """
     beside = _BESIDE[language]
     parts = [SENTENCES[language].get(failure.code, SENTENCES[language]["tool_error"])]
@@ -84,10 +85,15 @@ def told(failure: Failure, language: Language = "en") -> str:
         parts.append(failure.message)
     text = beside["join"].join(parts)
     if failure.retry_after is not None:
-        text += beside["again"].format(seconds=failure.retry_after)
+        text += beside["again"].format(seconds=_seconds(failure.retry_after))
     if failure.reference:
         text += beside["reference"].format(reference=failure.reference)
     return text
+
+
+def _seconds(seconds: float) -> str:
+    """A time to wait, never told as nothing: whole seconds, and a tenth where there is less than one."""
+    return f"{ceil(seconds)}" if seconds >= 1 else f"{max(0.1, seconds):.1f}"
 
 
 def _told_problem(problem: Problem, language: Language) -> str:

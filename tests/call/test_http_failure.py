@@ -1,0 +1,137 @@
+"""A tool whose service fails is no bug of the tool: real clients against a real server that fails in each way."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import aiohttp
+import httpx
+import httpx2
+import pytest
+import requests
+
+from actum import Context, ToolCall, tool
+from actum.call.http_failure import http_failure
+from actum.call.limits.limits import Limits
+from actum.runs.runner import Runner
+from actum.testing import FakeClock
+
+ANSWERS = {"/429": 429, "/500": 500, "/502": 502, "/503": 503, "/504": 504, "/404": 404}
+
+
+class Failing(BaseHTTPRequestHandler):
+    """Answers with the status in its path, hangs, or hangs up."""
+
+    over = threading.Event()
+
+    def do_GET(self) -> None:
+        if self.path == "/hang":
+            self.over.wait(30)
+            return
+        if self.path == "/gone":
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        self.send_response(ANSWERS[self.path])
+        self.send_header("Retry-After", "7")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Failing)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        Failing.over.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+        Failing.over.clear()
+
+
+def by_requests(url: str) -> str:
+    answer = requests.get(url, timeout=0.3)
+    answer.raise_for_status()
+    return answer.text
+
+
+def by_httpx(url: str) -> str:
+    answer = httpx.get(url, timeout=0.3)
+    answer.raise_for_status()
+    return answer.text
+
+
+async def by_httpx2(url: str) -> str:
+    async with httpx2.AsyncClient(timeout=0.3) as client:
+        answer = await client.get(url)
+        answer.raise_for_status()
+        return answer.text
+
+
+async def by_aiohttp(url: str) -> str:
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=0.3, sock_read=0.3)
+    async with aiohttp.ClientSession(timeout=timeout, raise_for_status=True) as session, session.get(url) as answer:
+        return await answer.text()
+
+
+Fetch = Callable[[str], str] | Callable[[str], Awaitable[str]]
+
+
+async def code_of(fetch: Fetch, url: str) -> tuple[str, float | None]:
+    @tool(effects={"write"})
+    async def get(ctx: Context) -> str:
+        """Fetch a page."""
+        if asyncio.iscoroutinefunction(fetch):
+            return str(await fetch(url))
+        return str(await asyncio.to_thread(fetch, url))
+
+    runner = Runner([get], limits=Limits(attempts=1), clock=FakeClock())
+    result = await runner.call([ToolCall("1", "get", {})], by="person")
+    failure = result.calls[0][1].error
+    assert failure is not None
+    assert failure.effect == "unknown", "what the tool did before its request, nobody knows"
+    return failure.code, failure.retry_after
+
+
+@pytest.mark.parametrize("fetch", [by_requests, by_httpx, by_httpx2, by_aiohttp])
+async def test_a_service_that_fails_is_no_bug_of_the_tool(fetch: Fetch) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+        with serving() as server:
+            for url, code, retry_after in (
+                (nobody, "unavailable", None),
+                ("http://no-such-host.invalid/", "unavailable", None),
+                (f"{server}/hang", "timeout", None),
+                (f"{server}/gone", "timeout", None),
+                (f"{server}/429", "rate_limited", 7.0),
+                (f"{server}/500", "unavailable", 7.0),
+                (f"{server}/502", "unavailable", 7.0),
+                (f"{server}/503", "unavailable", 7.0),
+                (f"{server}/504", "timeout", 7.0),
+                (f"{server}/404", "tool_bug", None),
+            ):
+                assert await code_of(fetch, url) == (code, retry_after), url
+
+
+def test_errors_of_others_are_told_by_the_package_they_come_from() -> None:
+    stranger = type("ConnectError", (Exception,), {})()
+    for error in (ValueError("x"), stranger, KeyError("status"), httpx.InvalidURL("x"), aiohttp.InvalidURL("x")):
+        assert http_failure(error, "ref") is None, error
+    loop = httpx.ReadError("secret path /home/ada")
+    loop.__context__ = loop
+    found = http_failure(loop, "ref")
+    assert found is not None
+    assert "ada" not in found.message
