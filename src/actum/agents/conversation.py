@@ -156,9 +156,14 @@ def as_it_stands(recording: RunState, place: CallRef, call: ToolCall, wording: P
 
 
 def media(messages: Sequence[Message]) -> list[MediaPart]:
-    """What users attached."""
-    said = [message for message in messages if isinstance(message, UserMessage)]
-    return [part for message in said for part in message.content if isinstance(part, MediaPart)]
+    """What users attached, and what tools returned, that has a handle or is still to get one."""
+    found: list[MediaPart] = []
+    for message in messages:
+        if isinstance(message, UserMessage):
+            found += [part for part in message.content if isinstance(part, MediaPart)]
+        elif isinstance(message, ToolMessage):
+            found += [part for part in message.result.content if isinstance(part, MediaPart) and part.handle]
+    return found
 
 
 def with_attachments(message: UserMessage, attachments: Sequence[MediaPart], taken: set[str]) -> UserMessage:

@@ -568,6 +568,8 @@ class CallPath:
         elapsed = scope.elapsed()
         try:
             result = scope.redaction.clean(result, scope.told)
+            if final and result.content:
+                result = scope.keep_media(result)
             shown = self._shown(call, result)
             settled = CallCompleted(place.cause, place.index, result, seconds, elapsed, detail, final, shown, used)
             scope.write(settled)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import count
 
 import msgspec
 from msgspec import Struct
 
 from ..core.budget import Budget, Price
-from ..core.call import MediaPart
+from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.event import Event
 from ..core.holder import Holder
 from ..core.interfaces import Clock, Journal, Peer, Request
@@ -78,6 +79,22 @@ class RunContext(Struct, kw_only=True):
         number = self.journal.append(self.run_id, record)
         self.recording.take(number, record)
         return number
+
+    def keep_media(self, result: ToolResult) -> ToolResult:
+        """The result with a handle for each picture, sound or file in it, by which other tools can be handed them.
+
+        A handle that a tool wrote itself counts for nothing: it could be that of another attachment.
+        """
+        if not any(isinstance(part, MediaPart) for part in result.content):
+            return result
+        content: list[TextPart | MediaPart] = []
+        for part in result.content:
+            if isinstance(part, MediaPart):
+                free = (handle for number in count(1) if (handle := f"att_{number}") not in self.attachments)
+                part = msgspec.structs.replace(part, handle=next(free))  # noqa: PLW2901  # the same, with its name
+                self.attachments[part.handle] = part
+            content.append(part)
+        return msgspec.structs.replace(result, content=tuple(content))
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""

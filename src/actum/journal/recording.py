@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ..core.budget import NOTHING, Used
-from ..core.call import ToolCall, ToolResult
+from ..core.call import MediaPart, ToolCall, ToolResult
 from ..core.errors import JournalError
 from ..core.json import JsonObject
 from ..core.message import Reply
@@ -171,6 +171,11 @@ class RunState:
             for index, call in enumerate(calls)
             if (known := self._outcomes.get(CallRef(cause, index))) is not None and known[0].error is None
         }
+
+    def media(self) -> dict[str, MediaPart]:
+        """What the tools of the run returned beside text, by handle."""
+        parts = [part for result, _ in self._outcomes.values() for part in result.content]
+        return {part.handle: part for part in parts if isinstance(part, MediaPart) and part.handle}
 
     def told(self, place: CallRef, result: ToolResult) -> ToolResult:
         """What the model is shown of the result of this call."""

@@ -452,7 +452,7 @@ class Runner:
             recording=state,
             began=self.clock.now() - state.elapsed,
             deps=setting.deps,
-            attachments=model.attachments,
+            attachments={**model.attachments, **state.media()},
             emit=setting.emit,
             secrets=self._secrets,
             redaction=self._redaction,

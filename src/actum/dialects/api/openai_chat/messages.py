@@ -11,7 +11,7 @@ import base64
 import msgspec
 from msgspec import structs
 
-from ....core.call import MediaPart, TextPart, ToolCall
+from ....core.call import MediaPart, TextPart, ToolCall, ToolResult
 from ....core.json import JsonObject
 from ....core.message import (
     Message,
@@ -39,6 +39,9 @@ _encode = msgspec.json.Encoder().encode
 class ToolWriter:
     """Writes messages in the form with `tool_calls` and `role: tool`.
 
+    A `role: tool` message holds text alone. The pictures that tools returned stand in a message of their own, behind
+    the last result of the turn, each with its handle before it.
+
     Args:
         names: how tools are called on the wire.
         reasoning_field: where the endpoint wants its own reasoning back beside calls; empty when it does not.
@@ -48,16 +51,30 @@ class ToolWriter:
         self._names = names
         self._reasoning_field = reasoning_field
         self._ids = PastIds()
+        self._unanswered = 0
+        self._pictures: list[MediaPart] = []
 
     def __call__(self, message: Message) -> bytes:
         match message:
             case Reply():
-                return self._reply(message)
-            case ToolMessage():
-                wire_id = self._ids.answered(message.result.call_id)
-                return _encode({"role": "tool", "tool_call_id": wire_id, "content": message.result.text})
+                self._unanswered = len(message.calls)
+                return self._with_pictures(self._reply(message), behind=False)
+            case ToolMessage(_, result):
+                wire_id = self._ids.answered(result.call_id)
+                self._unanswered -= 1
+                self._pictures += pictures_of(result)
+                answer = _encode({"role": "tool", "tool_call_id": wire_id, "content": result.text})
+                return answer if self._unanswered > 0 else self._with_pictures(answer, behind=True)
             case _:
-                return said(message)
+                return self._with_pictures(said(message), behind=False)
+
+    def _with_pictures(self, message: bytes, *, behind: bool) -> bytes:
+        """A message with the one that shows the pictures behind it, or before it."""
+        if not self._pictures:
+            return message
+        shown = said(UserMessage(tuple(self._pictures)))
+        self._pictures = []
+        return message + b"," + shown if behind else shown + b"," + message
 
     def _reply(self, reply: Reply) -> bytes:
         if not reply.calls:
@@ -105,6 +122,14 @@ class FunctionWriter:
             return {"role": "assistant", "content": text}
         function = function_object(_outgoing(call, self._names))
         return {"role": "assistant", "content": text or None, "function_call": function}
+
+
+def pictures_of(result: ToolResult) -> list[MediaPart]:
+    """The pictures that a tool returned."""
+    if result.error is not None:
+        return []
+    media = [part for part in result.content if isinstance(part, MediaPart)]
+    return [part for part in media if part.media_type.startswith("image/")]
 
 
 def said(message: SystemMessage | UserMessage) -> bytes:
