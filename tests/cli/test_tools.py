@@ -65,6 +65,23 @@ def test_lint_says_what_a_description_lacks_and_fails(run: Run, home: Path) -> N
     assert json.loads(run("tools", "lint", "--json", "--tools", "poor.py").stdout)[0]["tool"] == "f"
 
 
+def test_lint_does_not_take_a_word_for_a_description(run: Run, home: Path) -> None:
+    (home / "poor.py").write_text('def f() -> None:\n    """Do."""\n')
+    result = run("tools", "lint", "--tools", "poor.py")
+    assert result.exit_code == 1
+    assert "says too little" in " ".join(result.stdout.split())
+
+
+def test_the_list_shows_a_summary_of_two_lines_whole(run: Run, home: Path) -> None:
+    (home / "mine.py").write_text(
+        'def f(a: int) -> None:\n    """Find a thing and\n    say where.\n\n    Slowly.\n\n'
+        '    Args:\n        a: it\n    """\n'
+    )
+    listed = run("tools", "list", "--tools", "mine.py").stdout
+    assert "Find a thing and say where." in listed
+    assert "Slowly" not in listed
+
+
 def test_lint_finds_nothing_in_what_ships(run: Run) -> None:
     result = run("tools", "lint", *MINE)
     assert (result.exit_code, result.stdout) == (0, "")

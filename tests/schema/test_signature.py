@@ -534,6 +534,36 @@ def test_what_a_description_lacks_is_said_with_what_to_write() -> None:
     assert describe(天气).warnings == ()
 
 
+def test_a_summary_over_two_lines_stays_one_paragraph() -> None:
+    def wrapped(a: int) -> None:
+        """Look up a very long thing in a very large book, and
+        say where it stands.
+
+        It is slow.
+
+        Args:
+            a: the number of the thing
+        """
+
+    assert describe(wrapped).description == (
+        "Look up a very long thing in a very large book, and\nsay where it stands.\n\nIt is slow."
+    )
+
+
+def test_a_description_of_a_word_or_two_says_too_little() -> None:
+    def tool_of(text: str) -> tuple[str, ...]:
+        def f() -> None: ...
+
+        f.__doc__ = text
+        return describe(f).warnings
+
+    for poor in ("Do.", "TODO", "do it", "Does stuff!", "做"):
+        (warning,) = tool_of(poor)
+        assert warning.startswith(f"the description of tool 'f' says too little, {poor!r}: write a sentence"), poor
+    for enough in ("Add two numbers.", "查询一个城市的天气。", "ค้นหาเมือง", "Send the mail"):
+        assert tool_of(enough) == (), enough
+
+
 def test_describing_a_plain_function_loads_neither_pydantic_nor_a_docstring_parser() -> None:
     code = """
 import sys

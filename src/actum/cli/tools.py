@@ -105,8 +105,13 @@ def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False
 
 def show_tools(terminal: Terminal, tools: Sequence[Tool]) -> None:
     """A table of tools."""
-    rows = [(tool.name, effects(tool), tool.description.split("\n")[0]) for tool in tools]
+    rows = [(tool.name, effects(tool), _summary(tool)) for tool in tools]
     terminal.table("tool", "effects", "what it does", rows=rows)
+
+
+def _summary(tool: Tool) -> str:
+    """The first paragraph of a tool's description, as one line."""
+    return " ".join(tool.description.strip().split("\n\n")[0].split())
 
 
 def effects(tool: Tool) -> str:

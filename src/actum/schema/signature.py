@@ -25,6 +25,11 @@ _SECTION = re.compile(
     r"\s*(:|\n\s*-{3,}))",
     re.MULTILINE,
 )
+_WORD = re.compile(r"\w+")
+_WORDS_MIN = 3
+_SIGN = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\U00020000-\U000323af]")
+_SIGNS_MIN = 4
+"""So many signs of a script without spaces between its words, such as Chinese or Thai, are a description."""
 _HANDLE = "Pass the handle of an attachment, such as att_1."
 
 
@@ -257,7 +262,9 @@ def _read_docstring(function: Callable[..., object]) -> _Docstring:
         found = docstring_parser.parse("\n" + text)  # without the line before it, a first section is not seen
     except docstring_parser.ParseError:
         return _Docstring(text.strip(), {})
-    words = "\n\n".join(filter(None, [found.short_description, found.long_description]))
+    # A summary over two lines comes as a short and a long description, and is one paragraph all the same.
+    between = "\n\n" if found.blank_after_short_description else "\n"
+    words = between.join(filter(None, [found.short_description, found.long_description]))
     return _Docstring(words, {p.arg_name.lstrip("*"): " ".join((p.description or "").split()) for p in found.params})
 
 
@@ -267,12 +274,23 @@ def _read_docstring(function: Callable[..., object]) -> _Docstring:
 def _undescribed(where: str, description: str, schema: JsonObject) -> Iterable[str]:
     if not description.strip():
         yield f"{where} has no description: write a docstring that says what it does and when to use it"
+    elif _says_too_little(description):
+        yield (
+            f"the description of {where} says too little, {description.strip()!r}: write a sentence that says what it "
+            "does and when to use it"
+        )
     for name, part in _properties(schema).items():
         if isinstance(part, dict) and not str(part.get("description", "")).removesuffix(_HANDLE):
             yield (
                 f"parameter {name!r} of {where} has no description: write `Args:` and a line `{name}: what it is` in "
                 f'the docstring, or `{name}: Annotated[..., "what it is"]`'
             )
+
+
+def _says_too_little(description: str) -> bool:
+    """Whether a description has fewer words than a sentence. Some scripts put no space between words."""
+    words = _WORD.findall(description)
+    return len(words) < _WORDS_MIN and len(_SIGN.findall(description)) < _SIGNS_MIN
 
 
 def _untyped(where: str, names: Iterable[str]) -> Iterable[str]:

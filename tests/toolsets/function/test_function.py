@@ -126,7 +126,7 @@ def test_an_object_without_types_is_warned_of_too() -> None:
 
 def test_the_attributes_of_a_function_do_not_hide_those_of_the_tool() -> None:
     def f() -> None:
-        """Do."""
+        """Do nothing at all."""
 
     f.warnings = f.definition = "mine"  # type: ignore[attr-defined]
     assert tool(f).warnings == ()
@@ -139,7 +139,7 @@ def test_a_missing_description_stands_in_the_warnings_and_bothers_nobody() -> No
 
         @tool
         def f(a: int) -> None:
-            """Do."""
+            """Do nothing at all."""
 
     assert [text.split(":")[0] for text in f.warnings] == ["parameter 'a' of tool 'f' has no description"]
 
