@@ -13,8 +13,7 @@ from actum.dialects import dialect, for_model, names
 from actum.dialects.api.rows import APIS
 from actum.dialects.base import ApiDialect
 from actum.dialects.catalog import ApiName, listing_of, text_dialect
-from actum.dialects.text.formats import cohere, gemma, table, table_more
-from actum.dialects.text.formats.rows import FORMATS
+from actum.dialects.text.formats.rows import FORMATS, MODULES
 from actum.dialects.text.rows import ROWS
 from actum.dialects.text.tagged.dialect import Format
 
@@ -86,7 +85,7 @@ def test_the_name_of_each_row_is_said_once() -> None:
     """A second row of the same name would hide the first."""
     rows = [
         (attribute, row.name)
-        for module in (table, table_more, cohere, gemma)
+        for module in MODULES
         for attribute, row in vars(module).items()
         if isinstance(row, Format)
     ]
@@ -179,6 +178,25 @@ def test_a_text_dialect_is_asked_for_as_such() -> None:
         ("allenai/Olmo-3-32B-Think", "olmo3"),
         ("LiquidAI/LFM2-8B-A1B", "lfm2"),
         ("nvidia/NVIDIA-Nemotron-Nano-9B-v2", "nemotron"),
+        ("deepseek-ai/DeepSeek-V4-Pro", "deepseek_v3_2"),
+        ("deepseek-ai/DeepSeek-V4.1-Pro", "deepseek_v4_1"),
+        ("deepseek-v4.1-flash:cloud", "deepseek_v4_1"),
+        ("tencent/Hy3-preview", "hunyuan_v3"),
+        ("tencent/Hunyuan-V3-Instruct", "hunyuan_v3"),
+        ("dots-studio/dots-3-note-preview", "dots"),
+        ("LLM360/K2-Horizon-3.7B", "k2_horizon"),
+        ("pfnet/plamo-3-nict-8b-base", "plamo3"),
+        ("MiniMaxAI/MiniMax-M3", None),
+        ("MiniMaxAI/MiniMax-M2.5", "minimax_m2"),
+        ("openbmb/MiniCPM5-2B", "minicpm5"),
+        ("meta-llama/Muse-Glimmer-30B", "muse_glimmer"),
+        ("ai-sage/GigaChat3-10B-A1.8B", "gigachat3"),
+        ("ai-sage/GigaChat3.1-10B-A1.8B", "gigachat3"),
+        ("ai-sage/GigaChat3.5-15B", "gigachat3_5"),
+        ("moonshotai/Kimi-K3", "kimi_k3"),
+        ("moonshotai/Kimi-K2.5", "kimi_k2"),
+        ("reflection/Beam-1.0-501B-A23B-FP8", "beam"),
+        ("thinkingmachines/Inkling-Small", "inkling"),
         ("gpt-2", None),
         ("", None),
     ],
@@ -211,6 +229,14 @@ def test_a_model_s_name_tells_its_dialect(model: str, name: str | None) -> None:
         ("{{ 'Respond in this format:\\n>>>${recipient}\\n${content}' }}", "functionary_v3_2"),
         ("{{- 'Action:' }} ```json [{ \"tool_name\": title }]```", "command_r_plus"),
         ("{{ '<tool_calls>[' }}{{ '<|extra_0|>' }}</tool_calls>", "hunyuan"),
+        ("{{ '<｜DSML｜' }}{{ 'function_calls>' }}", "deepseek_v3_2"),
+        ("{%- set dsml = '｜DSML｜' -%}{{ '<' + dsml + ' calls>' }}", "deepseek_v4_1"),
+        ("{{ '<tool_calls><tool_call>' + name + '<tool_sep>' }}<arg_key>{{ k }}</arg_key><arg_value>", "hunyuan_v3"),
+        ("{{- '<function name=\"' ~ n ~ '\">' }}{{- '<param name=\"' ~ k ~ '\">' }}", "minicpm5"),
+        ("{{- '<|open|>' + tag -}}{{- '<|close|>' + tag + '<|sep|>' -}}", "kimi_k3"),
+        ("{{ '<｜GCML｜invoke name=' }}", "gigachat3_5"),
+        ("{{ 'function call' }}{%- set sep = '<|role_sep|>' -%}", "gigachat3"),
+        ("{{- '<atem:function_calls>\n<atem:invoke name=' -}}<|start|>assistant", "muse_glimmer"),
         ("{{ ']<]minimax[>[' ~ '<tool_call>' }}</tool_call>", None),
         ("{% for message in messages %}{{ message.content }}{% endfor %}", None),
     ],

@@ -132,6 +132,30 @@ NEMOTRON = ChatMarks(
     system="<SPECIAL_10>System\n{text}\n\n",
 )
 MINIMAX = _alike("]~b]{role}\n{text}[e~[\n", stops=("[e~[",), roles=("system", "user", "ai"))
+MUSE = ChatMarks(
+    user="<|start|>user<|message|>{text}<|eot|>",
+    model="<|start|>assistant to=user<|message|>{text}<|eot|>",
+    reply="<|start|>assistant",
+    stops=("<|eot|>",),
+    system="<|start|>system<|message|>{text}<|eot|>",
+)
+INKLING = ChatMarks(
+    user="<|message_user|><|content_text|>{text}<|end_message|>",
+    model="<|message_model|><|content_text|>{text}<|end_message|><|content_model_end_sampling|>",
+    reply="<|message_model|>",
+    stops=("<|content_model_end_sampling|>",),
+    system="<|message_system|><|content_text|>{text}<|end_message|>",
+)
+KIMI_K3 = ChatMarks(
+    user='<|open|>message role="user"<|sep|>{text}<|close|>message<|sep|><|end_of_msg|>',
+    model='<|open|>message role="assistant"<|sep|><|open|>response<|sep|>{text}<|close|>message<|sep|><|end_of_msg|>',
+    reply='<|open|>message role="assistant"<|sep|><|open|>response<|sep|>',
+    stops=("<|end_of_msg|>",),
+    system='<|open|>message role="system"<|sep|>{text}<|close|>message<|sep|><|end_of_msg|>',
+)
+"""Without thinking, which its prompt turns off by opening the answer at once."""
+GIGACHAT = _alike("{role}<|role_sep|>\n{text}<|message_sep|>\n\n", stops=("<|message_sep|>", "</s>"))
+K2_HORIZON = _alike("<|ifm|im_start|>{role}\n{text}<|ifm|im_end|>", stops=("<|ifm|im_end|>",))
 SEED = _alike("<seed:bos>{role}\n{text}<seed:eos>", stops=("<seed:eos>",))
 APERTUS = _alike("<|{role}_start|>{text}<|{role}_end|>", stops=("<|assistant_end|>",))
 HUNYUAN = ChatMarks("{text}<|extra_0|>", "{text}<|eos|><|startoftext|>", "", ("<|eos|>",), "{text}<|extra_4|>")

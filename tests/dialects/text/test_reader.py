@@ -82,6 +82,22 @@ def test_a_call_in_a_thought_is_told_as_reasoning_and_counts_at_the_end() -> Non
     assert (decoder.reply.reasoning, called(decoder.reply)) == ("I have to", ["pay"])
 
 
+def counts_alone(name: str, closing: str) -> bool:
+    """A closing mark ends a thought though nothing opened one: not where the mark ends every other message as well."""
+    form = FORMATS.get(name)
+    return form is None or form.think_lone or closing != form.think[1]
+
+
+def test_a_mark_that_ends_every_message_makes_no_reasoning_of_an_answer() -> None:
+    for name, form in FORMATS.items():
+        if form.think_lone:
+            continue
+        found = TEXTS[name]
+        call = found.encode_reply(Reply.of(calls=[ToolCall("", "get_time", {})]))
+        reply = found.decode(f"I look.{form.think[1]}{call}", tools=tools_of(name))
+        assert (reply.text, reply.reasoning, called(reply)) == ("I look.", "", ["get_time"]), name
+
+
 @each({name: (name,) for name in TEXTS})
 def test_a_call_in_a_thought_that_is_closed_is_never_executed(name: str) -> None:
     """Both with the family's own marks, and with those that most models write."""
@@ -89,7 +105,10 @@ def test_a_call_in_a_thought_that_is_closed_is_never_executed(name: str) -> None
     call = found.encode_reply(Reply.of(calls=[ToolCall("functions.get_time:0", "get_time", {})]))
     form = FORMATS.get(name)
     for opening, closing in {form.think if form else ("<think>", "</think>"), ("<think>", "</think>")}:
-        for text in (f"{opening}Maybe\n{call}\nNo.{closing}", f"Maybe\n{call}\nNo.{closing}"):
+        if closing in call:
+            continue  # in this family one mark ends every message, so the call ends the thought that it stands in
+        opened, alone = f"{opening}Maybe\n{call}\nNo.{closing}", f"Maybe\n{call}\nNo.{closing}"
+        for text in (opened, alone) if counts_alone(name, closing) else (opened,):
             reply = found.decode(text, tools=tools_of(name))
             assert (reply.calls, reply.text) == ((), ""), text
             assert reply.reasoning.startswith("Maybe")
@@ -182,7 +201,8 @@ def test_the_prompts_know_the_marks_of_all_families(name: str) -> None:
     for form in FORMATS.values():
         assert any(form.think == (marks.opening[0], marks.closing[0]) for marks in ALL_THOUGHT_MARKS), form.name
         opening, closing = form.think
-        for text in (f"{opening}Hm\n{call}{closing}\n{call}", f"Hm\n{call}{closing}\n{call}"):
+        opened, alone = f"{opening}Hm\n{call}{closing}\n{call}", f"Hm\n{call}{closing}\n{call}"
+        for text in (opened, alone) if form.think_lone else (opened,):
             reply = found.decode(text, tools=tools_of(name))
             assert (reply.reasoning, called(reply)) == (f"Hm\n{call}", ["get_time"]), text
 

@@ -10,11 +10,9 @@ from .. import chat_marks
 from ..chat_marks import ChatMarks
 from .formats.rows import FORMATS
 from .invented_results import result_marks, turn_marks
-from .thought_marks import THINK, thought_marks_of
+from .thought_marks import THINK
 
-ALL_THOUGHT_MARKS = tuple(
-    dict.fromkeys((THINK, *(own for row in FORMATS.values() for own in thought_marks_of(row.think))))
-)
+ALL_THOUGHT_MARKS = tuple(dict.fromkeys((THINK, *(own for row in FORMATS.values() for own in row.thought_marks))))
 """How a thought begins and ends."""
 
 _OTHERS = (

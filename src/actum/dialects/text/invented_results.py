@@ -86,6 +86,7 @@ def result_marks(form: str) -> tuple[str, ...]:
 
 
 _TAG_END = re.compile(r"[^\s<>]*>")
+_TAG = re.compile(r"<[^\s<>]+>")
 _ROLES = ("user", "tool", "system", "ipython", "observation", "function", "environment")
 
 
@@ -97,7 +98,7 @@ def turn_marks(chat: ChatMarks) -> tuple[str, ...]:
     for name in (str.lower, str.capitalize, str.upper):
         before, user, behind = mark.partition(name("user"))
         if user:
-            end = _TAG_END.match(behind)
+            end = (_TAG_END if before else _TAG).match(behind)  # a role without a mark before it needs one behind it
             return tuple(before + name(role) + (end[0] if end is not None else "") for role in _ROLES)
     return (mark,)
 

@@ -94,6 +94,23 @@ class KnownHead(CallHead, frozen=True):
         return CallHead.sees(self, text, at, closing=closing) if word[0] in self.names else None
 
 
+def begun(*parts: str | re.Pattern[str]) -> str:
+    """A pattern of a text that is cut off anywhere inside these parts, or right behind the last: `CallHead.may`.
+
+    Args:
+        parts: what stands one behind the other: fixed text, or a pattern of any characters, such as a name.
+
+    >>> [bool(re.match(begun("to=", re.compile("[a-z]{1,8}"), ">"), text)) for text in ("t", "to=a", "to=a>", "two")]
+    [True, True, True, False]
+    """
+    pattern = r"\Z"
+    for part in reversed(parts):
+        steps = [part.pattern] if isinstance(part, re.Pattern) else list(map(re.escape, part))
+        for step in reversed(steps):
+            pattern = rf"(?:\Z|{step}{pattern})"
+    return pattern
+
+
 def unlike(*beginnings: str) -> str:
     """A pattern of a text that begins with none of these, nor can become one that does."""
     found: set[str] = set()

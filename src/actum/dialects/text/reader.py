@@ -96,6 +96,7 @@ class ReplyMarks:
     Attributes:
         closing_of: each opening mark, with the marks that close its thought.
         closing: all closing marks.
+        lone: the closing marks that also count without an opening mark.
         fixed: all marks.
         pattern: what is searched for: marks, and words that begin a line with a result.
         eventful: see above.
@@ -106,6 +107,7 @@ class ReplyMarks:
     ) -> None:
         self.closing_of = {mark: frozenset(marks.closing) for marks in thoughts for mark in marks.opening}
         self.closing = frozenset(mark for marks in thoughts for mark in marks.closing)
+        self.lone = frozenset(mark for marks in thoughts if marks.lone for mark in marks.closing)
         self.opening_begins_line = opening_begins_line
         self.fixed = Marks((*self.closing_of, *self.closing, *prefix_free(results)))
         firsts = {mark[0] for mark in self.fixed.all}
@@ -335,7 +337,10 @@ class TextReader:
         self._stretch = _Stretch(branch, self._rules.answer(branch, False))
 
     def _take_closing(self, mark: str) -> bool:
-        if self._speech.settled if self._thought is None else mark not in self._closers:
+        if self._thought is None:
+            if self._speech.settled or mark not in self._marks.lone:
+                return False
+        elif mark not in self._closers:
             return False
         if self._stretch.position == "value" and not self._reread:
             self._pass_over(mark)

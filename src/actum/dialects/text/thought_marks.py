@@ -10,6 +10,7 @@ thought may end in `... said "no"</think>`.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -17,19 +18,36 @@ from .marks import WAIT, NeedsMore
 
 
 class ThoughtMarks(Struct, frozen=True):
-    """The marks that open and close a thought; each opening one goes with each closing one."""
+    """The marks that open and close a thought; each opening one goes with each closing one.
+
+    Attributes:
+        opening: the marks that open a thought.
+        closing: the marks that close a thought.
+        lone: a closing mark without an opening one ends a thought that the prompt had opened. False where the same mark
+            ends every message, so that without an opening mark the closing mark says nothing about thoughts.
+    """
 
     opening: tuple[str, ...]
     closing: tuple[str, ...]
+    lone: bool = True
 
 
 THINK = ThoughtMarks(("<think>", "<thinking>"), ("</think>", "</thinking>"))
 """What most models write, and what models fine-tuned on their output write beside the marks of their family."""
 
 
-def thought_marks_of(think: tuple[str, str]) -> tuple[ThoughtMarks, ...]:
-    """The marks that count in the text of a family: its own, and those that most models write."""
-    return (THINK,) if think[0] in THINK.opening else (ThoughtMarks(think[:1], think[1:]), THINK)
+def thought_marks_of(pairs: Sequence[tuple[str, str]], *, lone: bool = True) -> tuple[ThoughtMarks, ...]:
+    """The marks that count in the text of a family: its own, and those that most models write.
+
+    Args:
+        pairs: the opening and the closing mark of each way in which the family marks a thought.
+        lone: see `ThoughtMarks`.
+    """
+    own = [pair for pair in pairs if pair[0] not in THINK.opening]
+    if not own:
+        return (THINK,)
+    opening, closing = (tuple(dict.fromkeys(marks)) for marks in zip(*own, strict=True))
+    return (ThoughtMarks(opening, closing, lone), THINK)
 
 
 _ALWAYS_OPENS = "“‘„‚「『«‹"

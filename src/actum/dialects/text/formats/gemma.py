@@ -20,16 +20,20 @@ def _gemma(
     drops: tuple[str, ...],
     think: tuple[str, str] = ("<think>", "</think>"),
     ends_answer: bool = False,
+    pieces: tuple[str, ...] = (),
     chat: ChatMarks,
     source: str,
 ) -> Format:
-    """`call:f{key:value}`; `marks` stand around a tool, a call and a result, in this order."""
+    """`call:f{key:value}`; `marks` stand around a tool, a call and a result, in this order.
+
+    `pieces` are what is left of the opening mark where a server took it apart.
+    """
     body = KeyedCall(quote)
     example = write_keyed({"parameter": "value", "other": 1}, quote)
     return Format(
         listing=listing,
         bodies=(body,),
-        opens=(marks[2],),
+        opens=(marks[2], *pieces),
         closes=(marks[3],),
         drops=drops,
         think=think,
@@ -76,6 +80,7 @@ GEMMA4 = _gemma(
     drops=("<turn|>", "<|tool_response>"),
     think=("<|channel>thought", "<channel|>"),
     ends_answer=True,
+    pieces=("<call>",),
     chat=chat_marks.GEMMA4,
     source="chat template of Gemma 4 (Google)",
 )

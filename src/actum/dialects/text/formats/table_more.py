@@ -19,7 +19,7 @@ from ..tagged.dialect import (
     openai_tool,
 )
 from ..tagged.pythonic_call import PythonicCall
-from ..tagged.xml_call import XmlCall
+from .invoke import xml_prompt
 from .table import QWEN_XML
 
 _EXAMPLE = '{"name": "function name", "arguments": {"parameter": "value"}}'
@@ -53,39 +53,6 @@ def _json_list(
         chat=chat,
         source=source,
     )
-
-
-def _invoke(prefix: str, *, typed: bool = False, lead: str = "") -> XmlCall:
-    """`<invoke name="f"><parameter name="a">1</parameter></invoke>`.
-
-    Args:
-        prefix: before each tag's name.
-        typed: each parameter says whether it is a string.
-        lead: a pattern of what may stand before the call.
-    """
-    start, parameter = f'<{prefix}invoke name="', f'<{prefix}parameter name="'
-    kind = r'(?: string="(?P<string>true|false)")?' if typed else ""
-    mark = ' string="{string}"' if typed else ""
-    leads = ["function<"] if lead else []
-    return XmlCall(
-        head=CallHead(
-            re.compile(rf'(?:{lead})?{start}(?P<name>[^">\n]{{1,160}})">'),
-            refuse=re.compile(rf'{unlike(start, *leads)}|{start}(?:"|[^">\n]*+(?:\n|>|"[^>]))'),
-        ),
-        parameter=CallHead(
-            re.compile(rf'{parameter}(?P<key>[^"\n]{{1,160}})"{kind}>'),
-            refuse=re.compile(rf'{unlike(parameter)}|{parameter}(?:"|[^"\n]*+(?:\n|"[^ >]|" [^s]))'),
-        ),
-        parameter_start=parameter,
-        value_end=f"</{prefix}parameter>",
-        end=f"</{prefix}invoke>",
-        form=(start + '{name}">\n', f"</{prefix}invoke>"),
-        parameter_form=f'{parameter}{{key}}"{mark}>{{value}}</{prefix}parameter>\n',
-    )
-
-
-def _xml_prompt(opening: str, example: str, closing: str) -> str:
-    return IN_TOOLS + f"To call functions, write:\n{opening}\n{example}\n{closing}"
 
 
 GRANITE = _json_list(
@@ -310,86 +277,6 @@ FUNCTIONARY_V3_2 = _functionary(
     source="chat template of Functionary v3.2 (MeetKai)",
 )
 
-MINIMAX_M2 = Format(
-    listing=TextListing(
-        "minimax_m2",
-        "as MiniMax M2 writes it",
-        "MiniMax-M3 writes otherwise and is not covered",
-        models=("minimax-m2",),
-        signs=(sign("<minimax:tool_call>"),),
-        opens_thought=(("minimax-m2",),),
-    ),
-    bodies=(_invoke(""), JsonCall(unmarked=False)),
-    opens=("<minimax:tool_call>",),
-    closes=("</minimax:tool_call>",),
-    drops=("[e~[", "]~b]", "]~!b["),
-    call_ends_thought=True,
-    section=("<minimax:tool_call>\n", "\n</minimax:tool_call>"),
-    prompt=_xml_prompt(
-        "<minimax:tool_call>",
-        '<invoke name="function_name">\n<parameter name="parameter_name">its value</parameter>\n</invoke>',
-        "</minimax:tool_call>",
-    ),
-    declare=openai_tool,
-    result="<response>{text}</response>",
-    chat=chat_marks.MINIMAX,
-    source="chat template of MiniMax-M2",
-)
-
-_DSML = "｜DSML｜"
-DEEPSEEK_V3_2 = Format(
-    listing=TextListing(
-        "deepseek_v3_2",
-        "as DeepSeek V3.2 writes it",
-        "each parameter says by itself whether it is a string; V4 names the outer mark otherwise",
-        models=("deepseek-v3.2", "deepseek-v4"),
-        signs=(sign("｜DSML｜"),),
-    ),
-    bodies=(_invoke(_DSML, typed=True),),
-    opens=(f"<{_DSML}function_calls>", f"<{_DSML}tool_calls>"),
-    closes=(f"</{_DSML}function_calls>", f"</{_DSML}tool_calls>"),
-    drops=("<｜end▁of▁sentence｜>",),
-    call_ends_thought=True,
-    section=(f"<{_DSML}function_calls>\n", f"\n</{_DSML}function_calls>"),
-    prompt=_xml_prompt(
-        f"<{_DSML}function_calls>",
-        f'<{_DSML}invoke name="function_name">\n<{_DSML}parameter name="parameter_name" string="true|false">its value'
-        f"</{_DSML}parameter>\n</{_DSML}invoke>",
-        f'</{_DSML}function_calls>\nstring="true" for plain text, string="false" for JSON.',
-    ),
-    declare=openai_tool,
-    result="<function_results>\n<result>{text}</result>\n</function_results>",
-    chat=chat_marks.DEEPSEEK_V3_1,
-    source="encoding of DeepSeek-V3.2; DeepSeek-V4 names the outer mark tool_calls",
-)
-
-STEP3 = Format(
-    listing=TextListing(
-        "step3",
-        "as Step-3 writes it",
-        "Step-3.5 writes as `qwen3_coder`",
-        models=("step3", "step-3"),
-        signs=(sign("steptml:"),),
-    ),
-    bodies=(_invoke("steptml:", lead=r"function<｜tool_sep｜>[^\s<]{1,128}\s*"),),
-    opens=("<｜tool_calls_begin｜>", "<｜tool_call_begin｜>"),
-    closes=("<｜tool_call_end｜>", "<｜tool_calls_end｜>", "<｜tool_sep｜>"),
-    drops=("<|EOT|>",),
-    section=("<｜tool_calls_begin｜>", "<｜tool_calls_end｜>"),
-    call=("<｜tool_call_begin｜>", "<｜tool_call_end｜>"),
-    between="<｜tool_sep｜>",
-    prompt=_xml_prompt(
-        "<｜tool_calls_begin｜><｜tool_call_begin｜>",
-        '<steptml:invoke name="function_name">\n<steptml:parameter name="parameter_name">its value'
-        "</steptml:parameter>\n</steptml:invoke>",
-        "<｜tool_call_end｜><｜tool_calls_end｜>",
-    ),
-    declare=openai_tool,
-    result="<｜tool_output_begin｜>{text}<｜tool_output_end｜>",
-    chat=chat_marks.PLAIN,
-    source="chat template of Step-3",
-)
-
 SEED_OSS = Format(
     listing=TextListing(
         "seed_oss",
@@ -405,7 +292,7 @@ SEED_OSS = Format(
     think=("<seed:think>", "</seed:think>"),
     call_ends_thought=True,
     call=("<seed:tool_call>\n", "\n</seed:tool_call>"),
-    prompt=_xml_prompt(
+    prompt=xml_prompt(
         "<seed:tool_call>",
         "<function=function_name>\n<parameter=parameter_name>its value</parameter>\n</function>",
         "</seed:tool_call>",

@@ -342,6 +342,10 @@ class CallBuilder:
         """The types that a parameter may have."""
         return kinds_of(self._tool, key)
 
+    def lacks(self, key: str) -> bool:
+        """The tool is known and has no parameter of this name."""
+        return self._tool is not None and key not in self._tool.property_schemas()
+
     def open(self, key: str) -> None:
         """The value of this parameter follows."""
         self._speech.call_text(("," if self._begun else "{") + dumps(key) + ":")

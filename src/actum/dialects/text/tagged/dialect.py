@@ -54,7 +54,7 @@ from ..reader import (
     TextRules,
 )
 from ..speech import Speech
-from ..thought_marks import thought_marks_of
+from ..thought_marks import ThoughtMarks, thought_marks_of
 from ..toolbox import Toolbox
 from ..wording import language_of
 from .bodies import (
@@ -77,8 +77,11 @@ class Format(Struct, frozen=True, kw_only=True):
         bodies: the ways of writing a call that are read; the first is the one that is written.
         opens: marks before a call or a section of calls, any of which may be missing.
         closes: marks behind one.
-        drops: marks for the server, which say nothing here.
+        drops: marks for the server, which say nothing here. A mark that ends a call and every other message is in both.
         think: the marks around reasoning.
+        thoughts: further pairs of marks around reasoning, which are read and never written.
+        think_lone: a closing mark without an opening one ends a thought that the prompt had opened. False where the
+            mark that closes reasoning ends every other message as well.
         ends_answer: the mark that closes reasoning may end the whole output as well; there it is dropped.
         cites: how a passage of the text that rests on a source begins and ends; the end has the group `sources`. The
             marks are dropped and what they say stands in the reply's extras.
@@ -106,6 +109,8 @@ class Format(Struct, frozen=True, kw_only=True):
     closes: tuple[str, ...] = ()
     drops: tuple[str, ...] = ()
     think: tuple[str, str] = ("<think>", "</think>")
+    thoughts: tuple[tuple[str, str], ...] = ()
+    think_lone: bool = True
     ends_answer: bool = False
     cites: tuple[CallHead, CallHead] | None = None
     call_ends_thought: bool = False
@@ -129,6 +134,11 @@ class Format(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The dialect's name."""
         return self.listing.name
+
+    @property
+    def thought_marks(self) -> tuple[ThoughtMarks, ...]:
+        """All marks of thoughts that count in the models' text."""
+        return thought_marks_of((self.think, *self.thoughts), lone=self.think_lone)
 
 
 class TaggedText(Struct, frozen=True):
@@ -211,13 +221,17 @@ class _Writer:
 
     def result(self, message: ToolMessage, call: ToolCall | None, first: bool) -> Iterator[TextPart | MediaPart]:
         """A result, in marks that its own text can not leave."""
-        text = self._marks.sub(lambda found: found[0][0] + "\\" + found[0][1:], message.result.text)
+        text = self._told_apart(message.result.text)
         if message.result.error is not None:
             text = "Error: " + text
         given = message.result.call_id
         call_id = self._ids.get(given, given)
         yield TextPart(fill(self._form.result, name=message.name, id=call_id, text=text, json=dumps(text)))
         yield from (part for part in message.result.content if isinstance(part, MediaPart))
+
+    def _told_apart(self, text: str) -> str:
+        """The text with a backslash in each mark. A mark may hold another one."""
+        return self._marks.sub(lambda found: found[0][0] + "\\" + self._told_apart(found[0][1:]), text)
 
     def text(self, parts: Sequence[ReplyPart], *, reasoning: bool) -> str:
         pieces: list[str] = []
@@ -270,7 +284,7 @@ class _Signs:
         self.edge = _edge(self.marks.all, [head for _, head in self.bare], self.box.tools)
         results = (*result_marks(form.result), *form.results, "<tool_response", *turn_marks(form.chat))
         self.rules = TextRules(
-            marks=ReplyMarks(thought_marks_of(form.think), results),
+            marks=ReplyMarks(form.thought_marks, results),
             plain=ReplyMarks((), results),
             answer=lambda speech, first: TaggedReader(self, speech, first=first),
             thought=lambda speech: TaggedReader(self, speech, thought=True),
@@ -377,7 +391,7 @@ class TaggedReader:
             self._state = self._in_lead
         elif mark in form.closes:
             if self._state == self._in_prose:
-                return None
+                return found.end() if mark in form.drops else None
             self._speech.release(*self._too_much(self._take_loose()))
             self._inside = False
         return found.end()

@@ -29,6 +29,7 @@ from ..marks import (
     KnownHead,
     Marks,
     NeedsMore,
+    begun,
     follows,
     unlike,
 )
@@ -46,6 +47,13 @@ _HEAD = CallHead(
     re.compile(rf"call:(?P<name>{_NAME}{{1,128}})\{{"),
     refuse=re.compile(rf"{unlike('call:')}|call:(?:(?!{_NAME}|\Z)|{_NAME}{{129}}|{_NAME}++[^{{])"),
 )
+_MARKED_HEAD = CallHead(
+    re.compile(rf"(?::?call:)?(?P<name>{_NAME}{{1,128}})\{{"),
+    may=re.compile(
+        "|".join(begun(before, re.compile(rf"{_NAME}{{1,128}}"), "{") for before in ("", "call:", ":call:"))
+    ),
+)
+"""Behind an opening mark the word `call:` may be missing, or stand behind a colon too many."""
 _BARE = KnownHead(_HEAD.match, refuse=_HEAD.refuse, word=re.compile(r"[^\s{}<>()]+"))
 _PLAIN_KEY = re.compile(r"[\w.\-]+")
 _SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
@@ -64,7 +72,7 @@ class KeyedCall(Struct, frozen=True):
 
     @property
     def head(self) -> CallHead:
-        return _HEAD
+        return _MARKED_HEAD
 
     def bare(self, box: Toolbox) -> CallHead | None:
         names = {f"call:{name}" for name in box.tools}
@@ -300,8 +308,9 @@ class KeyedReader:
         self._call.repairs += repairs
         source = "".join(self._json) or "".join(self._word).strip()
         self._stack = []
+        kinds = self._kinds and self._kinds | {"null"}  # strings stand between marks, so that the bare word is null
         try:
-            value, mended = parse(source) if self._json or not self._kinds else read_text(source, self._kinds)
+            value, mended = parse(source) if self._json or not kinds else read_text(source, kinds)
         except JsonProblem:
             value = "".join(self._value).strip() if self._json else source
             mended = (f"kept {value[:40]!r} as text",) if self._json else ()

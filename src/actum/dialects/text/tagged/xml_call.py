@@ -12,7 +12,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ....core.call import ToolCall
-from ....core.json import dumps
+from ....core.json import dumps, kind_of
 from ...written_values import Kinds, read_text
 from ..marks import (
     WAIT,
@@ -32,6 +32,10 @@ from .bodies import (
 )
 
 CLOSING_TAG_MISSING = "closing tag missing"
+_SECTION, _SECTION_END = "<![CDATA[", "]]>"
+_SECTION_END_INSIDE = "]]" + _SECTION_END + _SECTION + ">"
+_NEEDS_SECTION = re.compile(r"[<&\n]")
+_SECTIONS = Marks((_SECTION,))
 
 
 class XmlCall(Struct, frozen=True, kw_only=True):
@@ -39,41 +43,61 @@ class XmlCall(Struct, frozen=True, kw_only=True):
 
     Attributes:
         head: with the group `name`.
-        parameter: how a parameter begins, with the group `key`; a group `string` says by `true` or `false` whether
-            the value is a string, whatever the schema says.
+        parameter: how a parameter begins, with the group `key`. A group `string` says by `true` or `false` whether
+            the value is a string, whatever the schema says; a group `type` says it by the name of a JSON type.
         value_end: what ends a value.
+        whole_end: what ends the object of all arguments, which stands where `parameter` has the group `whole`.
         end: what ends the call; empty where a closing mark does.
         padded: a line break stands around each value and is no part of it.
-        form, parameter_form: how a call and a parameter are written; `{name}`, `{key}`, `{value}` are filled in.
+        form, parameter_form: how a call and a parameter are written; `{name}`, `{key}`, `{value}` are filled in, and
+            `{string}` or `{type}` by what the value is.
         unmarked: the call may stand without opening mark.
+        wrappers: names of parameters that some models put around all arguments, though the tool has no such parameter.
+        sections: a value may stand in `<![CDATA[` and `]]>`.
+        escaped: names are written as in an attribute of XML: `&quot;` for a quote, `&amp;` for an ampersand.
     """
 
     head: CallHead
     parameter: CallHead
     parameter_start: str
     value_end: str
+    whole_end: str = ""
     end: str = ""
     padded: bool = False
     form: tuple[str, str]
     parameter_form: str
     unmarked: bool = True
+    wrappers: tuple[str, ...] = ()
+    sections: bool = False
+    escaped: bool = False
 
     def bare(self, box: Toolbox) -> CallHead | None:
         return self.head if self.unmarked else None
 
     def reader(self, head: re.Match[str], place: BodySetting) -> BodyReader:
-        return XmlReader(self, CallBuilder(*resolve(head["name"], place.box), place), place)
+        return XmlReader(self, CallBuilder(*resolve(self.plain(head["name"]), place.box), place), place)
+
+    def plain(self, name: str) -> str:
+        """A name that was read, without the signs that stand for others in an attribute."""
+        return name.replace("&quot;", '"').replace("&amp;", "&") if self.escaped else name
+
+    def _attribute(self, name: str) -> str:
+        return name.replace("&", "&amp;").replace('"', "&quot;") if self.escaped else name
 
     def write(self, call: ToolCall, index: int) -> str:
-        opening, closing = (fill(part, name=call.name) for part in self.form)
+        opening, closing = (fill(part, name=self._attribute(call.name)) for part in self.form)
         if not call.complete:
             return opening + call.raw
         return opening + "".join([self._write(key, value) for key, value in call.arguments.items()]) + closing
 
     def _write(self, key: str, value: object) -> str:
+        key, kind = self._attribute(key), kind_of(value)
         if isinstance(value, str):
-            return fill(self.parameter_form, key=key, value=value, string="true")
-        return fill(self.parameter_form, key=key, value=dumps(value), string="false")
+            if self.sections and _NEEDS_SECTION.search(value):
+                value = _SECTION + value.replace(_SECTION_END, _SECTION_END_INSIDE) + _SECTION_END
+            return fill(self.parameter_form, key=key, value=value, string="true", type=kind)
+        kind = "number" if kind == "integer" else kind
+        return fill(self.parameter_form, key=key, value=dumps(value), string="false", type=kind)
 
 
 class XmlReader:
@@ -88,10 +112,13 @@ class XmlReader:
         self._state: Callable[[str, int, bool], int] = self._between
         self._after_value = Marks((row.parameter_start, row.end, *place.stops.all))
         pad = ("", "\n") if row.padded else ("",)
-        ends = [mark for mark in (row.value_end, row.end, *place.closes.all) if mark]
+        ends = [mark for mark in (row.value_end, row.whole_end, row.end, *place.closes.all) if mark]
         openings = ["\n" + row.parameter_start] if row.padded else []
         self._in_value_marks = Marks([*(line + end for line in pad for end in ends), *openings])
+        self._section_marks = Marks((_SECTION_END + row.value_end, _SECTION_END + _SECTION)) if row.sections else None
         self._key = ""
+        self._wraps = False
+        self._value_end = row.value_end
         self._kinds: Kinds = frozenset()
         self._fresh = False
         self._waits = False
@@ -101,7 +128,7 @@ class XmlReader:
     @property
     def in_value(self) -> bool:
         """Not behind a tag that ends the value, unless it is data: what follows has to tell."""
-        return self._state == self._in_value and not self._waits
+        return self._state in (self._in_value, self._before_value, self._in_section) and not self._waits
 
     def feed(self, text: str, at: int, *, closing: bool) -> int:
         self._waits = False
@@ -138,22 +165,55 @@ class XmlReader:
         return at + 1
 
     def _begin(self, found: re.Match[str]) -> None:
-        self._key = found["key"].strip()
+        whole = found.groupdict().get("whole") is not None
+        self._key = "" if whole else self._row.plain(found["key"].strip())
         self._kinds = self._call.kinds(self._key)
-        said = found.groupdict().get("string")
-        if said is not None:
-            self._kinds = frozenset(("string",)) if said == "true" else self._kinds or _ANY
+        groups = found.groupdict()
+        said, kind = groups.get("string"), groups.get("type")
+        if said == "true" or kind == "string":
+            self._kinds = _STRING
+        elif said == "false":  # JSON, so that the word null is null whatever the schema says
+            self._kinds = (self._kinds or _ANY) | _NULL
+        elif kind is not None:
+            self._kinds = (self._kinds or _ANY) | ({kind} & _ANY)
+        self._value_end = self._row.whole_end if whole else self._row.value_end
+        self._wraps = whole or (self._key in self._row.wrappers and self._call.lacks(self._key))
         self._fresh = self._row.padded
         self._value = []
-        self._call.open(self._key)
-        self._state = self._in_value
+        if self._wraps:
+            self._kinds = _OBJECT
+        else:
+            self._call.open(self._key)
+        self._state = self._before_value if self._row.sections else self._in_value
         if self._streams:
             self._call.tell('"')
 
     @property
     def _streams(self) -> bool:
         """The value is a string whatever follows, so that it can be told as it comes."""
-        return not self._kinds or self._kinds == {"string"}
+        return not self._wraps and (not self._kinds or self._kinds == _STRING)
+
+    def _before_value(self, text: str, at: int, closing: bool) -> int:
+        """The value may stand in a section, in which every tag is data."""
+        if text.startswith(_SECTION, at):
+            self._state = self._in_section
+            return at + len(_SECTION)
+        if closing or not _SECTIONS.may_begin(text, at):
+            self._state = self._in_value
+        return at
+
+    def _in_section(self, text: str, at: int, closing: bool) -> int:
+        marks = self._section_marks
+        assert marks is not None
+        found = marks.pattern.search(text, at)
+        if found is None:
+            end = len(text) if closing else marks.hold(text, at, len(text))
+            self._take(text[at:end])
+            return end
+        self._take(text[at : found.start()])
+        if found[0].endswith(self._row.value_end):
+            self._end_value()
+        return found.end()
 
     def _in_value(self, text: str, at: int, closing: bool) -> int:
         if self._fresh:
@@ -180,13 +240,15 @@ class XmlReader:
     def _ends(self, found: re.Match[str], text: str, closing: bool) -> list[str] | NeedsMore | None:
         """What had to be mended to end the value here; None where the mark is part of the value."""
         mark, row = found[0].removeprefix("\n") if self._row.padded else found[0], self._row
-        if mark == row.value_end:
+        if mark in (row.value_end, row.whole_end) and mark != self._value_end:
+            return None
+        if mark == self._value_end:
             verdict = follows(self._after_value, text, found.end(), closing=closing)
         elif mark == row.parameter_start:
             opening = row.parameter.sees(text, found.end() - len(mark), closing=closing)
             if opening is WAIT:
                 return WAIT
-            key = opening["key"] if isinstance(opening, re.Match) else ""
+            key = (opening["key"] or "") if isinstance(opening, re.Match) else ""
             known = self._place.box.parameters(self._call.name)
             verdict = key in known and key not in self._call.arguments and key != self._key
         else:
@@ -197,7 +259,7 @@ class XmlReader:
             return verdict
         if not verdict:
             return None
-        return [] if mark == row.value_end else [CLOSING_TAG_MISSING]
+        return [] if mark == self._value_end else [CLOSING_TAG_MISSING]
 
     def _take(self, text: str) -> None:
         self._value.append(text)
@@ -207,7 +269,9 @@ class XmlReader:
     def _end_value(self, *repairs: str) -> None:
         text = "".join(self._value)
         self._call.repairs += repairs
-        if self._streams:
+        if self._wraps:
+            self._unwrap(text)
+        elif self._streams:
             self._call.give(self._key, text)
             self._call.tell('"')
         else:
@@ -217,6 +281,19 @@ class XmlReader:
             self._call.tell(dumps(value))
         self._state = self._between
 
+    def _unwrap(self, text: str) -> None:
+        """The arguments stand in a parameter that the tool does not have."""
+        wrapped, mended = read_text(text, self._kinds)
+        self._call.repairs += mended
+        if isinstance(wrapped, dict) and self._key:
+            self._call.repairs.append(f"took the arguments out of {self._key!r}")
+        elif not self._key and not isinstance(wrapped, dict):
+            self._call.doubt(f"{text[:40]!r} is no object of arguments")
+        for key, value in wrapped.items() if isinstance(wrapped, dict) else [(self._key, wrapped)]:
+            self._call.open(key)
+            self._call.give(key, value)
+            self._call.tell(dumps(value))
+
     def _finish(self, *repairs: str) -> None:
         self._call.repairs += repairs
         self._call.stray("".join(self._stray))
@@ -225,4 +302,7 @@ class XmlReader:
 
 
 _NOTHING = Marks(())
+_NULL: Kinds = frozenset(("null",))
+_STRING: Kinds = frozenset(("string",))
+_OBJECT: Kinds = frozenset(("object",))
 _ANY: Kinds = frozenset(("null", "integer", "number", "boolean", "object", "array"))
