@@ -186,7 +186,7 @@ def test_a_text_dialect_is_asked_for_as_such() -> None:
         ("dots-studio/dots-3-note-preview", "dots"),
         ("LLM360/K2-Horizon-3.7B", "k2_horizon"),
         ("pfnet/plamo-3-nict-8b-base", "plamo3"),
-        ("MiniMaxAI/MiniMax-M3", None),
+        ("MiniMaxAI/MiniMax-M3", "minimax_m3"),
         ("MiniMaxAI/MiniMax-M2.5", "minimax_m2"),
         ("openbmb/MiniCPM5-2B", "minicpm5"),
         ("meta-llama/Muse-Glimmer-30B", "muse_glimmer"),
@@ -237,7 +237,7 @@ def test_a_model_s_name_tells_its_dialect(model: str, name: str | None) -> None:
         ("{{ '<｜GCML｜invoke name=' }}", "gigachat3_5"),
         ("{{ 'function call' }}{%- set sep = '<|role_sep|>' -%}", "gigachat3"),
         ("{{- '<atem:function_calls>\n<atem:invoke name=' -}}<|start|>assistant", "muse_glimmer"),
-        ("{{ ']<]minimax[>[' ~ '<tool_call>' }}</tool_call>", None),
+        ("{{ ']<]minimax[>[' ~ '<tool_call>' }}</tool_call>", "minimax_m3"),
         ("{% for message in messages %}{{ message.content }}{% endfor %}", None),
     ],
 )

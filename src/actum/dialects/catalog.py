@@ -28,10 +28,6 @@ ApiName = Literal[
 ]
 """The names of `api/rows.py`, for the type checker: the dialect of such a name is an `ApiDialect`."""
 
-_NO_DIALECT = ("]<]minimax[>[",)
-"""Marks in chat templates that no dialect reads, though other marks of the template look like those of a dialect.
-MiniMax-M3 writes values as tags in tags."""
-
 _TEMPLATE_TEXTS = ("{%", "{{", "\n")
 
 
@@ -108,8 +104,6 @@ def for_model(name_or_template: str) -> str | None:
 
 
 def _of_template(template: str) -> str | None:
-    if any(mark in template for mark in _NO_DIALECT):
-        return None
     found = [
         (each.shared, -len("".join(each.marks)), listing.name)
         for listing in _text_listings()

@@ -9,7 +9,7 @@ from msgspec import structs
 from ... import chat_marks
 from ...chat_marks import ChatMarks
 from ...listing import TextListing, sign
-from ..marks import CallHead, unlike
+from ..marks import CallHead, begun, unlike
 from ..tagged.bodies import JsonCall
 from ..tagged.dialect import IN_TOOLS, Format, openai_tool
 from ..tagged.xml_call import XmlCall
@@ -58,7 +58,7 @@ MINIMAX_M2 = Format(
     listing=TextListing(
         "minimax_m2",
         "as MiniMax M2 writes it",
-        "MiniMax-M3 writes as `minimax_m3`",
+        "MiniMax M3 writes as `minimax_m3`",
         models=("minimax-m2",),
         signs=(sign("<minimax:tool_call>"),),
         opens_thought=(("minimax-m2",),),
@@ -208,6 +208,51 @@ To call functions, write for each call; a value of several lines, or with < or &
     declare=openai_tool,
     result="<tool_response>\n{text}\n</tool_response>",
     source="chat template of MiniCPM5 (OpenBMB); vLLM's reader of the model and its tests",
+)
+
+_NS = "]<]minimax[>["
+_NS_INVOKE = f'{_NS}<invoke name="'
+MINIMAX_M3 = Format(
+    listing=TextListing(
+        "minimax_m3",
+        "as MiniMax M3 writes it: a tag a parameter, tags in tags for objects and lists",
+        "values are plain text, the schema gives their type; actum writes objects and lists as JSON",
+        models=("minimax-m3", "minimax_m3"),
+        signs=(sign(_NS),),
+    ),
+    bodies=(
+        XmlCall(
+            head=CallHead(
+                re.compile(rf'{re.escape(_NS_INVOKE)}(?P<name>[^">\n]{{1,160}})">'),
+                may=re.compile(begun(_NS_INVOKE, re.compile(r'[^">\n]{1,160}'), '">')),
+            ),
+            parameter=CallHead(
+                re.compile(rf"{re.escape(_NS)}<(?P<key>[^\s<>/]{{1,160}})>"),
+                may=re.compile(begun(f"{_NS}<", re.compile(r"[^\s<>/]{1,160}"), ">")),
+            ),
+            parameter_start=f"{_NS}<",
+            value_end=f"{_NS}</{{key}}>",
+            tree=_NS,
+            end=f"{_NS}</invoke>",
+            form=(f'{_NS_INVOKE}{{name}}">', f"{_NS}</invoke>"),
+            parameter_form=f"{_NS}<{{key}}>{{value}}{_NS}</{{key}}>",
+        ),
+    ),
+    opens=(f"{_NS}<tool_call>",),
+    closes=(f"{_NS}</tool_call>",),
+    drops=("[e~[", "]~b]", "]~!b["),
+    think=("<mm:think>", "</mm:think>"),
+    call_ends_thought=True,
+    section=(f"{_NS}<tool_call>\n", f"\n{_NS}</tool_call>"),
+    prompt=xml_prompt(
+        f"{_NS}<tool_call>",
+        f'{_NS_INVOKE}function_name">{_NS}<parameter_name>its value{_NS}</parameter_name>{_NS}</invoke>',
+        f"{_NS}</tool_call>",
+    ),
+    declare=openai_tool,
+    result="<response>{text}</response>",
+    chat=chat_marks.MINIMAX,
+    source="vLLM's reader of MiniMax-M3 and its tests",
 )
 
 STEP3 = Format(

@@ -342,6 +342,10 @@ class CallBuilder:
         """The types that a parameter may have."""
         return kinds_of(self._tool, key)
 
+    def schema(self, key: str) -> tuple[Json, JsonObject]:
+        """The schema of a parameter, None where nothing is known; and the whole schema."""
+        return (self._tool.property_schemas().get(key), self._tool.parameters) if self._tool is not None else (None, {})
+
     def lacks(self, key: str) -> bool:
         """The tool is known and has no parameter of this name."""
         return self._tool is not None and key not in self._tool.property_schemas()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ....core.call import ToolCall
-from ....core.json import dumps, kind_of
+from ....core.json import Json, JsonProblem, dumps, kind_of
 from ...written_values import Kinds, read_text
 from ..marks import (
     WAIT,
@@ -30,6 +30,7 @@ from .bodies import (
     fill,
     resolve,
 )
+from .tag_tree import read_tree
 
 CLOSING_TAG_MISSING = "closing tag missing"
 _SECTION, _SECTION_END = "<![CDATA[", "]]>"
@@ -45,7 +46,8 @@ class XmlCall(Struct, frozen=True, kw_only=True):
         head: with the group `name`.
         parameter: how a parameter begins, with the group `key`. A group `string` says by `true` or `false` whether
             the value is a string, whatever the schema says; a group `type` says it by the name of a JSON type.
-        value_end: what ends a value.
+        value_end: what ends a value; `{key}` is filled in.
+        tree: a value may be tags in tags, each behind this mark (`tag_tree`); empty where it never is.
         whole_end: what ends the object of all arguments, which stands where `parameter` has the group `whole`.
         end: what ends the call; empty where a closing mark does.
         padded: a line break stands around each value and is no part of it.
@@ -61,6 +63,7 @@ class XmlCall(Struct, frozen=True, kw_only=True):
     parameter: CallHead
     parameter_start: str
     value_end: str
+    tree: str = ""
     whole_end: str = ""
     end: str = ""
     padded: bool = False
@@ -111,10 +114,7 @@ class XmlReader:
         self._place = place
         self._state: Callable[[str, int, bool], int] = self._between
         self._after_value = Marks((row.parameter_start, row.end, *place.stops.all))
-        pad = ("", "\n") if row.padded else ("",)
-        ends = [mark for mark in (row.value_end, row.whole_end, row.end, *place.closes.all) if mark]
-        openings = ["\n" + row.parameter_start] if row.padded else []
-        self._in_value_marks = Marks([*(line + end for line in pad for end in ends), *openings])
+        self._in_value_marks = self._marks_in_value(row.value_end)
         self._section_marks = Marks((_SECTION_END + row.value_end, _SECTION_END + _SECTION)) if row.sections else None
         self._key = ""
         self._wraps = False
@@ -124,6 +124,14 @@ class XmlReader:
         self._waits = False
         self._value: list[str] = []
         self._stray: list[str] = []
+
+    def _marks_in_value(self, value_end: str) -> Marks:
+        """What may end a value."""
+        row = self._row
+        pad = ("", "\n") if row.padded else ("",)
+        ends = [mark for mark in (value_end, row.whole_end, row.end, *self._place.closes.all) if mark]
+        openings = ["\n" + row.parameter_start] if row.padded else []
+        return Marks([*(line + end for line in pad for end in ends), *openings])
 
     @property
     def in_value(self) -> bool:
@@ -176,7 +184,9 @@ class XmlReader:
             self._kinds = (self._kinds or _ANY) | _NULL
         elif kind is not None:
             self._kinds = (self._kinds or _ANY) | ({kind} & _ANY)
-        self._value_end = self._row.whole_end if whole else self._row.value_end
+        self._value_end = self._row.whole_end if whole else fill(self._row.value_end, key=self._key)
+        if self._value_end not in self._in_value_marks.all:
+            self._in_value_marks = self._marks_in_value(self._value_end)
         self._wraps = whole or (self._key in self._row.wrappers and self._call.lacks(self._key))
         self._fresh = self._row.padded
         self._value = []
@@ -191,7 +201,7 @@ class XmlReader:
     @property
     def _streams(self) -> bool:
         """The value is a string whatever follows, so that it can be told as it comes."""
-        return not self._wraps and (not self._kinds or self._kinds == _STRING)
+        return not self._wraps and (self._kinds == _STRING or not (self._kinds or self._row.tree))
 
     def _before_value(self, text: str, at: int, closing: bool) -> int:
         """The value may stand in a section, in which every tag is data."""
@@ -275,11 +285,22 @@ class XmlReader:
             self._call.give(self._key, text)
             self._call.tell('"')
         else:
-            value, mended = read_text(text, self._kinds)
+            value, mended = self._read(text)
             self._call.give(self._key, value)
             self._call.repairs += mended
             self._call.tell(dumps(value))
         self._state = self._between
+
+    def _read(self, text: str) -> tuple[Json, tuple[str, ...]]:
+        """The value of a text that is no string as it stands."""
+        mark = self._row.tree
+        if not mark or f"{mark}<" not in text:
+            return read_text(text, self._kinds)
+        try:
+            return read_tree(text, mark, *self._call.schema(self._key)), ()
+        except JsonProblem as problem:
+            self._call.doubt(str(problem))
+            return text, ()
 
     def _unwrap(self, text: str) -> None:
         """The arguments stand in a parameter that the tool does not have."""
