@@ -21,6 +21,7 @@ PUBLIC = [
     "File",
     "Image",
     "Limits",
+    "ModelSettings",
     "PolicyFile",
     "Price",
     "Require",
@@ -35,6 +36,7 @@ PUBLIC = [
     "Transcoder",
     "UserLimits",
     "Video",
+    "open_model",
     "tool",
     "transcode",
 ]

@@ -21,7 +21,9 @@ from .core.budget import Price
 from .core.call import ToolCall, ToolResult
 from .core.errors import ActumError, ToolError
 from .core.interfaces import Answer, Context, Toolset
+from .core.model_settings import ModelSettings
 from .core.tool import Tool
+from .models.catalog import open_model
 from .policy.file import PolicyFile
 from .policy.rules import Require, Rule, Rules
 from .toolsets.function.function import tool
@@ -38,6 +40,7 @@ __all__ = [
     "File",
     "Image",
     "Limits",
+    "ModelSettings",
     "PolicyFile",
     "Price",
     "Require",
@@ -52,6 +55,7 @@ __all__ = [
     "Transcoder",
     "UserLimits",
     "Video",
+    "open_model",
     "tool",
     "transcode",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.claim import claim_of_conversation
-from ..core.errors import InDoubt, ModelError, ModelGarbled, ReplayDiverged, UnknownName, UsageError
+from ..core.errors import ContextOverflow, InDoubt, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import (
@@ -37,9 +37,11 @@ from ..core.interfaces import (
     Policy,
     Request,
     Toolset,
+    default_max_tokens,
     is_supervised,
 )
-from ..core.message import Message, SystemMessage, Transcript, UserMessage
+from ..core.message import Message, Reply, SystemMessage, Transcript, Usage, UserMessage
+from ..core.model_settings import ModelSettings, checked_settings
 from ..core.record import (
     Compacted,
     Ended,
@@ -71,6 +73,7 @@ from ..runs.runner import (
 from ..runs.wording import Phrases
 from .agent_tool import AgentTool
 from .branch import branch
+from .compaction import sum_up
 from .conversation import Before, before, history_of, media, with_attachments
 from .driver import Driver
 from .output import plain, typed
@@ -79,6 +82,10 @@ from .unfinished import news
 
 if TYPE_CHECKING:
     from typing_extensions import TypeForm
+
+
+KEPT_RUNS = 2
+"""So many of the latest runs of a conversation stay as they are when it is summed up."""
 
 
 class RunOptions(TypedDict, total=False):
@@ -97,6 +104,7 @@ class RunOptions(TypedDict, total=False):
     peer: Peer | None
     trace: str
     holder: Holder | None
+    settings: ModelSettings | None
 
 
 class Agent:
@@ -123,6 +131,9 @@ class Agent:
         redaction: what is kept out of results before they are on record and told to the model.
         extra_arguments: refuse or drop arguments that a tool does not know.
         clock: the time.
+        settings: how the model is asked: `ModelSettings(temperature=0.2, max_tokens=500)`.
+        truncation: what happens where the conversation is too long for the model: `disabled`, the run fails with
+            `ContextOverflow`; `auto`, the model is asked again with the earliest turns left out and long results cut.
 
     Raises:
         UnknownName: there is no such model or dialect.
@@ -152,8 +163,14 @@ class Agent:
         secrets: Mapping[str, str] | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
+        settings: ModelSettings | None = None,
+        truncation: Literal["auto", "disabled"] = "disabled",
     ) -> None:
+        if truncation not in ("auto", "disabled"):
+            raise UsageError(f"truncation={truncation!r}: give 'auto' or 'disabled'")
         self.model = open_model(model, dialect=dialect)
+        self.settings = checked_settings(settings)
+        self.truncation = truncation
         self.name = name
         self.limits = limits or Limits()
         money = self.limits.cost is not None or self.limits.users.cost_per_day is not None
@@ -207,6 +224,7 @@ class Agent:
         peer: Peer | None = None,
         trace: str = "",
         holder: Holder | None = None,
+        settings: ModelSettings | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Answer a question.
@@ -230,6 +248,7 @@ class Agent:
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
             holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
                 run; whoever passes it says when it is over.
+            settings: how the model is asked in this run; the agent's settings hold for what is not set here.
             emit: is told each event as it happens.
 
         Returns:
@@ -257,6 +276,7 @@ class Agent:
                 instructions=self._render_instructions(asked.text),
                 tools=(await self.runner.catalog()).digest,
                 limits=self.runner.limits_recorded,
+                settings=checked_settings(settings).over(self.settings).recorded,
                 principal=principal,
                 roles=checked_roles(roles),
                 key_id=checked_text("key_id", key_id),
@@ -268,7 +288,13 @@ class Agent:
                 trace=checked_traceparent(trace),
             )
             setting = self.runner.setting(
-                deps=context, emit=emit, approver=approver, peer=peer, holder=holder, agent=self
+                deps=context,
+                emit=emit,
+                approver=approver,
+                peer=peer,
+                holder=holder,
+                agent=self,
+                model_settings=settings,
             )
             return await self._begin(run_id, started, earlier.messages, setting)
 
@@ -311,6 +337,7 @@ class Agent:
         approver: Approver | None = None,
         peer: Peer | None = None,
         holder: Holder | None = None,
+        settings: ModelSettings | None = None,
         emit: Emit | None = None,
     ) -> RunResult:
         """Go on with a run that was paused or interrupted: what is on record is not done again.
@@ -324,6 +351,8 @@ class Agent:
                 program itself goes on with a run, whoever it is for.
             context, approver, peer, holder, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
+            settings: how the model is asked from here on; the settings that the run was started with hold for what is
+                not set here. Headers are not on record: they are those of the agent and of these settings.
 
         Raises:
             UnknownName: there is no such run (of this principal), or nothing pending under such an id.
@@ -332,7 +361,14 @@ class Agent:
         """
         await self.runner.check_principal(run_id, principal)
         setting = self.runner.setting(
-            deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder, agent=self
+            deps=context,
+            emit=emit,
+            approver=approver,
+            peer=peer,
+            accept=accept,
+            holder=holder,
+            agent=self,
+            model_settings=settings,
         )
         return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
 
@@ -387,6 +423,7 @@ class Agent:
                 instructions=self._render_instructions(records[0].question),
                 tools=catalog.digest,
                 limits=self.runner.limits_recorded,
+                settings=self.settings.recorded,
                 conversation=conversation,
                 parent="",
                 bound=(),
@@ -399,14 +436,18 @@ class Agent:
             await self.journal.sync(new)
         return new
 
-    async def compact(self, conversation: str, *, keep: int = 2, principal: str = "", owner: str | None = None) -> str:
+    async def compact(
+        self, conversation: str, *, keep: int | None = None, principal: str = "", owner: str | None = None
+    ) -> str:
         """Have the model sum up a conversation; from here on it is told the summary in place of what was before.
 
-        The summary is a step on record, and nothing is deleted.
+        The summary is a step on record, and nothing is deleted. A conversation that is too long for the model is summed
+        up in parts.
 
         Args:
             conversation: its id.
-            keep: so many of its latest runs stay as they are.
+            keep: so many of its latest runs stay as they are. None: two, or none where the conversation is too long for
+                the model.
             principal, owner: on whose behalf, and whose conversation it is; as for `run`.
 
         Returns:
@@ -414,7 +455,7 @@ class Agent:
 
         Raises:
             UnknownName: there is no such conversation.
-            ModelError: the model gave no answer, or an empty one; the conversation stays as it is.
+            ModelError: the model gave no answer, or one that is empty or cut off; the conversation stays as it is.
         """
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
         whose = principal if owner is None else checked_text("owner", owner)
@@ -423,11 +464,14 @@ class Agent:
             if not earlier.run_id:
                 raise UnknownName(f"there is no conversation {conversation!r} in this journal")
             wording = Phrases.for_text("".join(said.text for said in earlier.messages if isinstance(said, UserMessage)))
-            ask, run_id = UserMessage((TextPart(wording.compact()),), "developer"), new_id("run")
+            run_id, usage = new_id("run"), Usage()
+            latest = RunState(await self.journal.read(earlier.run_id)).ended
+            too_long = latest is not None and latest.reason == ContextOverflow.__name__
             started = Started(
                 agent=self.name,
                 model=self.model.name,
-                said=(ask,),
+                said=(UserMessage((TextPart(wording.compact()),), "developer"),),
+                settings=self.settings.recorded,
                 principal=principal,
                 conversation=conversation,
                 owner=None if whose == principal else whose,
@@ -438,18 +482,33 @@ class Agent:
             )
             async with self.journal.claim(run_id):
                 self.journal.append(run_id, started)
-                try:
-                    reply = await self.model.reply(Request(messages=[*earlier.messages, ask]))
+
+                async def ask(messages: Sequence[Message]) -> Reply:
+                    nonlocal usage
+                    reply = await self.model.reply(self._for_summary().fill(Request(messages=messages)))
                     self.journal.append(run_id, ModelReplied("", reply))
-                    if not reply.text.strip():
-                        raise ModelGarbled("the model summed up the conversation in no words: it stays as it is")
+                    usage += reply.usage
+                    return reply
+
+                try:
+                    summary = await sum_up(earlier.messages, ask, wording)
                 except ModelError as error:
-                    self.journal.append(run_id, Ended("failed", str(error), type(error).__name__))
+                    self.journal.append(run_id, Ended("failed", str(error), type(error).__name__, usage))
                     raise
-                self.journal.append(run_id, Compacted(reply.text, keep))
-                self.journal.append(run_id, Ended("done", reply.text, usage=reply.usage))
+                if keep is None:
+                    keep = 0 if too_long or summary.in_parts else KEPT_RUNS
+                self.journal.append(run_id, Compacted(summary.text, keep))
+                self.journal.append(run_id, Ended("done", summary.text, usage=usage))
                 await self.journal.sync(run_id)
-            return reply.text
+            return summary.text
+
+    def _for_summary(self) -> ModelSettings:
+        """How the model is asked for a summary: an answer's limit of length holds only where it allows more than the
+        model's own limit.
+        """
+        most, own = self.settings.max_tokens, default_max_tokens(self.model)
+        longer = most if most is not None and own is not None and most > own else None
+        return msgspec.structs.replace(self.settings.unbounded, max_tokens=longer)
 
     def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
         """This agent as a tool for another one."""
@@ -485,6 +544,7 @@ class Agent:
             instructions=self._render_instructions(task),
             tools=(await self.runner.catalog()).digest,
             limits=self.runner.limits_recorded,
+            settings=self.settings.recorded,
             principal=context.principal,
             roles=context.roles,
             key_id=context.key_id,
@@ -566,18 +626,34 @@ class Agent:
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
         attachments = {part.handle: part for part in media(messages)}
-        model = ModelSide(heard=transcript, attachments=attachments, sample=self.model.reply, price=price)
+        recorded = msgspec.convert(started.settings, ModelSettings)
+        settings = setting.model_settings.over(recorded).over(self.settings)
+        model = ModelSide(heard=transcript, attachments=attachments, sample=self._sampler(settings), price=price)
         async with self.runner.at_work(run_id, state, setting, model) as run:
             driver = Driver(
                 run=run,
                 model=self.model,
                 transcript=transcript,
-                loop=turn(transcript, self.limits, run.phrases, run.path.polled, self._check),
+                loop=turn(
+                    transcript,
+                    self.limits,
+                    run.phrases,
+                    run.path.polled,
+                    self._check,
+                    lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
+                ),
                 relist=self.runner.listing(state),
                 price=price,
                 accept=setting.accept,
+                settings=settings,
+                question=len(opening) + len(before),
+                truncates=self.truncation == "auto",
             )
             return await driver.drive()
+
+    def _sampler(self, settings: ModelSettings) -> Callable[[Request], Awaitable[Reply]]:
+        """Has the model answer what a tool asks, which has limits of its own for the answer."""
+        return lambda request: self.model.reply(settings.unbounded.fill(request))
 
     def _check_instructions(self, run_id: str, started: Started) -> None:
         """Before a recorded run goes on: it was started with the instructions that this agent has.

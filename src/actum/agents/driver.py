@@ -6,25 +6,30 @@ A fresh run has an empty recording and a resumed one a full one; that is all the
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..call.resolve import Catalog
 from ..core.budget import ZERO, Price, Used
 from ..core.call import ToolResult
-from ..core.errors import ReplayDiverged
-from ..core.event import ReplyFinished, RunResult
+from ..core.errors import ContextOverflow, ReplayDiverged
+from ..core.event import Delta, ReplyFinished, RunResult
 from ..core.interfaces import Model, Request
-from ..core.message import ToolMessage, Transcript
+from ..core.message import Reply, ToolMessage, Transcript
+from ..core.model_settings import UNSET, ModelSettings
 from ..core.pending import Pending
 from ..core.record import InputRequested, ModelReplied, ToolsChanged, new_id
 from ..journal.recording import CallRef
 from ..runs.run import Finish, Run, Stopped
+from .shortening import WHOLE, Shortening, with_advice
 from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome, Turn, UserAnswered
 
 T = TypeVar("T")
+
+log = logging.getLogger("actum")
 
 
 class Driver(Struct, kw_only=True, dict=True):
@@ -38,6 +43,9 @@ class Driver(Struct, kw_only=True, dict=True):
         relist: the catalog as it is now, asked for before each step.
         price: of the model, where it is known.
         accept: whether a changed prompt or changed tools may go on with a recorded run.
+        settings: how the model is asked.
+        question: the index in the transcript of the first message of the run itself.
+        truncates: whether a conversation that is too long for the model is told without its beginning.
     """
 
     run: Run
@@ -47,6 +55,9 @@ class Driver(Struct, kw_only=True, dict=True):
     relist: Callable[[], Awaitable[Catalog]]
     price: Price | None = None
     accept: bool = False
+    settings: ModelSettings = UNSET
+    question: int = 0
+    truncates: bool = False
 
     def __post_init__(self) -> None:
         self._steps = 0
@@ -54,6 +65,9 @@ class Driver(Struct, kw_only=True, dict=True):
         self._questions = 0
         self._reply_number = -1
         self._tools = self.run.state.tools or self.run.path.catalog.digest
+        last = self.run.state.replies[-1][1] if self.run.state.replies else None
+        self._shortening = Shortening(last.left_out, last.clipped) if last is not None else WHOLE
+        self._told: tuple[Shortening, Transcript, int] | None = None
 
     async def drive(self) -> RunResult:
         """Go on until the run is done, paused or stopped.
@@ -95,18 +109,57 @@ class Driver(Struct, kw_only=True, dict=True):
         await self._notice_tools()
         context = run.context
         began = context.clock.now()
-        request = Request(messages=self.transcript, tools=run.path.catalog.tools)
-        reply = await run.in_time(self.model.reply(request, context.emit))
+        request = self.settings.fill(Request(messages=self.transcript, tools=run.path.catalog.tools))
+        reply = await run.in_time(self._answered(request))
         seconds = context.clock.now() - began
         cost = self.price.of(reply.usage) if self.price is not None else ZERO
-        record = ModelReplied(self._intention(self._tools), reply, seconds, context.elapsed(), cost)
+        left_out, clipped = self._shortening.left_out, self._shortening.clipped
+        intention = self._intention(self._tools)
+        record = ModelReplied(intention, reply, seconds, context.elapsed(), cost, left_out, clipped)
         self._reply_number = context.write(record)
         run.usage += reply.usage
         tokens = reply.usage.total_tokens
         context.budget.add(0, tokens, cost)
         run.count(Used(tokens=tokens, cost=cost))
-        run.tell(ReplyFinished(reply, seconds))
+        run.tell(ReplyFinished(reply, seconds, left_out))
         return ModelAnswered(reply, record.elapsed, cost)
+
+    async def _answered(self, request: Request) -> Reply:
+        """The model's answer; where the conversation is too long for the model, to a shorter one.
+
+        Raises:
+            ContextOverflow: the conversation is too long, and may not or can not be shortened further.
+        """
+        emit, heard = self.run.context.emit, False
+
+        def tell(delta: Delta) -> None:
+            nonlocal heard
+            heard = True
+            assert emit is not None
+            emit(delta)
+
+        told = tell if self.truncates and emit is not None else emit
+        while True:
+            asked = request if self._shortening == WHOLE else structs.replace(request, messages=self._shorter())
+            try:
+                return await self.model.reply(asked, told)
+            except ContextOverflow as overflow:
+                shorter = self._shortening.next(self.transcript, self.question)
+                if shorter is None or not self.truncates or heard:
+                    can = shorter is not None
+                    raise with_advice(overflow, truncates=self.truncates, can_be_shortened=can) from None
+                self._shortening = shorter
+                log.warning("%s: %s; asked again with a shorter conversation", self.run.context.run_id, overflow)
+
+    def _shorter(self) -> Transcript:
+        """The conversation as the model is told it; a transcript that grows along with the whole one."""
+        if self._told is None or self._told[0] != self._shortening:
+            told = Transcript(self._shortening.told(self.transcript, self.run.phrases.left_out()))
+        else:
+            _, told, heard = self._told
+            told.extend(self._shortening.clip(self.transcript[heard:]))
+        self._told = (self._shortening, told, len(self.transcript))
+        return told
 
     def _intention(self, tools: str) -> str:
         return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()

@@ -8,7 +8,8 @@ do it by hand. There is no second loop for streaming, for synchronous programs o
     CallTools    Called(results), one for each call in order; a `Pending` among them ends the run as paused
     AskUser      UserAnswered(text); a `Pending` ends the run as paused
 
-Whether a reply holds calls decides how it goes on; the finish reason is recorded and never trusted.
+Whether a reply holds calls decides how it goes on; the finish reason is never trusted for that. It is only believed
+where it says that an answer without calls was cut off.
 """
 
 from __future__ import annotations
@@ -88,6 +89,9 @@ Check = Callable[[str], tuple[object, str]]
 Polled = Callable[[str], bool]
 """Whether the tool of this name is meant to be asked again and again."""
 
+ToldCut = Callable[[Reply], str]
+"""What the user is told of an answer that the endpoint broke off before the model was done."""
+
 OUTPUT_TRIES = 3
 
 
@@ -97,6 +101,7 @@ def turn(
     wording: Phrases,
     polled: Polled,
     check: Check,
+    told_cut: ToldCut = lambda reply: reply.text,
 ) -> Turn:
     """One answer to the user.
 
@@ -106,6 +111,7 @@ def turn(
         wording: what the user and the model are told, in the user's language.
         polled: whether the tool of this name is meant to be asked again and again.
         check: reads the answer as the agent's output type.
+        told_cut: what the user is told of an answer that was cut off.
     """
     spent = _Spent(limits)
     repeats = _Repeats(limits.repeats, polled)
@@ -122,13 +128,11 @@ def turn(
         transcript.append(reply)
         calls = reply.calls
         if not calls:
-            value, problem = check(reply.text)
             tries += 1
-            if not problem:
-                return Finish(status="done", text=reply.text, output=value)
-            if tries == OUTPUT_TRIES:
-                return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
-            transcript.append(UserMessage((TextPart(wording.invalid_output(problem)),), "model"))  # it quotes the model
+            ended = _ended(reply, check, told_cut, last=tries == OUTPUT_TRIES)
+            if isinstance(ended, Finish):
+                return ended
+            transcript.append(UserMessage((TextPart(wording.invalid_output(ended)),), "model"))  # it quotes the model
             continue
 
         refusals, stop_reason = _turn_away(calls, spent.made, repeats)
@@ -156,6 +160,16 @@ def turn(
                 return Finish(status="paused", text=answer.message, pending=(answer,))
             assert isinstance(answer, UserAnswered)
             transcript.append(UserMessage.of(answer.text))
+
+
+def _ended(reply: Reply, check: Check, told_cut: ToldCut, *, last: bool) -> Finish | str:
+    """How the run ends with an answer; else what is wrong with the answer, which the model may mend."""
+    if reply.cut_off:
+        return Finish(status="stopped", text=told_cut(reply), stop_reason=reply.cut_off)
+    value, problem = check(reply.text)
+    if problem and last:
+        return Finish(status="stopped", text=reply.text, stop_reason="invalid_output")
+    return problem or Finish(status="done", text=reply.text, output=value)
 
 
 class _Spent:

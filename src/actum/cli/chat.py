@@ -12,7 +12,7 @@ from ..agents.agent import Agent
 from ..compose.agents import make_agent
 from ..compose.models import make_model
 from ..compose.settings import Settings
-from ..core.errors import ActumError, Busy
+from ..core.errors import ActumError, Busy, ContextOverflow
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
@@ -21,7 +21,7 @@ from ..journal.conversations import as_they_stand
 from ..journal.timeline import Timeline
 from . import options
 from .approve import TerminalApprover
-from .flags import AgentFlags, ConversationFlags, RunFlags, settings_of, spread
+from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
 from .runs import show_recorded
@@ -34,14 +34,11 @@ from .show.terminal import (
 from .show.trace import Trace, run_as_json
 from .tools import show_tools
 
-COMPACT_KEEP = 2
-"""So many of the latest turns `/compact` leaves as they are."""
-
 
 @spread
-def chat(*, parts: AgentFlags, talk: ConversationFlags, how: RunFlags) -> int:
+def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how: RunFlags) -> int:
     """Talk: each line is a turn, and what was said is kept in mind."""
-    settings = settings_of(parts, how, instructions=talk.instructions)
+    settings = settings_of(parts, asking, how, instructions=talk.instructions)
     terminal = Terminal()
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
@@ -172,6 +169,11 @@ class Chat:
                 "moment, or /new begins a conversation of your own"
             )
             self._code = FAILED
+        except ContextOverflow as error:
+            self._trace.close()
+            self._terminal.error(str(error))
+            self._terminal.note("/compact sums up this conversation, and /new begins another one")
+            self._code = FAILED
         except ActumError as error:
             self._trace.close()
             self._terminal.error(str(error))
@@ -253,7 +255,7 @@ class Chat:
         if word and not word.isdecimal():
             self._terminal.error(f"/compact {word}: say how many turns stay as they are, as in /compact 5")
             return
-        keep = int(word) if word else COMPACT_KEEP
+        keep = int(word) if word else None
 
         def turn() -> int:
             summing = self._agent.compact(self._conversation, keep=keep, principal=who(), owner=self._owner)

@@ -140,7 +140,13 @@ def branch(
 @app.command("compact")
 def compact(
     conversation: ConversationArgument = "last",
-    keep: Annotated[int, typer.Option(min=0, help="So many of the latest turns stay as they are.")] = 2,
+    keep: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="So many of the latest turns stay as they are. Default: 2, or none where all is too long.",
+        ),
+    ] = None,
     model: ModelFlag = "",
     owner: OwnerFlag = None,
     as_json: JsonFlag = False,

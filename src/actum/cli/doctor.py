@@ -20,7 +20,7 @@ from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
 from ..compose.tools import load_tools
 from ..core.errors import ActumError, ModelError
-from ..core.interfaces import Model, Request
+from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.tool import Tool
@@ -233,7 +233,9 @@ async def _asked(model: Model) -> list[CheckFinding]:
     """Ask it to use a tool."""
     began = time.monotonic()
     reply = await model.reply(Request(messages=[UserMessage.of(_QUESTION)], tools=(_DOOR,)))
-    found = CheckFinding("ok", "model", f"{model.name} answers in {duration(time.monotonic() - began)}")
+    limit = default_max_tokens(model)
+    length = f"; an answer has at most {limit} tokens where max_tokens is not set" if limit is not None else ""
+    found = CheckFinding("ok", "model", f"{model.name} answers in {duration(time.monotonic() - began)}{length}")
     used = getattr(model, "dialect_used", "")
     way = f" in the dialect {used}" if used else ""
     if any(call.name == _DOOR.name and call.arguments == {"number": 7} for call in reply.calls):

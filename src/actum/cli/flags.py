@@ -16,20 +16,31 @@ import msgspec
 from msgspec import Struct
 
 from ..compose.settings import Settings
+from ..core.json import Json, JsonObject
+from ..core.model_settings import ModelSettings
 from . import options
 from .options import (
     AfterFlag,
     ConversationFlag,
     DialectFlag,
+    ExtraFlag,
+    HeaderFlag,
     InstructionsFlag,
     JournalFlag,
     JsonFlag,
     LimitFlag,
+    MaxTokensFlag,
     McpFlag,
     ModelFlag,
     OwnerFlag,
     PolicyFlag,
+    SeedFlag,
+    StopFlag,
+    TemperatureFlag,
+    TimeoutFlag,
     ToolsFlag,
+    TopPFlag,
+    TruncationFlag,
     VerboseFlag,
     YesFlag,
 )
@@ -46,6 +57,40 @@ class AgentFlags(FlagGroup, frozen=True, kw_only=True):
     tools: ToolsFlag = None
     mcp: McpFlag = None
     dialect: DialectFlag = ""
+
+
+class ModelFlags(FlagGroup, frozen=True, kw_only=True):
+    """How the model is asked."""
+
+    temperature: TemperatureFlag = None
+    max_tokens: MaxTokensFlag = None
+    top_p: TopPFlag = None
+    seed: SeedFlag = None
+    stop: StopFlag = None
+    timeout: TimeoutFlag = None
+    header: HeaderFlag = None
+    extra: ExtraFlag = None
+    truncation: TruncationFlag = ""
+
+    @property
+    def said(self) -> JsonObject:
+        """The model settings that these flags set."""
+        said: dict[str, Json] = {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "top_p": self.top_p,
+            "seed": self.seed,
+            "stop": list(self.stop or []) or None,
+            "timeout_s": self.timeout,
+            "headers": dict(map(options.header, self.header or [])) or None,
+            "extras": dict(map(options.extra, self.extra or [])) or None,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+    @property
+    def settings(self) -> ModelSettings:
+        """The same as model settings."""
+        return msgspec.convert(self.said, ModelSettings)
 
 
 class ConversationFlags(FlagGroup, frozen=True, kw_only=True):
@@ -68,7 +113,7 @@ class RunFlags(FlagGroup, frozen=True, kw_only=True):
     policy: PolicyFlag = ""
 
 
-def settings_of(parts: AgentFlags, how: RunFlags, *, instructions: str = "") -> Settings:
+def settings_of(parts: AgentFlags, asking: ModelFlags, how: RunFlags, *, instructions: str = "") -> Settings:
     """The settings of a command that takes these flags: flags over environment over `actum.toml`.
 
     Raises:
@@ -83,6 +128,8 @@ def settings_of(parts: AgentFlags, how: RunFlags, *, instructions: str = "") -> 
         journal=how.journal,
         policy=how.policy,
         limits=how.limit,
+        model_settings=asking.said,
+        truncation=asking.truncation,
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
+import msgspec
 import typer
 
 from ..agents.agent import Agent
@@ -65,6 +66,37 @@ DialectFlag = Annotated[
     str, typer.Option("--dialect", "-d", metavar="NAME", help="How the model says a call; see `actum dialects`.")
 ]
 InstructionsFlag = Annotated[str, typer.Option("--instructions", "-i", metavar="TEXT", help="The system prompt.")]
+TemperatureFlag = Annotated[float | None, typer.Option(metavar="NUMBER", help="How random the answer is, from 0 on.")]
+MaxTokensFlag = Annotated[int | None, typer.Option(metavar="NUMBER", help="How long an answer may be, in tokens.")]
+TopPFlag = Annotated[
+    float | None, typer.Option(metavar="NUMBER", help="Choose only from the likeliest words, up to 1 for all.")
+]
+SeedFlag = Annotated[int | None, typer.Option(metavar="NUMBER", help="For the same answer again, where it can be.")]
+StopFlag = Annotated[
+    list[str] | None, typer.Option(metavar="TEXT", help="A text at which the model stops; may be repeated.")
+]
+TimeoutFlag = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="How long the model's endpoint may be silent. Default: 300.")
+]
+HeaderFlag = Annotated[
+    list[str] | None,
+    typer.Option(metavar="'NAME: VALUE'", help="A further HTTP header for the model's endpoint; may be repeated."),
+]
+ExtraFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A further field of the request, in the words of the model's API; the value is JSON, or else a text. May "
+        "be repeated.",
+    ),
+]
+TruncationFlag = Annotated[
+    str,
+    typer.Option(
+        metavar="auto|disabled",
+        help="auto: where the conversation is too long for the model, leave out its beginning. Default: disabled.",
+    ),
+]
 ConversationFlag = Annotated[
     str, typer.Option("--conversation", "-c", metavar="ID", help="Go on with the conversation of this id.")
 ]
@@ -124,6 +156,8 @@ def read(
     journal: str = "",
     policy: str = "",
     limits: list[str] | None = None,
+    model_settings: JsonObject | None = None,
+    truncation: str = "",
     speaks_for_user: list[str] | None = None,
 ) -> Settings:
     """The settings of this command: flags over environment over `actum.toml`."""
@@ -136,6 +170,8 @@ def read(
         "journal": journal,
         "policy": policy,
         "speaks_for_user": speaks_for_user,
+        "model_settings": model_settings,
+        "truncation": truncation,
         "limits": dict(_limit(limit) for limit in limits or []),
     }
     return read_settings(Path.cwd(), os.environ, said)
@@ -154,6 +190,34 @@ def _limit(said: str) -> tuple[str, Json]:
         return name, float(number) if "." in number else int(number)
     except ValueError:
         raise UsageError(f"--limit {said}: give a name and a number, as in --limit calls=20") from None
+
+
+def header(said: str) -> tuple[str, str]:
+    """`X-Team: blue` as name and value.
+
+    Raises:
+        UsageError: it is not of this form; it is not shown, since it may hold a key.
+    """
+    name, colon, value = said.partition(":")
+    if not colon:
+        raise UsageError("--header: give a name and a value, as in --header 'X-Team: blue'")
+    return name.strip(), value.strip()
+
+
+def extra(said: str) -> tuple[str, Json]:
+    """`reasoning_effort=high` as name and value.
+
+    Raises:
+        UsageError: it is not of this form.
+    """
+    name, sign, text = said.partition("=")
+    if not sign or not name:
+        raise UsageError(f"--extra {said}: give a name and a value, as in --extra reasoning_effort=high")
+    try:
+        value: Json = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        value = text
+    return name, value
 
 
 def open_journal(settings: Settings, *, older: bool = False) -> Journal:

@@ -16,7 +16,7 @@ from ..agents.agent import Agent
 from ..compose.agents import make_runner
 from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, EVERYDAY, MEMORY, Settings, shown_journal
-from ..core.errors import InvalidArguments, ModelError, ReplayDiverged, UsageError
+from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
 from ..core.json import Json
@@ -24,9 +24,9 @@ from ..core.pending import Pending
 from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
-from .flags import AgentFlags, ConversationFlags, RunFlags, settings_of, spread
+from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .show.terminal import Terminal, said, who
-from .show.trace import JsonTrace, Trace, call_as_json, failure_text, pending_as_json, run_as_json
+from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
 
 DONE, FAILED, MISUSED, PAUSED = 0, 1, 2, 3
 """What every command ends with."""
@@ -41,6 +41,7 @@ def run(
     question: Annotated[str, typer.Argument(help="What you want; - reads it from stdin.")],
     *,
     parts: AgentFlags,
+    asking: ModelFlags,
     talk: ConversationFlags,
     how: RunFlags,
 ) -> int:
@@ -48,7 +49,7 @@ def run(
     text = (sys.stdin.read() if question == "-" else said(question)).strip()
     if not text:
         raise UsageError('there is no question: actum run "What is 17 * 23?"')
-    settings = settings_of(parts, how, instructions=talk.instructions)
+    settings = settings_of(parts, asking, how, instructions=talk.instructions)
     terminal = Terminal()
     if not settings.model and terminal.err.is_terminal and not how.as_json:
         terminal.note(NO_LANGUAGE_MODEL)
@@ -73,7 +74,9 @@ def run(
                     emit=emit,
                 )
 
-            return await carry_out(terminal, agent, settings, view, go, as_json=how.as_json)
+            return await carry_out(
+                terminal, agent, settings, view, go, as_json=how.as_json, conversation=talk.conversation
+            )
 
     return asyncio.run(command())
 
@@ -91,6 +94,7 @@ def resume(
     accept: Annotated[bool, typer.Option(help="Go on although prompt or tools have changed.")] = False,
     *,
     parts: AgentFlags,
+    asking: ModelFlags,
     how: RunFlags,
 ) -> int:
     """Go on with a run that waits for a person.
@@ -98,7 +102,7 @@ def resume(
     Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
     it was started with.
     """
-    settings = settings_of(parts, how)
+    settings = settings_of(parts, asking, how)
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 
@@ -128,10 +132,12 @@ def resume(
                     view.question(found.question)
 
                 async def go(emit: Emit) -> RunResult:
-                    return await agent.resume(found.run_id, answers, accept=accept, emit=emit)
+                    return await agent.resume(found.run_id, answers, accept=accept, settings=asking.settings, emit=emit)
 
                 try:
-                    return await carry_out(terminal, agent, chosen, view, go, as_json=how.as_json)
+                    return await carry_out(
+                        terminal, agent, chosen, view, go, as_json=how.as_json, conversation=found.conversation
+                    )
                 except ReplayDiverged as error:
                     raise ReplayDiverged(f"{error} Here: the same --tools, or --accept.") from None
 
@@ -139,13 +145,20 @@ def resume(
 
 
 async def carry_out(
-    terminal: Terminal, agent: Agent, settings: Settings, view: Trace | JsonTrace, go: Go, *, as_json: bool
+    terminal: Terminal,
+    agent: Agent,
+    settings: Settings,
+    view: Trace | JsonTrace,
+    go: Go,
+    *,
+    as_json: bool,
+    conversation: str = "",
 ) -> int:
     """Run to the end or the next pause, show it, and say how the command ends."""
     try:
         result = await go(view.show)
     except ModelError as error:
-        hint = f" (on record as {view.run_id}: actum resume {view.run_id} tries again)" if view.run_id else ""
+        hint = _how_to_try_again(error, view.run_id, conversation) if view.run_id else ""
         raise type(error)(f"{error}{hint}", status=error.status, retry_after=error.retry_after) from error
     finally:
         if isinstance(view, Trace):
@@ -155,13 +168,25 @@ async def carry_out(
     return report(terminal, result, settings, quiet=as_json)
 
 
+def _how_to_try_again(error: ModelError, run_id: str, conversation: str) -> str:
+    """What a person can do about a run whose model gave no answer."""
+    again = f"actum resume {run_id}"
+    if not isinstance(error, ContextOverflow):
+        return f" (on record as {run_id}: {again} tries again)"
+    ways = [f"{again} --truncation auto goes on without the beginning"] if error.can_be_shortened else []
+    if conversation:
+        ways.append(f"{shlex.join(['actum', 'conversations', 'compact', conversation])} sums the conversation up")
+    return f" (on record as {run_id}{''.join(f'; {way}' for way in ways)})"
+
+
 def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: bool = False) -> int:
     """Tell on stderr why a run has no answer, if it has none, and how to go on. The exit code."""
     if result.status == "done":
         return DONE
     if result.status == "stopped":
         if not quiet:
-            terminal.error(f"{result.text} ({result.stop_reason}; actum runs show {result.run_id})")
+            said = result.text.removeprefix(cut_answer(result)).strip()  # its beginning stands on stdout
+            terminal.error(f"{said} ({result.stop_reason}; actum runs show {result.run_id})")
         return FAILED
     if not quiet:
         for pending in () if terminal.person else result.pending:  # a person has just seen it

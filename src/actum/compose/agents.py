@@ -41,6 +41,8 @@ def make_agent(
         prices=settings.prices,
         journal=journal,
         approver=approver,
+        settings=settings.model_settings,
+        truncation=settings.truncation,
     )
 
 

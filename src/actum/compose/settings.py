@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +17,7 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.json import JsonObject
+from ..core.model_settings import UNSET, ModelSettings
 from ..storage.place import SCHEMES
 from ..storage.postgres import address
 
@@ -49,6 +51,9 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             a file of them; `none` for none.
         dialect: how the model says a call.
         instructions: the system prompt.
+        model_settings: how the model is asked: temperature, length, headers and more.
+        truncation: whether a conversation that is too long for the model is told without its beginning: `auto`, or
+            `disabled`.
         journal: the journal's file, or the `postgresql://` address of its database; `memory` for none; empty for the
             person's own.
         journal_key: the file that holds the key with which the journal's heads are signed; empty to sign none.
@@ -67,6 +72,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     mcp: tuple[str, ...] = (MINE,)
     dialect: str = "auto"
     instructions: str = ""
+    model_settings: ModelSettings = UNSET
+    truncation: Literal["auto", "disabled"] = "disabled"
     journal: str = ""
     journal_key: str = ""
     policy: str = ""
@@ -119,9 +126,11 @@ def read_settings(
     try:
         words = msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
-        what, kind = ("limits", Limits) if "$.limits" in str(error) else ("settings", SettingsFile)
+        kinds: dict[str, type[Struct]] = {"limits": Limits, "model_settings": ModelSettings}
+        what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         where = path if path.is_file() else "the settings"
-        raise UsageError(f"{where}: {error}. The {what} are: {', '.join(kind.__struct_fields__)}") from None
+        known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)
+        raise UsageError(f"{where}: {error}. The {what.replace('_', ' ')} are: {known}") from None
     return Settings(**msgspec.structs.asdict(words), sources=sources)
 
 

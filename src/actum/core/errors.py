@@ -11,6 +11,7 @@ prose.
     ├── ModelError                  the model gave no answer; ends a run
     │   ├── ModelUnavailable        not reached, overloaded, or cut off; worth another try
     │   ├── ModelRejected           the endpoint refused the request: key, name, size, content
+    │   │   └── ContextOverflow     the conversation is too long for the model
     │   ├── ModelGarbled            the endpoint's answer is not its own wire format
     │   └── ScriptExhausted         a ScriptedModel was asked beyond its script
     └── CallError                   a call has no result; told to the model, never ends a run by itself
@@ -88,6 +89,16 @@ class ModelUnavailable(ModelError):
 
 class ModelRejected(ModelError):
     """The endpoint refuses this request and would refuse it again: a wrong key, an unknown model, too long a prompt."""
+
+
+class ContextOverflow(ModelRejected):
+    """The conversation is longer than the model can read. A shorter one may work, or a model with a longer context.
+
+    Attributes:
+        can_be_shortened: the run could go on with a shorter conversation, if the agent were allowed to shorten it.
+    """
+
+    can_be_shortened = False
 
 
 class ModelGarbled(ModelError):

@@ -95,10 +95,12 @@ class ReplyFinished(Struct, frozen=True, tag="reply_finished"):
     Attributes:
         reply: all it said.
         seconds: how long it took.
+        left_out: so many messages of the conversation's beginning the model was not told: all of it was too long.
     """
 
     reply: Reply
     seconds: float
+    left_out: int = 0
 
 
 class CallStarted(Struct, frozen=True, tag="call_started"):
@@ -142,7 +144,8 @@ class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
         usage: tokens, added up.
         steps: how often the model was asked.
         cost: what it cost, with what it started: models by the prices that the agent was given, and what tools said.
-        stop_reason: which limit, `loop_detected` or `cancelled`; empty unless stopped.
+        stop_reason: which limit, `loop_detected`, `invalid_output` or `cancelled`; `length` or `content_filter` where
+            the endpoint cut the answer off, whose beginning then stands in `text`. Empty unless stopped.
         pending: what a paused run waits for.
     """
 

@@ -59,6 +59,7 @@ class Request(Struct, frozen=True, kw_only=True):
         output_schema: JSON Schema that the final answer must fit, where the dialect can ask for it.
         max_tokens: at most so many tokens of answer.
         temperature: randomness; None leaves it to the endpoint.
+        top_p, seed, timeout_s, headers: as in `ModelSettings`.
         model: the model's name at the endpoint; filled in by whoever sends the request.
         stream: whether the answer is to come in pieces; likewise.
         extras: further fields, passed to the endpoint as they are.
@@ -72,6 +73,10 @@ class Request(Struct, frozen=True, kw_only=True):
     output_schema: JsonObject | None = None
     max_tokens: int | None = None
     temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    timeout_s: float | None = None
+    headers: Mapping[str, str] = {}
     model: str = ""
     stream: bool = False
     extras: JsonObject = {}
@@ -115,6 +120,22 @@ class Supervised(Protocol):
 def is_supervised(model: object) -> bool:
     """Whether a model says of itself that its calls need a person; see `Supervised`."""
     return isinstance(model, Supervised) and model.supervised
+
+
+@runtime_checkable
+class LengthLimited(Protocol):
+    """A model that limits the length of an answer by itself where a request does not. The word is optional; a model
+    around another model passes on the word of the model inside: see `default_max_tokens`.
+    """
+
+    @property
+    def default_max_tokens(self) -> int | None:
+        """The limit, in tokens; None for none."""
+
+
+def default_max_tokens(model: object) -> int | None:
+    """The limit of an answer's length that a model sets by itself; None for none."""
+    return model.default_max_tokens if isinstance(model, LengthLimited) else None
 
 
 class InputRequired(Exception):

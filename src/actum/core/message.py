@@ -135,6 +135,11 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True):
         return cls((*parts, *calls))
 
     @property
+    def cut_off(self) -> Literal["", "length", "content_filter"]:
+        """Why the endpoint broke the reply off before the model was done; empty when it did not."""
+        return _CUT_OFF.get(self.finish_reason.lower(), "")
+
+    @property
     def text(self) -> str:
         return "".join([part.text for part in self.content if isinstance(part, TextPart | RefusalPart)])
 
@@ -145,6 +150,33 @@ class Reply(Struct, frozen=True, tag="reply", omit_defaults=True):
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple([part for part in self.content if type(part) is ToolCall])
+
+
+LENGTH_WORDS = frozenset(
+    {"length", "max_tokens", "max_output_tokens", "maxtokens", "model_length", "model_context_window_exceeded"}
+)
+"""What APIs call it when an answer reached the limit of its length, or of the model's context."""
+
+FILTER_WORDS = frozenset(
+    {
+        *("content_filter", "content_filtered", "refusal", "safety", "recitation", "blocklist", "prohibited_content"),
+        *(
+            "spii",
+            "image_safety",
+            "image_prohibited_content",
+            "image_recitation",
+            "sensitive",
+            "model_armor",
+            "jailbreak",
+        ),
+    }
+)
+"""What APIs call it when a filter of the endpoint broke an answer off, or kept it back."""
+
+_CUT_OFF: dict[str, Literal["length", "content_filter"]] = {
+    **dict.fromkeys(LENGTH_WORDS, "length"),
+    **dict.fromkeys(FILTER_WORDS, "content_filter"),
+}
 
 
 class ToolMessage(Struct, frozen=True, tag="tool"):

@@ -94,6 +94,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         instructions: the system prompt as it was rendered.
         tools: digest of the tool definitions, which the journal keeps under it.
         limits: digest-relevant settings of the loop, as JSON.
+        settings: the model settings, those of the agent and of the run together, as JSON; without headers.
         principal: on whose behalf.
         roles, key_id: as in `interfaces.Facts`.
         conversation: id of the conversation, empty for a run that stands alone.
@@ -116,6 +117,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     instructions: str = ""
     tools: str = ""
     limits: JsonObject = {}
+    settings: JsonObject = {}
     principal: str = ""
     roles: tuple[str, ...] = ()
     key_id: str = ""
@@ -157,6 +159,9 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True)
         seconds: how long it took.
         elapsed: seconds since the run began.
         cost: what it cost, by the prices of then.
+        left_out: so many messages of the conversation's beginning, behind the instructions and a summary, the
+            model was not told, since all of it was too long for the model.
+        clipped: of each tool result it was told at most so many characters, for the same reason; 0 for all.
     """
 
     intention: str
@@ -164,6 +169,8 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True)
     seconds: float = 0.0
     elapsed: float = 0.0
     cost: Decimal = ZERO
+    left_out: int = 0
+    clipped: int = 0
 
 
 Requester = Literal["person", "client", "schedule", "event"]

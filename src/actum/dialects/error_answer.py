@@ -17,6 +17,7 @@ from ..core.errors import (
     BudgetExceeded,
     CallError,
     CallTimeout,
+    ContextOverflow,
     ModelError,
     ModelGarbled,
     ModelRejected,
@@ -108,7 +109,8 @@ def openai_error(error: ActumError) -> JsonObject:
     """The value of `error` in OpenAI's APIs."""
     status = status_of(error)
     kind = _OPENAI.get(status, "invalid_request_error" if status < 500 else "server_error")
-    return {"message": _message(error), "type": kind, "param": None, "code": _OPENAI_CODES.get(status)}
+    code = "context_length_exceeded" if isinstance(error, ContextOverflow) else _OPENAI_CODES.get(status)
+    return {"message": _message(error), "type": kind, "param": None, "code": code}
 
 
 def anthropic_error(error: ActumError) -> JsonObject:

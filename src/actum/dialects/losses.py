@@ -19,7 +19,16 @@ from msgspec import Struct, structs
 from ..core.call import MediaPart, TextPart, ToolCall, ToolResult
 from ..core.interfaces import AllowedTools, NamedTool, Request, ToolChoice
 from ..core.json import Json, dumps
-from ..core.message import Message, ReasoningPart, RefusalPart, Reply, SystemMessage, ToolMessage, UserMessage
+from ..core.message import (
+    LENGTH_WORDS,
+    Message,
+    ReasoningPart,
+    RefusalPart,
+    Reply,
+    SystemMessage,
+    ToolMessage,
+    UserMessage,
+)
 from ..core.tool import Tool
 from .tool_names import ANY_NAMES, ToolNames
 
@@ -129,6 +138,8 @@ def _request_facts(request: Request, names: ToolNames) -> Iterator[_Fact]:
         "parallel_calls": request.parallel_calls,
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
+        "top_p": request.top_p,
+        "seed": request.seed,
     }
     for name, value in options.items():
         if value is not None:
@@ -329,7 +340,7 @@ def _spoken(reply: Reply, kinds: _Words) -> str:
 _FINISHES = {
     **dict.fromkeys(("", "stop", "completed", "end_turn", "stop_sequence", "tool_use", "tool_calls"), "end"),
     **dict.fromkeys(("function_call", "eos", "finished"), "end"),
-    **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
+    **dict.fromkeys(LENGTH_WORDS, "length"),
     **dict.fromkeys(("content_filter", "refusal", "safety"), "refused"),
 }
 """What the words for why a model stopped mean; all others mean themselves."""

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from .local import Constrained
 
 LOCAL = "local:"
+SILENCE_S = 300.0
+"""So many seconds an endpoint may be silent where nothing is set."""
 FALLBACK = "prompt_json"
 """The text dialect of a model without native calling, where none is asked for."""
 
@@ -146,11 +148,32 @@ _RAW: dict[str, tuple[str, ApiName]] = {
 _OPENAI_DIALECTS = frozenset({"openai_functions", "openai_responses"})
 
 
+class Connection(Struct, frozen=True, kw_only=True):
+    """How an endpoint is reached, beside its address and its key.
+
+    Attributes:
+        timeout_s: how many seconds it may be silent; None for the usual time.
+        headers: further HTTP headers.
+    """
+
+    timeout_s: float | None = None
+    headers: Mapping[str, str] = {}
+
+    @property
+    def silence_s(self) -> float:
+        """How many seconds the endpoint may be silent."""
+        return SILENCE_S if self.timeout_s is None else self.timeout_s
+
+
 def open_model(
     model: str | Model,
     *,
     dialect: str = "auto",
     constrained: Constrained | None = None,
+    key: str = "",
+    base_url: str = "",
+    timeout_s: float | None = None,
+    headers: Mapping[str, str] | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Model:
     """The model that a name stands for. Nothing is sent before its first request.
@@ -169,6 +192,11 @@ def open_model(
         constrained: it can only say the name of a tool and arguments that fit its schema: a local model by a grammar,
             which it has unless this is false; one behind an API by asking it for strict tools. `copy`: strings in the
             arguments of a local model stand in the conversation, besides. See `docs/constrained.md`.
+        key: of the endpoint, instead of the key in the environment.
+        base_url: where the endpoint is, instead of the provider's address: `open_model("openai:gpt-5", base_url=...)`.
+            With a bare name it is the address of an OpenAI-compatible endpoint: `open_model("qwen3", base_url=...)`.
+        timeout_s: how many seconds the endpoint may be silent; 300 where this is None.
+        headers: further HTTP headers of every request.
         environment: where keys and addresses are looked up.
 
     Raises:
@@ -176,12 +204,15 @@ def open_model(
         UsageError: a key or a package is missing, an address is none, the model and the dialect do not go together,
             two installed packages bring a model of this name, or it can not be constrained.
     """
+    connection = Connection(timeout_s=timeout_s, headers=headers or {})
+    if key or base_url or connection != Connection():
+        model, environment = _placed(model, key, base_url, environment)
     if isinstance(model, str) and model.startswith(LOCAL):
         from .local import open_local  # noqa: PLC0415  # grammars: few programs run a model in their own process
 
         return open_local(model.removeprefix(LOCAL), dialect=dialect, constrained=constrained is None or constrained)
     if isinstance(model, str) and _at_endpoint(model):
-        return _open_endpoint(model, dialect, environment, strict=_strict(model, constrained))
+        return _open_endpoint(model, dialect, environment, connection, strict=_strict(model, constrained))
     opened = _open_installed(model) if isinstance(model, str) else model
     if constrained:
         raise UsageError(f"{opened.name} can not be constrained: that is for local models and APIs")
@@ -190,6 +221,32 @@ def open_model(
     if dialect in _API_DIALECTS or dialect in _RAW:
         raise UsageError(f"dialect {dialect!r} is for models that are named by their provider or address")
     return Prompted(opened, _text_dialect(dialect))
+
+
+def _placed(
+    model: str | Model, key: str, base_url: str, environment: Mapping[str, str]
+) -> tuple[str, Mapping[str, str]]:
+    """The full name of a model at an endpoint, and the environment in which its key and its address are found.
+
+    Raises:
+        UsageError: the model is at no endpoint, or has an address already.
+    """
+    name = model if isinstance(model, str) else ""
+    provider = name.partition(":")[0]
+    if base_url and not name.startswith((LOCAL, "http://", "https://")) and name not in ("", "embedded"):
+        if "#" in base_url:
+            raise UsageError("base_url has a '#': give the address alone, and the name of the model as the model")
+        if provider not in PROVIDERS:
+            name, base_url = f"{base_url}#{name}", ""
+    if not _at_endpoint(name):
+        shown = name or getattr(model, "name", "this model")
+        raise UsageError(f"{shown} is at no endpoint: key, base_url, timeout_s and headers are for models at one")
+    by_address = name.startswith(("http://", "https://"))
+    if by_address and base_url:
+        raise UsageError("the name of the model has an address already: leave base_url out")
+    given = {URL_KEY_VARIABLE if by_address else PROVIDERS[provider].key_variable: key} if key else {}
+    given |= {f"{provider.upper()}_BASE_URL": base_url} if base_url else {}
+    return name, {**environment, **given}
 
 
 def _at_endpoint(name: str) -> bool:
@@ -219,12 +276,14 @@ def _strict(name: str, constrained: Constrained | None) -> bool:
     return bool(constrained)
 
 
-def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, strict: bool) -> Model:
+def _open_endpoint(
+    name: str, dialect: str, environment: Mapping[str, str], connection: Connection, *, strict: bool
+) -> Model:
     raw = dialect if dialect in _RAW else _raw_at(name)
     if raw and strict:
         raise UsageError(f"{name} only goes on with a text: its server can not hold it to schemas")
     if raw:
-        return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment)
+        return _open_raw(name, raw, "auto" if dialect in _RAW else dialect, environment, connection)
     by_api = dialect in _API_DIALECTS
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
@@ -243,6 +302,8 @@ def _open_endpoint(name: str, dialect: str, environment: Mapping[str, str], *, s
         key=environment.get(provider.key_variable),
         dialect=spoken,
         native=provider.native,
+        timeout_s=connection.silence_s,
+        headers=connection.headers,
         name="" if by_address else name,
     )
     if strict:
@@ -260,7 +321,7 @@ def _raw_at(name: str) -> str:
     return next((api for api, (end, _) in _RAW.items() if path.endswith(end)), "")
 
 
-def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str]) -> Model:
+def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str], connection: Connection) -> Model:
     """A model that only goes on with a text; its family's format tells how turns and calls are written."""
     by_address = name.startswith(("http://", "https://"))
     provider, model = _at_address(name) if by_address else _at_provider(name, environment)
@@ -281,6 +342,8 @@ def _open_raw(name: str, api: str, dialect: str, environment: Mapping[str, str])
         key=environment.get(provider.key_variable),
         dialect=cast(ApiDialect, spoken),
         native=False,
+        timeout_s=connection.silence_s,
+        headers=connection.headers,
         name="" if by_address else name,
     )
     return Prompted(endpoint, text_dialect)

@@ -123,6 +123,7 @@ def generate(
     grammar: str = "",
     max_tokens: int = 1024,
     temperature: float = 1.0,
+    top_p: float = 1.0,
     seed: int | None = None,
 ) -> Iterator[int]:
     """The tokens of an answer, one by one; those that end it are left out.
@@ -134,6 +135,7 @@ def generate(
         grammar: what may be said; empty for anything.
         max_tokens: at most so many.
         temperature: 0 takes the likeliest.
+        top_p: only the likeliest tokens are chosen from, which together have this probability.
         seed: for the same answer again.
 
     Raises:
@@ -151,7 +153,7 @@ def generate(
             logits = np.asarray(next_logits(tokens), dtype=np.float32)[: vocabulary.size].copy()
             if matcher is not None:
                 logits[~_mask(matcher, vocabulary.size)] = -np.inf
-            forced = [_sampled(logits, temperature, random)]
+            forced = [_sampled(logits, temperature, top_p, random)]
         for token in forced[: max_tokens - (len(tokens) - len(prompt))]:
             if token not in vocabulary.ends and matcher is not None:
                 matcher.consume_token(token)
@@ -172,12 +174,17 @@ def _mask(matcher: LLMatcher, size: int) -> NDArray[np.bool_]:
     return np.unpackbits(bits, bitorder="little")[:size].astype(np.bool_)
 
 
-def _sampled(logits: Logits, temperature: float, random: np.random.Generator) -> int:
+def _sampled(logits: Logits, temperature: float, top_p: float, random: np.random.Generator) -> int:
     import numpy as np  # noqa: PLC0415  # in the extra
 
     if temperature <= 0 or not np.isfinite(logits).any():
         return int(logits.argmax())
-    weights = np.exp((logits - logits.max()) / np.float32(temperature)).cumsum(dtype=np.float64)
+    odds = np.exp((logits - logits.max()) / np.float32(temperature))
+    if top_p < 1:
+        likeliest = np.argsort(-odds, kind="stable")
+        before = odds[likeliest].cumsum(dtype=np.float64) - odds[likeliest]
+        odds[likeliest[before >= top_p * odds.sum(dtype=np.float64)]] = 0
+    weights = odds.cumsum(dtype=np.float64)
     return int(np.searchsorted(weights, random.random() * weights[-1], side="right"))
 
 

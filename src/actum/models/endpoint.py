@@ -18,8 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
-import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ..core.clock import SystemClock
 from ..core.errors import ModelError, ModelRejected, ModelUnavailable, UsageError
@@ -27,6 +26,7 @@ from ..core.event import Delta
 from ..core.interfaces import Clock, Request
 from ..core.json import JsonObject
 from ..core.message import Reply, UserMessage
+from ..core.model_settings import check_headers
 from ..core.tool import Tool
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDialect
@@ -87,6 +87,21 @@ _probed: dict[tuple[str, str, str], bool] = {}
 
 
 @runtime_checkable
+class _Partial(Protocol):
+    """A dialect whose API has no field for some settings."""
+
+    def unsaid(self, request: Request) -> tuple[str, ...]: ...
+
+
+@runtime_checkable
+class _Bounded(Protocol):
+    """A dialect that asks for a limit of the answer's length where a request has none."""
+
+    @property
+    def max_tokens(self) -> int: ...
+
+
+@runtime_checkable
 class _Strict(Protocol):
     """A dialect that can ask for tools to be strict."""
 
@@ -102,7 +117,7 @@ class Endpoint:
         key: sent as the API of the dialect wants it; None or empty for none.
         dialect: of the endpoint.
         timeout_s: the longest silence, in seconds.
-        headers: further ones.
+        headers: further ones. They never take the place of the header with the key.
         extras: further fields of every request's body.
         native: whether it calls tools; None when that is not known (see `probe`).
         name: what to call it in records; the model's name and host unless it is given.
@@ -148,12 +163,19 @@ class Endpoint:
         self._whole, self._streamed = _below(address, where, whole), _below(address, where, streamed)
         self._key = (key or "").strip()
         ours = {"content-type": "application/json", "user-agent": "actum", **wire.headers}
-        self._headers = {**ours, **(headers or {})}
-        if self._key:
-            self._headers[wire.key_header] = wire.key_form.replace("{key}", self._key)
+        check_headers(headers or {})
+        self._headers = {**ours, **{name.lower(): value for name, value in (headers or {}).items()}}
+        self._key_header = {wire.key_header: wire.key_form.replace("{key}", self._key)} if self._key else {}
+        self._further = dict(headers or {})
+        self._unsaid: tuple[str, ...] = ()
         self._timeout_s = timeout_s
         self._extras = extras or {}
         self._clock = clock or SystemClock()
+
+    @property
+    def default_max_tokens(self) -> int | None:
+        """See `core.interfaces.LengthLimited`."""
+        return self.dialect.max_tokens if isinstance(self.dialect, _Bounded) else None
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r}, {self.model!r}, dialect={self.dialect.name!r})"
@@ -167,9 +189,10 @@ class Endpoint:
             ModelGarbled: its answer is not in its own wire format.
         """
         extras = {**self._extras, **request.extras}
-        asked = msgspec.structs.replace(request, model=self.model, stream=emit is not None, extras=extras)
+        asked = structs.replace(request, model=self.model, stream=emit is not None, extras=extras)
         body = self.dialect.encode_request(asked)
         self._tell_loose(request.tools)
+        self._tell_unsaid(request)
         ear = _Ear(emit) if emit is not None else None
         attempt = 1
         while True:
@@ -182,8 +205,11 @@ class Endpoint:
             await self._clock.sleep(wait_s)
             attempt += 1
 
-    async def probe(self) -> bool:
+    async def probe(self, like: Request | None = None) -> bool:
         """Whether the model answers with tool calls: a small request asks for one. What is found is kept in memory.
+
+        Args:
+            like: a request whose headers, timeout and extras the small request has too, as a gateway may want them.
 
         Raises:
             ModelError: the endpoint does not answer at all, so that nothing can be said.
@@ -192,13 +218,14 @@ class Endpoint:
         if self.native is None:
             self.native = _probed.get(known)
         if self.native is None:
-            self.native = _probed[known] = await self._calls_a_tool()
+            self.native = _probed[known] = await self._calls_a_tool(like or Request(messages=()))
         return self.native
 
-    async def _calls_a_tool(self) -> bool:
+    async def _calls_a_tool(self, like: Request) -> bool:
         question = UserMessage.of("Open the door with the number 7. Use the tool.")
         try:
-            reply = await self.reply(Request(messages=[question], tools=(_PROBE,), max_tokens=PROBE_TOKENS_MAX))
+            small = Request(messages=[question], tools=(_PROBE,), max_tokens=PROBE_TOKENS_MAX, extras=like.extras)
+            reply = await self.reply(structs.replace(small, headers=like.headers, timeout_s=like.timeout_s))
         except ModelError as error:
             # Servers refuse tools with many a status: 400 (Ollama, vLLM), 404 (OpenRouter), 422, 500 (llama.cpp).
             if error.status in (400, 422) or (error.status not in (401, 403, 429) and "tool" in str(error).lower()):
@@ -213,10 +240,19 @@ class Endpoint:
             for one in self.loose:
                 _log.warning("%s: the arguments of %s are not held to its schema: %s", self.name, one.tool, one.why)
 
+    def _tell_unsaid(self, request: Request) -> None:
+        """Say in the log which settings are not sent, once for the same settings."""
+        unsaid = self.dialect.unsaid(request) if isinstance(self.dialect, _Partial) else ()
+        if unsaid and unsaid != self._unsaid:
+            self._unsaid = unsaid
+            _log.warning("%s: not sent, since the API has no field for it: %s", self.name, ", ".join(unsaid))
+
     async def _ask(self, body: bytes, request: Request, ear: _Ear | None) -> Reply:
         try:
             target = self._whole if ear is None else self._streamed
-            async with post(target, headers=self._headers, body=body, timeout_s=self._timeout_s) as answer:
+            headers = {**self._headers, **{name.lower(): request.headers[name] for name in request.headers}}
+            silence_s = self._timeout_s if request.timeout_s is None else request.timeout_s
+            async with post(target, headers=headers | self._key_header, body=body, timeout_s=silence_s) as answer:
                 if answer.status != 200:
                     wait_s = retry_after(answer.headers, self._clock.now())
                     raise self.dialect.decode_error(answer.status, wait_s, await answer.read())
@@ -227,10 +263,15 @@ class Endpoint:
             kind = ModelRejected if failure.lasting else ModelUnavailable
             raise kind(f"{self.name}: {failure}") from None
         except ModelError as error:
-            # A key of a few letters is a word like EMPTY, for servers that want any.
-            said = str(error).replace(self._key, "[key]") if len(self._key) > 5 else str(error)
-            error.args = (f"{self.name}: {said}",)
+            error.args = (f"{self.name}: {self._without_keys(str(error), request)}",)
             raise
+
+    def _without_keys(self, said: str, request: Request) -> str:
+        """What the endpoint said, without the key and the values of further headers: endpoints like to quote them."""
+        for secret in sorted({self._key, *self._further.values(), *request.headers.values()}, key=len, reverse=True):
+            if len(secret) > 5:  # a key of a few letters is a word like EMPTY, for servers that want any
+                said = said.replace(secret, "[key]")
+        return said
 
     async def _listen(self, answer: HttpResponse, request: Request, ear: _Ear) -> Reply:
         decoder = self.dialect.decoder(tools=request.tools)

@@ -115,6 +115,11 @@ class Local:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="actum-local")
         self._latest: tuple[tuple[Tool, ...], tuple[object, ...], Grammar] | None = None  # the steps of a run ask alike
 
+    @property
+    def default_max_tokens(self) -> int:
+        """See `core.interfaces.LengthLimited`."""
+        return MAX_TOKENS
+
     def __repr__(self) -> str:
         return f"Local({self.name!r}, dialect={self._dialect!r}, constrained={self.constrained!r})"
 
@@ -226,7 +231,8 @@ class _Answer:
             grammar=grammar.source if grammar is not None else "",
             max_tokens=limit,
             temperature=engine.temperature if request.temperature is None else request.temperature,
-            seed=model._seed,
+            top_p=1.0 if request.top_p is None else request.top_p,
+            seed=model._seed if request.seed is None else request.seed,
         ):
             count += 1
             self._tell(engine.vocabulary.bytes_of(token))

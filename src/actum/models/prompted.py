@@ -14,7 +14,7 @@ from msgspec import structs
 
 from ..core.call import TextPart, ToolCall
 from ..core.event import CallSaid, Delta, ReasoningDelta, TextDelta
-from ..core.interfaces import Model, Request, is_supervised
+from ..core.interfaces import Model, Request, default_max_tokens, is_supervised
 from ..core.message import ReasoningPart, Reply, ReplyPart
 from ..core.tool import Tool
 from ..dialects.base import ApiDialect, TextDecoder, TextDialect
@@ -47,6 +47,11 @@ class Prompted:
     def supervised(self) -> bool:
         """What the inner model says of itself; see `core.interfaces.Supervised`."""
         return is_supervised(self.model)
+
+    @property
+    def default_max_tokens(self) -> int | None:
+        """What the inner model says of itself; see `core.interfaces.LengthLimited`."""
+        return default_max_tokens(self.model)
 
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request; see `Model.reply`. Usage, finish reason and the like are those of the inner reply."""
@@ -85,7 +90,7 @@ class _Reading:
         decoder = self._decoder or self._read(_text(inner))
         self._tell(decoder.close())
         read = decoder.reply
-        if decoder.unclosed and inner.finish_reason.lower() not in _CUT_SHORT:
+        if decoder.unclosed and not inner.cut_off:
             answer = _decoded(self._dialect, inner, self._tools, reasoned=True).reply
             if (
                 answer.text and not answer.calls
@@ -134,6 +139,11 @@ class Recognising:
         """What the inner model says of itself; see `core.interfaces.Supervised`."""
         return is_supervised(self.model)
 
+    @property
+    def default_max_tokens(self) -> int | None:
+        """What the inner model says of itself; see `core.interfaces.LengthLimited`."""
+        return default_max_tokens(self.model)
+
     async def reply(self, request: Request, emit: Callable[[Delta], None] | None = None) -> Reply:
         """Answer a request; see `Model.reply`. The text of a recognised call was told as text before it was one."""
         reply = await self.model.reply(request, emit)
@@ -160,8 +170,8 @@ class ProbedModel(Model, Protocol):
     def dialect(self) -> ApiDialect:
         """The dialect of its API."""
 
-    async def probe(self) -> bool:
-        """Find it out."""
+    async def probe(self, like: Request) -> bool:
+        """Find it out, by a request with the headers, the timeout and the extras of this one."""
 
 
 class Auto:
@@ -195,6 +205,11 @@ class Auto:
         return is_supervised(self.endpoint)
 
     @property
+    def default_max_tokens(self) -> int | None:
+        """What the endpoint says of itself; see `core.interfaces.LengthLimited`."""
+        return default_max_tokens(self.endpoint)
+
+    @property
     def dialect_used(self) -> str:
         """The name of the dialect in which calls are said; empty as long as that was not found out."""
         if self.endpoint.native is None:
@@ -205,12 +220,8 @@ class Auto:
         """Answer a request; see `Model.reply`."""
         if not request.tools and self.endpoint.native is None:
             return await self.endpoint.reply(request, emit)
-        model = self._native if await self.endpoint.probe() else self._prompted
+        model = self._native if await self.endpoint.probe(request) else self._prompted
         return await model.reply(request, emit)
-
-
-_CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens"})
-"""Why a model stopped that had more to say."""
 
 
 def _read_whole(dialect: TextDialect, reply: Reply, tools: Sequence[Tool]) -> Reply:

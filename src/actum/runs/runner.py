@@ -39,6 +39,7 @@ from ..core.holder import Holder
 from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps, whole_text
 from ..core.message import Message, Reply, ToolMessage
+from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.record import CallsRequested, Entry, InputGiven, Intended, Requester, Started, new_id, verify
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
@@ -81,6 +82,7 @@ class Setting(Struct, frozen=True, kw_only=True):
         accept: the run goes on although prompt or tools have changed.
         ancestors: the runs above this run, whose policies bind it.
         holder: for whom toolsets keep sessions open, instead of the conversation or the run.
+        model_settings: how the model is asked in this run, before what its agent says.
     """
 
     journal: Journal
@@ -92,6 +94,7 @@ class Setting(Struct, frozen=True, kw_only=True):
     accept: bool = False
     ancestors: tuple[Ancestor, ...] = ()
     holder: Holder | None = None
+    model_settings: ModelSettings = UNSET
 
 
 class ModelSide(Struct, frozen=True, kw_only=True):
@@ -316,6 +319,7 @@ class Runner:
         accept: bool = False,
         holder: Holder | None = None,
         agent: object = None,
+        model_settings: ModelSettings | None = None,
     ) -> Setting:
         """The setting of a run that stands on its own, and works for no other run."""
         return Setting(
@@ -327,6 +331,7 @@ class Runner:
             peer=peer,
             accept=accept,
             holder=holder,
+            model_settings=checked_settings(model_settings),
         )
 
     def budget(self, agent: object = None, above: Budget | None = None, call: str = "") -> Budget:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ..core.call import ToolCall, ToolResult
 from ..core.error_words import language_of
 from ..core.json import dumps
+from ..core.message import Reply
 from ..core.pending import Pending
 from ..core.record import Standing
 
@@ -86,6 +87,15 @@ _SENTENCES = {
         "output": (
             "When you have the answer, give it as JSON alone, without a fence, that fits this JSON Schema:\n{schema}"
         ),
+        "no_answer": "There is no answer.",
+        "cut_setting": "The answer was cut off at the {limit} tokens that the setting max_tokens allows.",
+        "cut_default": (
+            "The answer was cut off at {limit} tokens: that is asked for where the setting max_tokens gives no limit."
+        ),
+        "cut_context": "The answer was cut off: the context of the model is full.",
+        "cut_length": "The answer was cut off at the limit of its length. A larger max_tokens may allow more.",
+        "cut_filter": "The answer was broken off by the content filter of the endpoint.",
+        "left_out": "[The beginning of this conversation was left out here: it is too long for you.]",
         "waiting": "Waiting for approval of: {names}.",
         "compact": (
             "Sum up our conversation so far, so that it can be gone on with from the summary alone: what was asked, "
@@ -103,6 +113,13 @@ _SENTENCES = {
         "ask_join": "",
         "invalid_output": "你的回答无法使用：{problem}\n请只用改正后的 JSON 重新回答。",
         "output": "得出答案后，只输出符合以下 JSON Schema 的 JSON，不要加代码围栏：\n{schema}",
+        "no_answer": "没有得到回答。",
+        "cut_setting": "回答在 max_tokens 设定的 {limit} 个 token 处被截断了。",
+        "cut_default": "回答在 {limit} 个 token 处被截断了：没有设定 max_tokens 时使用这个上限。",
+        "cut_context": "回答被截断了：模型的上下文已满。",
+        "cut_length": "回答达到长度上限，被截断了。把 max_tokens 设得大一些也许有用。",
+        "cut_filter": "回答被模型服务的内容过滤器中断了。",
+        "left_out": "[这段对话的开头已省略：内容太长，超出了你的上下文。]",
         "waiting": "等待批准：{names}。",
         "compact": (
             "请总结我们到目前为止的对话，使之后只凭这份总结就能继续：问了什么，查到和做了什么，作了哪些决定，还有什么没完成；"
@@ -138,6 +155,31 @@ class Phrases:
     def stopped(self, reason: str) -> str:
         """Why the run was stopped. Tools may have limits of their own, which have no sentence here."""
         return self._stopped.get(reason, self._stopped[""])
+
+    def cut_off(self, reply: Reply, max_tokens: int | None, default_max_tokens: int | None) -> str:
+        """Tell the user that an answer was cut off, behind what there is of the answer.
+
+        Args:
+            reply: the model's reply, as far as it came.
+            max_tokens: the limit that was set; None for none.
+            default_max_tokens: the limit where none was set; None for none.
+        """
+        used, limit = reply.usage.output_tokens, max_tokens or default_max_tokens
+        key = "cut_default" if max_tokens is None else "cut_setting"
+        if reply.cut_off == "content_filter":
+            key = "cut_filter"
+        elif reply.finish_reason.lower() == "model_context_window_exceeded":
+            key = "cut_context"
+        elif limit is None or 0 < used < limit:
+            key = "cut_length"
+        sentence = self._sentences[key].format(limit=limit)
+        if reply.text.strip():
+            return f"{reply.text}\n\n{sentence}"
+        return f"{self._sentences['no_answer']}{self._sentences['ask_join']}{sentence}"
+
+    def left_out(self) -> str:
+        """Tell the model that the beginning of a conversation was left out."""
+        return self._sentences["left_out"]
 
     def ask_for(self, missing: Sequence[tuple[str, str]]) -> str:
         """Ask the user for values: pairs of tool and parameter."""

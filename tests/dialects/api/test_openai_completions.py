@@ -60,7 +60,7 @@ def test_a_client_s_prompt_becomes_a_message() -> None:
     wire = b'{"model": "m", "prompt": ["Once"], "max_tokens": 5, "stop": "x", "stream": true, "seed": 7}'
     request = OPENAI_COMPLETIONS.decode_request(wire)
     assert request.messages == [UserMessage.of("Once")]
-    assert (request.max_tokens, request.stop, request.stream, request.extras) == (5, ("x",), True, {"seed": 7})
+    assert (request.max_tokens, request.stop, request.stream, request.seed) == (5, ("x",), True, 7)
     with pytest.raises(UsageError, match="prompt"):
         OPENAI_COMPLETIONS.decode_request(b'{"prompt": [1, 2]}')
 

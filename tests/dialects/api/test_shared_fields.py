@@ -61,6 +61,6 @@ def test_null_says_nothing() -> None:
 
 
 def test_several_fields_are_put_into_one_object() -> None:
-    found, left = moved({"top_p": 0.5, "seed": 1, "n": 2}, CHAT, GEMINI)
-    assert found == {"generationConfig": {"topP": 0.5, "seed": 1}}
+    found, left = moved({"presence_penalty": 0.5, "frequency_penalty": 1, "n": 2}, CHAT, GEMINI)
+    assert found == {"generationConfig": {"presencePenalty": 0.5, "frequencyPenalty": 1}}
     assert left == {"n": 2}

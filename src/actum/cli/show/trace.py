@@ -48,6 +48,7 @@ from .terminal import Terminal, clean, duration, shorten, styled
 
 VALUE_MAX = 200
 RESULT_MAX = 600
+TOO_LONG = "the conversation is too long for the model: its first {count} messages were left out"
 
 
 class Trace:
@@ -112,7 +113,7 @@ class Trace:
             case RunStarted():
                 self.run_id = event.run_id
             case ReplyFinished():
-                self._replied(event.reply, event.seconds)
+                self._replied(event.reply, event.seconds, event.left_out)
             case CallStarted():
                 self._started[event.call.id] = event
                 self._running[event.call.id] = event.call.name
@@ -155,8 +156,10 @@ class Trace:
             sys.stdout.flush()
         return bool(streamed)
 
-    def _replied(self, reply: Reply, seconds: float) -> None:
+    def _replied(self, reply: Reply, seconds: float, left_out: int) -> None:
         streamed = self._end_stream()
+        if left_out and not self._quiet:
+            self._terminal.note(TOO_LONG.format(count=left_out))
         if self.verbose and self._model is not None and (way := getattr(self._model, "dialect_used", "")):
             self._terminal.line("model", f"{self._model.name} in the dialect {way}", "dim")
             self._model = None
@@ -190,12 +193,20 @@ class Trace:
     def _finished(self, result: RunResult) -> None:
         for finished in self._calls.rest():
             self._called(finished)
-        if self._quiet or result.status != "done":
+        text = result.text if result.status == "done" else cut_answer(result)
+        if self._quiet or (result.status != "done" and not text):
             return
         if self.verbose and not self._streaming:
-            self._terminal.line("answer", styled((result.text, "bold")), "bold cyan")
+            self._terminal.line("answer", styled((text, "bold")), "bold cyan")
         elif not self._streaming:
-            self._terminal.text(result.text)
+            self._terminal.text(text)
+
+
+def cut_answer(result: RunResult) -> str:
+    """What there is of an answer that was cut off; empty where the run ended otherwise."""
+    last = result.messages[-1] if result.messages else None
+    cut = isinstance(last, Reply) and last.cut_off and result.stop_reason == last.cut_off
+    return last.text if cut and isinstance(last, Reply) else ""
 
 
 class _InOrder:

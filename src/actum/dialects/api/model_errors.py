@@ -12,6 +12,7 @@ import re
 import msgspec
 
 from ...core.errors import (
+    ContextOverflow,
     ModelError,
     ModelGarbled,
     ModelRejected,
@@ -41,7 +42,7 @@ _STATUS_OF_WORD = {
             *("invalid_image", "invalid_image_format", "invalid_base64_image", "invalid_image_url", "image_too_large"),
             *("image_too_small", "image_parse_error", "image_content_policy_violation", "invalid_image_mode"),
             *("image_file_too_large", "unsupported_image_media_type", "empty_image_file", "failed_to_download_image"),
-            "image_file_not_found",
+            *("image_file_not_found", "context_length_exceeded"),
         ),
         400,
     ),
@@ -52,12 +53,43 @@ _MEANING = {
     401: "the endpoint did not accept the key",
     403: "the endpoint does not allow this",
     404: "the endpoint knows no such model or address",
-    413: "the request is too long for the endpoint",
     429: "the endpoint asks to slow down",
     529: "the endpoint is overloaded",
 }
 _SECRET = re.compile(r"\b(?:[A-Za-z]{2,8}-[\w*-]*[\w*]{8,}|AIza[\w*-]{8,}|Bearer\s+\S+)")
 """What looks like a key (`sk-...`, Google's `AIza...`). Endpoints like to quote the key that they refuse."""
+
+_OVERFLOW_WORDS = frozenset({"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"})
+"""What stands as `type` or `code` in the error of a conversation that is too long."""
+
+_OVERFLOW = re.compile(
+    "|".join(
+        (
+            r"context[ _-](?:length|window|size|limit)[^.]{0,60}(?:exceed|overflow|too (?:long|large|small))",
+            r"(?:exceed|longer than|larger than|too (?:long|large) for)[^.]{0,80}(?:context|model token limit)",
+            r"exceed[^.]{0,80}maximum (?:(?:model|prompt|input) length|number of tokens)",
+            r"maximum (?:context|prompt|model) length",  # OpenAI, vLLM, DeepSeek, xAI, Mistral
+            r"(?:prompt|input|request|conversation)(?: \S+)? (?:is|are) too long",  # Anthropic, Bedrock
+            r"prompt exceeds max length",  # Zhipu
+            r"input length [^.]{0,40}exceed",  # Anthropic
+            r"input token count[^.]{0,60}exceeds",  # Gemini
+            r"(?:requested token count|input tokens?)[^.]{0,40}exceeds",  # SGLang
+            r"range of input length should be",  # Qwen
+            r"reduce the length of the (?:messages|prompt|input)",  # OpenAI, Groq, Cerebras
+            r"tokens to keep from the initial prompt is greater than the context",  # LM Studio
+            r"when context the overflows",  # LM Studio, earlier
+            r"inputs` tokens \+ `max_new_tokens`",  # Text Generation Inference
+            r"too many (?:input )?tokens in (?:the )?(?:prompt|request|input)",
+        )
+    ),
+    re.IGNORECASE,
+)
+"""How endpoints say, in words alone, that a conversation is too long."""
+
+_ANSWER_TOO_LONG = re.compile(
+    r"max_(?:completion_|output_)?tokens\W[^.]{0,40}(?:too large|at most|must be)", re.IGNORECASE
+)
+"""How they say that a longer answer was asked for than the model can give: a shorter conversation is no help."""
 
 _decode = msgspec.json.Decoder().decode
 
@@ -106,22 +138,44 @@ def error_of_field(error: Json) -> ModelError:
 def error_of(status: int, retry_after: float | None, body: Json) -> ModelError:
     """The error of this status, with what the body says about it."""
     kind: type[ModelError]
-    if status in _PASSES_BY_ITSELF or status >= 500:
+    if status >= 400 and (status == 413 or _is_overflow(body)):
+        kind, meaning = ContextOverflow, "the conversation is too long for the model"
+    elif status in _PASSES_BY_ITSELF or status >= 500:
         kind, meaning = ModelUnavailable, "the endpoint has trouble"
     elif status >= 400:
         kind, meaning = ModelRejected, "the endpoint refused the request"
     else:
         kind, meaning = ModelGarbled, "this is not how the API answers; is the address right?"
-    text, message = f"{_MEANING.get(status, meaning)} ({status})", _message(body)
+    meaning = meaning if kind is ContextOverflow else _MEANING.get(status, meaning)
+    text, message = f"{meaning} ({status})", _message(body)
     return kind(f"{text}: {message}" if message else text, status=status, retry_after=retry_after)
+
+
+def _is_overflow(body: Json) -> bool:
+    """Whether an error says that the conversation is too long for the model."""
+    if isinstance(body, list) and len(body) == 1:
+        body = body[0]
+    inner = body.get("error") if isinstance(body, dict) else None
+    for error in (body, inner):
+        if isinstance(error, dict) and not _OVERFLOW_WORDS.isdisjoint(map(str, (error.get("type"), error.get("code")))):
+            return True
+    words = _words(body)
+    said = words if isinstance(words, str) else dumps(words)
+    return _OVERFLOW.search(said) is not None and _ANSWER_TOO_LONG.search(said) is None
+
+
+def _words(body: Json) -> Json:
+    """What the endpoint says in words."""
+    while isinstance(body, dict):
+        body = next((body[key] for key in ("error", "message", "detail", "code") if body.get(key)), None)
+    return body
 
 
 def _message(body: Json) -> str:
     """The endpoint's own words, shortened and without what looks like a key."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-    while isinstance(body, dict):
-        body = next((body[key] for key in ("error", "message", "detail", "code") if body.get(key)), None)
+    body = _words(body)
     if body is None:
         return ""
     text = " ".join(_SECRET.sub("[key]", body if isinstance(body, str) else dumps(body)).split())

@@ -25,9 +25,10 @@ from ..error_answer import ErrorAnswer, error_answer, ollama_error
 from ..reply_text import spoken
 from .model_errors import error_of_field, error_of_status, read_json
 from .openai_completions import prompt_of, stops_of
-from .openai_fields import as_, maybe, read_body, temperature
+from .openai_fields import as_, maybe, maybe_number, read_body
 from .token_count import count
 
+_READ = frozenset({"stop", "num_predict", "temperature", "top_p", "seed"})
 _encode = msgspec.json.Encoder().encode
 
 
@@ -52,10 +53,13 @@ class OllamaGenerate(Struct, frozen=True, kw_only=True):
             UsageError: the request has tools, which this API has no place for.
         """
         options: JsonObject = {"stop": list(stops_of(request, self.marks))}
-        if request.max_tokens is not None:
-            options["num_predict"] = request.max_tokens
-        if request.temperature is not None:
-            options["temperature"] = request.temperature
+        said: JsonObject = {
+            "num_predict": request.max_tokens,
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "seed": request.seed,
+        }
+        options |= {name: value for name, value in said.items() if value is not None}
         prompt = prompt_of(request, self.marks)
         head: JsonObject = {"model": request.model, "prompt": prompt, "raw": True, "stream": request.stream}
         return _encode(head | {"options": options | request.extras})
@@ -70,10 +74,12 @@ class OllamaGenerate(Struct, frozen=True, kw_only=True):
             messages=[UserMessage.of(as_(str, body.get("prompt"), "prompt"))],
             stop=tuple([as_(str, text, "options.stop") for text in stop]),
             max_tokens=maybe(int, options, "num_predict"),
-            temperature=temperature(options.get("temperature")),
+            temperature=maybe_number(options, "temperature"),
+            top_p=maybe_number(options, "top_p"),
+            seed=maybe(int, options, "seed"),
             model=maybe(str, body, "model") or "",
             stream=stream is not False,
-            extras={key: options[key] for key in options if key not in ("stop", "num_predict", "temperature")},
+            extras={key: options[key] for key in options if key not in _READ},
         )
 
     def decode(self, wire: bytes | str, *, tools: Sequence[Tool] = ()) -> Reply:

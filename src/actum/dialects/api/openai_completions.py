@@ -34,7 +34,7 @@ from ..reply_text import spoken
 from .answer_reader import AnswerReader, read_whole
 from .draft import Draft
 from .model_errors import error_of_field, error_of_status, read_json
-from .openai_fields import as_, maybe, read_body, temperature
+from .openai_fields import as_, maybe, maybe_number, read_body
 from .raw_json import as_text
 from .token_count import count
 
@@ -59,6 +59,11 @@ class OpenAiCompletions(Struct, frozen=True, kw_only=True):
         """`openai_completions`."""
         return "openai_completions"
 
+    @property
+    def max_tokens(self) -> int:
+        """The limit of an answer's length where the request has none."""
+        return MAX_TOKENS
+
     def encode_request(self, request: Request) -> bytes:
         """The body of the HTTP request. A field in `request.extras` takes the place of one of ours.
 
@@ -71,8 +76,8 @@ class OpenAiCompletions(Struct, frozen=True, kw_only=True):
             "max_tokens": request.max_tokens or MAX_TOKENS,
             "stop": list(stops_of(request, self.marks)),
         }
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
+        options = {"temperature": request.temperature, "top_p": request.top_p, "seed": request.seed}
+        body |= {name: value for name, value in options.items() if value is not None}
         body |= request.extras
         if request.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
@@ -89,7 +94,9 @@ class OpenAiCompletions(Struct, frozen=True, kw_only=True):
             messages=[UserMessage.of(as_(str, prompt, "prompt"))],
             stop=tuple([as_(str, text, "stop") for text in (stop if isinstance(stop, list) else [stop])]),
             max_tokens=maybe(int, body, "max_tokens"),
-            temperature=temperature(body.get("temperature")),
+            temperature=maybe_number(body, "temperature"),
+            top_p=maybe_number(body, "top_p"),
+            seed=maybe(int, body, "seed"),
             model=maybe(str, body, "model") or "",
             stream=maybe(bool, body, "stream") or False,
             extras={key: value for key, value in body.items() if key not in _KNOWN},
@@ -122,7 +129,9 @@ class OpenAiCompletions(Struct, frozen=True, kw_only=True):
 
 
 DEFAULT_ID = "cmpl-actum"
-_KNOWN = frozenset({"prompt", "stop", "max_tokens", "temperature", "model", "stream", "stream_options"})
+_KNOWN = frozenset(
+    {"prompt", "stop", "max_tokens", "temperature", "top_p", "seed", "model", "stream", "stream_options"}
+)
 
 
 class CompletionsAnswer:

@@ -67,11 +67,12 @@ def maybe(kind: type[T], body: JsonObject, name: str) -> T | None:
     return None if value is None else as_(kind, value, name)
 
 
-def temperature(value: Json) -> float | None:
-    """Any number, or none."""
+def maybe_number(body: JsonObject, name: str, within: str = "") -> float | None:
+    """A field that holds any number; None where it is missing or null."""
+    value = body.get(name)
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
         return value
-    raise UsageError(f"temperature: number was expected, {kind_of(value)} came")
+    raise UsageError(f"{within}{name}: number was expected, {kind_of(value)} came")
 
 
 def tools_at(body: JsonObject, name: str) -> list[Tool]:

@@ -37,9 +37,7 @@ def _openai(name: str) -> Shared:
 
 
 SHARED = (
-    Shared({CHAT: "top_p", RESPONSES: "top_p", ANTHROPIC: "top_p", GEMINI: "generationConfig.topP"}),
     Shared({ANTHROPIC: "top_k", GEMINI: "generationConfig.topK"}),
-    Shared({CHAT: "seed", GEMINI: "generationConfig.seed"}),
     Shared({CHAT: "frequency_penalty", GEMINI: "generationConfig.frequencyPenalty"}),
     Shared({CHAT: "presence_penalty", GEMINI: "generationConfig.presencePenalty"}),
     Shared({CHAT: "user", RESPONSES: "user", ANTHROPIC: "metadata.user_id"}),

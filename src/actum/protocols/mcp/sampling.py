@@ -43,7 +43,6 @@ from .content import (
     result_of,
 )
 
-_CUT = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens", "maxTokens"})
 _STOPPED = frozenset({"stop_sequence", "stopSequence"})
 
 
@@ -82,7 +81,7 @@ def result_of_reply(reply: Reply, request: Request) -> JsonObject:
     stop = "endTurn"
     if reply.calls and request.tools:
         stop = "toolUse"
-    elif reply.finish_reason in _CUT:
+    elif reply.cut_off == "length":
         stop = "maxTokens"
     elif reply.finish_reason in _STOPPED:
         stop = "stopSequence"

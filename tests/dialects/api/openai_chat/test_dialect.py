@@ -480,8 +480,10 @@ def test_a_request_comes_back_as_it_was_written() -> None:
         output_schema={"type": "object"},
         max_tokens=5,
         temperature=0.5,
+        top_p=0.9,
+        seed=7,
         model="m",
-        extras={"seed": 1},
+        extras={"logit_bias": {"5": 1}},
     )
     assert OPENAI_CHAT.decode_request(OPENAI_CHAT.encode_request(request)) == request
 

@@ -4,9 +4,9 @@
     Request ◀──decode_request── bytes ◀── client  ◀── bytes ◀──encode_reply / encoder── Reply
 
 The messages of a `Transcript` and a tuple of tools are encoded once, however often a request with them is. Where the
-work is done: `anthropic.messages`, `anthropic.request`, `anthropic.decoder`,
-`anthropic.encoder`. The wire is that of the types in the official SDK, version 2.11, and of API version
-2026-10-21, which differs from 2023-06-01 in what a request may hold: no `temperature`, no documents in a reply.
+work is done: `anthropic.messages`, `anthropic.request`, `anthropic.decoder`, `anthropic.encoder`. The wire is that of
+the types in the official SDK, version 2.11, and of API version 2026-10-21, which differs from 2023-06-01 in what a
+request may hold: no `temperature` or `top_p`, no documents in a reply.
 
 Thoughts go back with their signatures, blocks of Anthropic's own tools as they came. What the API can not say: a choice
 among some of the tools (only these are then sent), sounds and films (described in words), a reply's own media.
@@ -62,8 +62,8 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         name: of the dialect.
         name_pattern: regular expression that the endpoint wants tools' names to fit; empty where it takes any.
         max_tokens: the limit of an answer's length where the request has none.
-        sampling: a temperature is sent. Anthropic itself refuses any since API version 2026-10-21; servers that
-            speak its API take it.
+        sampling: `temperature` and `top_p` are sent. Anthropic itself refuses both since API version 2026-10-21;
+            servers that speak its API take them.
         strict: the API holds the model to the schemas of all tools, narrowed to what it can hold it to (see `loose`);
             else to those of tools that are strict.
         system_in_place: later instructions stand where they were said, which Claude Opus 4.8 and later take.
@@ -92,8 +92,9 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         body["messages"] = self._messages(request.messages, names)
         if request.tools:
             body |= self._tool_fields(request, names)
-        if self.sampling and request.temperature is not None:
-            body["temperature"] = request.temperature
+        if self.sampling:
+            sampling = {"temperature": request.temperature, "top_p": request.top_p}
+            body |= {name: value for name, value in sampling.items() if value is not None}
         if stop := [text for text in request.stop if text.strip()]:  # the API refuses blank ones
             body["stop_sequences"] = stop
         if request.output_schema is not None:
@@ -103,6 +104,11 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
         if request.stream:
             body["stream"] = True
         return _encode(body)
+
+    def unsaid(self, request: Request) -> tuple[str, ...]:
+        """The settings of the request that this API has no field for."""
+        names = ("seed",) if self.sampling else ("temperature", "top_p", "seed")
+        return tuple(name for name in names if getattr(request, name) is not None)
 
     def decode_request(self, wire: bytes) -> Request:
         """What a client asks."""

@@ -35,15 +35,15 @@ from ..openai_fields import (
     declared,
     known_tool,
     maybe,
+    maybe_number,
     read_body,
-    temperature,
 )
 from ..signatures import claimed
 from .decoder import MessagesAnswer
 
 _READ = frozenset(
     {
-        *("model", "messages", "system", "stop_sequences", "max_tokens", "temperature", "stream"),
+        *("model", "messages", "system", "stop_sequences", "max_tokens", "temperature", "top_p", "stream"),
         *("tools", "tool_choice", "output_config"),
     }
 )
@@ -78,7 +78,8 @@ def decode_request(wire: bytes) -> Request:
         stop=tuple([as_(str, text, "stop_sequences") for text in maybe(list, body, "stop_sequences") or []]),
         output_schema=schema,
         max_tokens=maybe(int, body, "max_tokens"),
-        temperature=temperature(body.get("temperature")),
+        temperature=maybe_number(body, "temperature"),
+        top_p=maybe_number(body, "top_p"),
         model=maybe(str, body, "model") or "",
         stream=maybe(bool, body, "stream") or False,
         extras=extras,

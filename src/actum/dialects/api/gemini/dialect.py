@@ -84,6 +84,10 @@ class GeminiContent(Struct, frozen=True, kw_only=True):
         put_in(body, request.extras, _JOINED)
         return _encode(body)
 
+    def unsaid(self, request: Request) -> tuple[str, ...]:
+        """The settings of the request that this API has no field for."""
+        return (f"stop (only {STOPS_MAX} texts)",) if len(request.stop) > STOPS_MAX else ()
+
     def decode_request(self, wire: bytes) -> Request:
         """What a client asks, but for the model and whether to stream."""
         return decode_request(wire)
@@ -147,6 +151,8 @@ class GeminiContent(Struct, frozen=True, kw_only=True):
     def _options(self, request: Request) -> dict[str, object]:
         options: dict[str, object] = {
             "temperature": request.temperature,
+            "topP": request.top_p,
+            "seed": request.seed,
             "maxOutputTokens": request.max_tokens,
             "stopSequences": list(request.stop[:STOPS_MAX]) or None,
         }

@@ -43,6 +43,7 @@ from ..openai_fields import (
     declared,
     known_tool,
     maybe,
+    maybe_number,
     read_body,
 )
 from ..signatures import claimed
@@ -51,8 +52,8 @@ from .decoder import ContentAnswer, base64_any
 _READ = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
 _GENERATION = frozenset(
     {
-        *("temperature", "maxOutputTokens", "stopSequences", "responseSchema", "responseJsonSchema"),
-        "responseMimeType",
+        *("temperature", "topP", "seed", "maxOutputTokens", "stopSequences"),
+        *("responseSchema", "responseJsonSchema", "responseMimeType"),
     }
 )
 _COUNTS = frozenset({"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"})
@@ -81,9 +82,6 @@ def decode_request(wire: bytes) -> Request:
     choice, rest = _tool_choice(camel(maybe(dict, body, "toolConfig") or {}), [tool.name for tool in tools])
     if rest:
         extras["toolConfig"] = rest
-    temperature = generation.get("temperature")
-    if not isinstance(temperature, int | float | None) or isinstance(temperature, bool):
-        raise UsageError("generationConfig.temperature: number was expected")
     instructions = _instructions(body.get("systemInstruction"))
     return Request(
         messages=[*instructions, *_messages(as_(list, body.get("contents"), "contents"))],
@@ -92,7 +90,9 @@ def decode_request(wire: bytes) -> Request:
         stop=tuple([as_(str, text, "stopSequences") for text in maybe(list, generation, "stopSequences") or []]),
         output_schema=schema,
         max_tokens=maybe(int, generation, "maxOutputTokens"),
-        temperature=temperature,
+        temperature=maybe_number(generation, "temperature", "generationConfig."),
+        top_p=maybe_number(generation, "topP", "generationConfig."),
+        seed=maybe(int, generation, "seed"),
         model=(maybe(str, body, "model") or "").removeprefix("models/"),
         extras=extras,
     )

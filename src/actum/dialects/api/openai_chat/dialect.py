@@ -68,6 +68,8 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
             body |= (_function_fields if self.functions else self._tool_fields)(request, names, self.name_pattern)
         options = {
             "temperature": request.temperature,
+            "top_p": request.top_p,
+            "seed": request.seed,
             self.max_tokens_field: request.max_tokens,
             "stop": list(request.stop) or None,
         }

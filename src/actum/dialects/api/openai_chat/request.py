@@ -26,8 +26,8 @@ from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,
     maybe,
+    maybe_number,
     read_body,
-    temperature,
     tool_choice,
     tools_at,
 )
@@ -35,7 +35,7 @@ from .decoder import ChatAnswer
 
 _READ = frozenset(
     {
-        *("model", "messages", "stop", "max_tokens", "max_completion_tokens", "temperature", "stream"),
+        *("model", "messages", "stop", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stream"),
         *("tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"),
     }
 )
@@ -62,7 +62,9 @@ def decode_request(wire: bytes) -> Request:
         stop=_stop(body.get("stop")),
         output_schema=schema,
         max_tokens=maybe(int, body, limit),
-        temperature=temperature(body.get("temperature")),
+        temperature=maybe_number(body, "temperature"),
+        top_p=maybe_number(body, "top_p"),
+        seed=maybe(int, body, "seed"),
         model=maybe(str, body, "model") or "",
         stream=maybe(bool, body, "stream") or False,
         extras=extras,

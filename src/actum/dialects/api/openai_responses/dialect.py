@@ -69,7 +69,11 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         if request.tools:
             encoded = _strict_tools if self.strict else _encoded_tools
             body |= {"tools": encoded(request.tools, self.name_pattern), **_choice_fields(request, names)}
-        options = {"temperature": request.temperature, "max_output_tokens": request.max_tokens}
+        options = {
+            "temperature": request.temperature,
+            "top_p": request.top_p,
+            "max_output_tokens": request.max_tokens,
+        }
         body |= {name: value for name, value in options.items() if value is not None}
         body |= request.extras
         if request.output_schema is not None:
@@ -79,6 +83,10 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         if request.stream:
             body["stream"] = True
         return _encode(body)
+
+    def unsaid(self, request: Request) -> tuple[str, ...]:
+        """The settings of the request that this API has no field for."""
+        return tuple(name for name in ("seed", "stop") if getattr(request, name) not in (None, ()))
 
     def decode_request(self, wire: bytes) -> Request:
         """What a client asks."""

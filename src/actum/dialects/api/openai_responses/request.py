@@ -24,8 +24,8 @@ from ..data_url import base64_bytes, media_of_url
 from ..openai_fields import (
     as_,
     maybe,
+    maybe_number,
     read_body,
-    temperature,
     tool_choice,
     tools_at,
 )
@@ -34,7 +34,7 @@ from .decoder import ResponsesAnswer
 
 _READ = frozenset(
     {
-        *("model", "input", "instructions", "max_output_tokens", "temperature", "stream"),
+        *("model", "input", "instructions", "max_output_tokens", "temperature", "top_p", "stream"),
         *("tools", "tool_choice", "parallel_tool_calls"),
     }
 )
@@ -59,7 +59,8 @@ def decode_request(wire: bytes) -> Request:
         parallel_calls=maybe(bool, body, "parallel_tool_calls"),
         output_schema=schema,
         max_tokens=maybe(int, body, "max_output_tokens"),
-        temperature=temperature(body.get("temperature")),
+        temperature=maybe_number(body, "temperature"),
+        top_p=maybe_number(body, "top_p"),
         model=maybe(str, body, "model") or "",
         stream=maybe(bool, body, "stream") or False,
         extras=extras,
