@@ -101,6 +101,7 @@ class ChatServer:
     Attributes:
         requests: what was asked, in order, without the probes.
         probes: how often it was probed.
+        everything: what was asked, the probes among it.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class ChatServer:
     ) -> None:
         self.requests: list[Asked] = []
         self.probes = 0
+        self.everything: list[Asked] = []
         self._script = script
         call = Reply.of(calls=[ToolCall("probe", "open_door", {"number": 7})])
         self._probe = probe or (call if native else "I can not open doors.")
@@ -138,6 +140,7 @@ class ChatServer:
         return Response(dialect.encode_reply(reply), media_type="application/json")
 
     def _next(self, asked: Asked) -> Said:
+        self.everything.append(asked)
         if asked.is_probe:
             self.probes += 1
             return self._probe

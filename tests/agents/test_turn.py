@@ -192,3 +192,10 @@ def test_two_loops_that_are_told_the_same_intend_the_same() -> None:
         return steps, loop.transcript.digest
 
     assert run() == run()
+
+
+def test_an_answer_that_was_cut_off_is_not_done() -> None:
+    loop = Loop()
+    finish = loop.send(ModelAnswered(Reply(Reply.of("Once").content, finish_reason="max_tokens")))
+    assert isinstance(finish, Finish)
+    assert (finish.status, finish.stop_reason, finish.text) == ("stopped", "length", "Once")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from actum import Limits, Price, ToolLimits
+from actum import Limits, ModelSettings, Price, ToolLimits
 from actum.compose.agents import make_agent
 from actum.compose.journals import journal_place
 from actum.compose.models import make_model
@@ -88,3 +88,21 @@ def test_the_password_of_a_journal_is_not_shown() -> None:
     assert "hush" not in repr(settings)
     assert "journal='postgresql://ann@host/db'" in repr(settings)
     assert journal_place(settings, {}) == "postgresql://ann@host/db"
+
+
+def test_how_a_model_is_asked_comes_from_the_file_under_the_flags(tmp_path: Path) -> None:
+    table = '[model_settings]\ntemperature = 0.2\nmax_tokens = 50\nstop = "END"\nheaders."X-Key" = "open sesame"\n'
+    (tmp_path / "actum.toml").write_text(f'truncation = "auto"\n{table}', "utf-8")
+    settings = read_settings(tmp_path, {}, {"model_settings": {"temperature": 0.9, "seed": 1}})
+    expected = ModelSettings(temperature=0.9, max_tokens=50, seed=1, stop="END", headers={"X-Key": "open sesame"})
+    assert (settings.model_settings, settings.truncation) == (expected, "auto")
+    assert "sesame" not in repr(settings)
+    for line, words in {
+        "[model_settings]\nheat = 1": "The model settings are: temperature, max_tokens",
+        "[model_settings]\ntemperature = -1": "temperature=-1",
+        '[model_settings]\ntop_p = "much"': "top_p",
+        'truncation = "always"': "truncation",
+    }.items():
+        (tmp_path / "actum.toml").write_text(line, "utf-8")
+        with pytest.raises(UsageError, match=words):
+            read_settings(tmp_path, {}, {})

@@ -12,7 +12,7 @@ import pytest
 from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelRejected, ModelUnavailable, UnknownName, UsageError
 from actum.core.event import Delta
-from actum.core.interfaces import Model, Request
+from actum.core.interfaces import Model, Request, default_max_tokens
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage, UserMessage
 from actum.core.tool import Tool
@@ -358,3 +358,43 @@ async def test_one_flag_speaks_the_responses_api_to_a_provider_or_an_address(hea
     assert [asked.path for asked in server.requests] == ["/v1/responses"] * 2
     assert [asked.body.count("查天气".encode()) for asked in server.requests] == [1, 1]
     assert [b'"name":"tool_' in asked.body for asked in server.requests] == [True, False]
+
+
+def test_a_key_and_an_address_are_given_by_hand() -> None:
+    keys = {"OPENAI_API_KEY": "from the environment", "ACTUM_API_KEY": "of addresses"}
+    placed = [
+        ("openai:gpt-5", {"key": "mine"}, "https://api.openai.com/v1", "gpt-5", "mine"),
+        ("openai:gpt-5", {"base_url": "http://proxy/v1"}, "http://proxy/v1", "gpt-5", "from the environment"),
+        ("openai:gpt-5", {"base_url": "http://proxy/v1", "key": "mine"}, "http://proxy/v1", "gpt-5", "mine"),
+        ("anthropic:claude", {"base_url": "http://proxy", "key": "mine"}, "http://proxy/v1", "claude", "mine"),
+        ("qwen3:8b", {"base_url": "http://here/v1"}, "http://here/v1", "qwen3:8b", "of addresses"),
+        ("http://here/v1#qwen3", {"key": "mine"}, "http://here/v1", "qwen3", "mine"),
+    ]
+    for name, given, url, model, key in placed:
+        endpoint = endpoint_of(open_model(name, environment=keys, **given))  # type: ignore[arg-type]
+        assert (endpoint.url, endpoint.model, endpoint._key) == (url, model, key), (name, given)
+    endpoint = endpoint_of(open_model("ollama:qwen3", timeout_s=7, headers={"X-Team": "blue"}, environment={}))
+    assert (endpoint._timeout_s, endpoint._headers["x-team"]) == (7, "blue")
+
+
+def test_a_key_or_an_address_where_it_has_no_meaning_is_refused() -> None:
+    wrong: list[tuple[object, dict[str, object], str]] = [
+        ("embedded", {"key": "mine"}, "embedded is at no endpoint"),
+        ("embedded", {"base_url": "http://here/v1"}, "embedded is at no endpoint"),
+        (ScriptedModel(["x"]), {"timeout_s": 5}, "scripted is at no endpoint"),
+        ("local:model", {"headers": {"X-Team": "blue"}}, "local:model is at no endpoint"),
+        ("qwen3", {"key": "mine"}, "qwen3 is at no endpoint"),
+        ("http://here/v1#qwen3", {"base_url": "http://there/v1"}, "has an address already"),
+        ("qwen3", {"base_url": "http://here/v1#other"}, "base_url has a '#'"),
+        ("openai:gpt-5", {"key": "mine", "headers": {"X Team": "blue"}}, "X Team"),
+    ]
+    for name, given, words in wrong:
+        with pytest.raises(UsageError, match=words):
+            open_model(name, environment={}, **given)  # type: ignore[arg-type]
+
+
+def test_claude_says_how_long_an_answer_may_be_where_nothing_is_set() -> None:
+    keys = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
+    assert default_max_tokens(open_model("anthropic:claude", environment=keys)) == 8192
+    assert default_max_tokens(open_model("openai:gpt-5", environment=keys)) is None
+    assert default_max_tokens(ScriptedModel(["x"])) is None

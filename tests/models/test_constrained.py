@@ -125,6 +125,14 @@ def test_at_temperature_0_the_likeliest_token_is_taken() -> None:
         tokens.append(token)
 
 
+def test_with_a_small_top_p_the_likeliest_token_is_taken_and_with_all_of_it_any() -> None:
+    model = RandomModel(VOCABULARY.size)
+    narrow = list(generate(model.next_logits, VOCABULARY, [], max_tokens=10, top_p=1e-9, seed=3))
+    assert narrow == list(generate(model.next_logits, VOCABULARY, [], max_tokens=10, temperature=0))
+    whole = list(generate(model.next_logits, VOCABULARY, [], max_tokens=10, top_p=1.0, seed=3))
+    assert whole == list(generate(model.next_logits, VOCABULARY, [], max_tokens=10, seed=3)) != narrow
+
+
 def test_an_answer_ends_where_the_model_ends_it_or_at_its_limit() -> None:
     end = VOCABULARY.special[END]
     ends = RandomModel(VOCABULARY.size, wishes={end: 1000.0})

@@ -7,6 +7,7 @@ import socket
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from actum import Agent, tool
 from actum.core.call import TextPart, ToolCall, ToolResult
@@ -15,8 +16,11 @@ from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.interfaces import Model, Request
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from actum.core.tool import Tool
+from actum.dialects.api.anthropic.dialect import ANTHROPIC
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
+from actum.dialects.catalog import text_dialect
 from actum.models.endpoint import Endpoint
+from actum.models.prompted import Auto
 from actum.testing import FakeClock
 from tests.chat_server import ChatServer, Raw
 
@@ -318,3 +322,51 @@ def test_an_agent_calls_a_tool_over_the_wire_again_and_again() -> None:
         assert [agent.run_sync("北京?").text for _ in range(2)] == ["It is warm.", "Still warm."]
     assert '"content":"北京: 24 °C"' in server.requests[1].body.decode()
     assert server.probes == 1
+
+
+async def test_headers_and_silence_of_a_request_hold_and_the_key_keeps_its_header() -> None:
+    with ChatServer(["Hi.", failing_with("X-Team: open sesame")]) as server:
+        model = Endpoint(server.url, "m", key=KEY, headers={"X-Team": "blue", "x-app": "a"}, clock=FakeClock(auto=True))
+        asked = structs.replace(
+            asking(), headers={"x-team": "open sesame", "Authorization": "Bearer other"}, timeout_s=9
+        )
+        await model.reply(asked)
+        with pytest.raises(ModelRejected) as caught:
+            await model.reply(asked)
+    headers = server.requests[0].headers
+    assert (headers["x-team"], headers["x-app"]) == ("open sesame", "a")
+    assert headers["authorization"] == f"Bearer {KEY}"
+    assert "sesame" not in str(caught.value)
+    with pytest.raises(UsageError, match="X-Team"):
+        Endpoint(server.url, "m", headers={"X-Team": "a\nb"})
+
+
+async def test_an_endpoint_that_is_silent_longer_than_a_request_allows_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        model = Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m", clock=FakeClock(auto=True))
+        with pytest.raises(ModelUnavailable):
+            await model.reply(structs.replace(asking(), timeout_s=0.05))
+
+
+async def test_a_setting_that_the_api_has_no_field_for_is_said_once_and_not_sent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with ChatServer(["Hi."] * 3) as server:
+        model = Endpoint(server.url, "m", dialect=ANTHROPIC)
+        for _ in range(3):
+            await model.reply(structs.replace(asking(), temperature=0.5, seed=1))
+    assert caplog.messages == [f"{model.name}: not sent, since the API has no field for it: temperature, seed"]
+    assert all(b"temperature" not in request.body for request in server.requests)
+
+
+def failing_with(words: str) -> Raw:
+    return failing(400, b'{"error": {"message": "%s"}}' % words.encode())
+
+
+async def test_a_probe_has_the_headers_of_the_request_that_it_is_for() -> None:
+    with ChatServer(["Hi."], probe=Reply.of(calls=[ToolCall("p", "open_door", {"number": 7})])) as server:
+        model = Auto(Endpoint(server.url, "gateway"), text_dialect("prompt_json"))
+        await model.reply(structs.replace(asking(), headers={"x-team": "blue"}, extras={"provider": {"zdr": True}}))
+        assert server.probes == 1
+    assert [asked.headers.get("x-team") for asked in server.everything] == ["blue", "blue"]
+    assert all(b'"zdr":true' in asked.body for asked in server.everything)

@@ -471,7 +471,7 @@ class Agent:
                 agent=self.name,
                 model=self.model.name,
                 said=(UserMessage((TextPart(wording.compact()),), "developer"),),
-                settings=self.settings.recorded,
+                settings=self._for_summary().recorded,
                 principal=principal,
                 conversation=conversation,
                 owner=None if whose == principal else whose,
@@ -626,7 +626,7 @@ class Agent:
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
         attachments = {part.handle: part for part in media(messages)}
-        recorded = msgspec.convert(started.settings, ModelSettings)
+        recorded = msgspec.convert(started.settings, ModelSettings) if started.settings else checked_settings(None)
         settings = setting.model_settings.over(recorded).over(self.settings)
         model = ModelSide(heard=transcript, attachments=attachments, sample=self._sampler(settings), price=price)
         async with self.runner.at_work(run_id, state, setting, model) as run:
