@@ -9,7 +9,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from actum.cli.app import app
-from actum.cli.flags import AgentFlags, ConversationFlags, FlagGroup, RunFlags, spread
+from actum.cli.flags import AgentFlags, ConversationFlags, FlagGroup, ModelFlags, RunFlags, spread
 
 
 def options_of(name: str) -> dict[str | None, tuple[object, ...]]:
@@ -27,9 +27,9 @@ def test_run_chat_and_resume_take_the_same_flags() -> None:
     run, chat, resume = map(options_of, ("run", "chat", "resume"))
     assert run == chat
     assert list(run) == [
-        flag for group in (AgentFlags, ConversationFlags, RunFlags) for flag in group.__struct_fields__
+        flag for group in (AgentFlags, ModelFlags, ConversationFlags, RunFlags) for flag in group.__struct_fields__
     ]
-    shared = [*AgentFlags.__struct_fields__, *RunFlags.__struct_fields__]
+    shared = [*AgentFlags.__struct_fields__, *ModelFlags.__struct_fields__, *RunFlags.__struct_fields__]
     assert list(resume)[-len(shared) :] == shared
     assert {name: resume[name] for name in shared} == {name: run[name] for name in shared}
 

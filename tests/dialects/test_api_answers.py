@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable
+from actum.core.errors import ContextOverflow, ModelError, ModelGarbled, ModelRejected, ModelUnavailable
 from actum.dialects import dialect
 from actum.dialects.base import ApiDialect
 from tests.dialects.api_corpus import case_of, check_events, check_every_cut, cut, events_of, paths_of, read
@@ -236,7 +236,7 @@ STATUS: dict[str, list[tuple[int, bytes, type[ModelError], str]]] = {
         (401, b'{"type":"error","error":{"message":"invalid x-api-key sk-ant-api03-abcdefgh"}}', ModelRejected, "key"),
         (403, b'{"type":"error","error":{"type":"permission_error","message":"no"}}', ModelRejected, "allow"),
         (404, b'{"type":"error","error":{"type":"not_found_error","message":"model: x"}}', ModelRejected, "model: x"),
-        (413, b'{"type":"error","error":{"type":"request_too_large","message":"32 MB"}}', ModelRejected, "too long"),
+        (413, b'{"type":"error","error":{"type":"request_too_large","message":"32 MB"}}', ContextOverflow, "too long"),
         (429, b'{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}', ModelUnavailable, "slow"),
         (500, b"<html>oops</html>", ModelUnavailable, "500"),
         (503, b"", ModelUnavailable, "503"),
@@ -251,7 +251,7 @@ STATUS: dict[str, list[tuple[int, bytes, type[ModelError], str]]] = {
         (400, b'{"error":{"code":400,"message":"API key not valid: AIzaSyA1234567890bcd"}}', ModelRejected, "[key]"),
         (403, b'{"error":{"message":"PERMISSION_DENIED"}}', ModelRejected, "PERMISSION_DENIED"),
         (404, b'{"error":{"message":"models/x is not found"}}', ModelRejected, "models/x"),
-        (413, b"", ModelRejected, "too long"),
+        (413, b"", ContextOverflow, "too long"),
         (429, RETRY_INFO, ModelUnavailable, "slow down"),
         (500, b"<html>oops</html>", ModelUnavailable, "500"),
         (503, b'[{"error":{"message":"overloaded"}}]', ModelUnavailable, "overloaded"),
