@@ -54,7 +54,8 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
     names: dict[str, object] = {"__name__": page.stem}
     with asyncio.Runner() as runner:
         for number, block in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
-            code = compile(block, f"{page.name}, block {number}", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            named = f"{page.name}, block {number}"
+            code = compile(block, named, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
             if code.co_flags & CO_COROUTINE:
                 runner.run(cast(Coroutine[object, object, object], eval(code, names)))  # noqa: S307  # our own guide
             else:

@@ -37,6 +37,7 @@ PUBLIC = [
     "UserLimits",
     "Video",
     "open_model",
+    "read_messages",
     "tool",
     "transcode",
 ]

@@ -29,6 +29,7 @@ from .policy.rules import Require, Rule, Rules
 from .toolsets.function.function import tool
 
 if TYPE_CHECKING:
+    from .dialects.transcode.messages import read_messages
     from .dialects.transcode.transcode import Transcoder, transcode
 
 __all__ = [
@@ -56,13 +57,14 @@ __all__ = [
     "UserLimits",
     "Video",
     "open_model",
+    "read_messages",
     "tool",
     "transcode",
 ]
 
 
 def __getattr__(name: str) -> object:
-    if name in ("Transcoder", "transcode"):
+    if name in ("Transcoder", "read_messages", "transcode"):
         from .dialects import transcode as room  # noqa: PLC0415  # an agent has no need of these
 
         return getattr(room, name)

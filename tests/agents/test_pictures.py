@@ -9,7 +9,7 @@ from actum import Agent, Image, Tool, ToolCall, ToolResult, tool
 from actum.core.call import MediaPart, TextPart
 from actum.core.interfaces import Answer, Request
 from actum.core.json import Json
-from actum.core.message import Reply, ToolMessage, UserMessage
+from actum.core.message import Message, Reply, ToolMessage, UserMessage
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT
 from actum.dialects.catalog import text_dialect
 from actum.journal.memory import MemoryJournal
@@ -79,21 +79,18 @@ def test_chat_completions_shows_pictures_behind_the_last_result_of_the_turn() ->
         ToolMessage("draw", ToolResult("1", (TextPart("Here."), picture))),
         ToolMessage("sign", ToolResult("2", (TextPart("signed"),))),
     ]
-    for messages, roles in (
-        ([UserMessage.of("Go"), asked, *answered], ["user", "assistant", "tool", "tool", "user"]),
-        (
-            [UserMessage.of("Go"), asked, *answered, Reply.of("Well.")],
-            ["user", "assistant", "tool", "tool", "user", "assistant"],
-        ),
-        (
-            [UserMessage.of("Go"), asked, answered[0], UserMessage.of("Stop")],
-            ["user", "assistant", "tool", "user", "user"],
-        ),
-    ):
-        told = json.loads(OPENAI_CHAT.encode_request(Request(messages=messages)))["messages"]
-        assert [each["role"] for each in told] == roles
+    cases: list[tuple[list[Message], str]] = [
+        ([*answered], "tool tool user"),
+        ([*answered, Reply.of("Well.")], "tool tool user assistant"),
+        ([answered[0], UserMessage.of("Stop")], "tool user user"),
+    ]
+    for rest, roles in cases:
+        told = json.loads(OPENAI_CHAT.encode_request(Request(messages=[UserMessage.of("Go"), asked, *rest])))[
+            "messages"
+        ]
+        assert " ".join(each["role"] for each in told) == f"user assistant {roles}"
         assert "att_1" in told[2]["content"], "the model knows by which name to hand it on"
-        shown = told[2 + roles.count("tool")]["content"]
+        shown = told[2 + roles.split().count("tool")]["content"]
         assert [part["type"] for part in shown] == ["text", "image_url"]
         assert base64.b64encode(PNG).decode() in shown[1]["image_url"]["url"]
 

@@ -97,7 +97,7 @@ async def test_a_cut_off_answer_is_stopped_and_told_with_what_there_is_of_it() -
             for text in ("Once upon a", ""):
                 reply = Reply(Reply.of(text).content, finish_reason=word, usage=Usage(10, 50))
                 result = await Agent(ScriptedModel([reply])).run("Tell me a story", settings=AGENT)
-                assert (result.status, result.stop_reason, result.output) == ("stopped", reason, None), word
+                assert (result.status, result.stop_reason, result.output_or_none) == ("stopped", reason, None), word
                 assert result.text.startswith(text), word
                 assert len(result.text) > len(text) + 20, word  # and why it ends there
                 assert result.messages[-1] == reply, word

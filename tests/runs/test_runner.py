@@ -205,7 +205,9 @@ def shape(state: RunState) -> dict[str, str]:
 class Seen(Agent):
     """An agent that shows the state of its run."""
 
-    async def _carry_out(self, run_id: str, state: RunState, before: Sequence[Message], setting: Setting) -> RunResult:
+    async def _carry_out(
+        self, run_id: str, state: RunState, before: Sequence[Message], setting: Setting
+    ) -> RunResult[str]:
         self.state = state
         return await super()._carry_out(run_id, state, before, setting)
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Generic, Literal, TypedDict, Unpack, cast
 
 import msgspec
 
@@ -40,6 +40,7 @@ from ..core.interfaces import (
     default_max_tokens,
     is_supervised,
 )
+from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, Transcript, Usage, UserMessage
 from ..core.model_settings import ModelSettings, checked_settings
 from ..core.record import (
@@ -76,12 +77,19 @@ from .branch import branch
 from .compaction import sum_up
 from .conversation import Before, before, history_of, media, with_attachments
 from .driver import Driver
+from .given_history import history_given
 from .output import plain, typed
-from .turn import turn
+from .turn import Check, turn
 from .unfinished import news
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeForm
+    from typing_extensions import TypeForm, TypeVar
+
+    Output = TypeVar("Output", default=str, covariant=True)
+else:  # the default, which only type checkers read, is not in Python 3.11
+    from typing import TypeVar
+
+    Output = TypeVar("Output", covariant=True)
 
 
 KEPT_RUNS = 2
@@ -91,6 +99,7 @@ KEPT_RUNS = 2
 class RunOptions(TypedDict, total=False):
     """What `Agent.run` takes besides the question, for those that pass it on."""
 
+    messages: Sequence[Message] | None
     conversation: str
     owner: str | None
     after: str
@@ -107,15 +116,19 @@ class RunOptions(TypedDict, total=False):
     settings: ModelSettings | None
 
 
-class Agent:
+class Agent(Generic[Output]):
     """A model that gets things done with tools.
+
+    As a type, `Agent[Invoice]` is an agent whose answers are invoices, `Agent` one that answers in text, and
+    `Agent[object]` any agent.
 
     Args:
         model: a model's name (`openai:gpt-5`, `ollama:qwen3`, `http://host/v1#name`, `embedded`) or a `Model`.
         tools: functions, `@tool` functions, toolsets, other agents; also bare `Tool` definitions, whose calls pause
             the run for the program to carry out itself.
         instructions: the system prompt, or a function that renders it at the start of each run.
-        output_type: the type of the answer; anything pydantic can read. `result.output` has it.
+        output_type: the type of the answer; anything pydantic can read. `result.output` has it, and type checkers know
+            its type. See `docs/output.md`.
         name: what the agent is called in records and as a tool.
         policy: who may call what. None: what you pass runs, and foreign tools with side effects ask; with a model that
             is supervised (`embedded`), what you pass asks as well where it declares an effect beyond `read`. A policy
@@ -138,6 +151,7 @@ class Agent:
     Raises:
         UnknownName: there is no such model or dialect.
         BadTool: two tools of one name, or a bad schema (those of toolsets are seen when a run starts).
+        UsageError: pydantic can not read `output_type`.
 
     >>> from actum.testing import ScriptedModel
     >>> Agent(ScriptedModel(["Hello."])).run_sync("Hi").text
@@ -150,7 +164,7 @@ class Agent:
         tools: Sequence[Toolish] = (),
         *,
         instructions: str | Callable[[], str] = "",
-        output_type: TypeForm[object] = str,
+        output_type: TypeForm[Output] = str,  # type: ignore[assignment]  # without it, Output is its default
         name: str = "agent",
         policy: Policy | None = None,
         limits: Limits | None = None,
@@ -195,7 +209,10 @@ class Agent:
             clock=clock,
         )
         self._instructions = instructions
-        self._output_schema, self._check = ("", plain) if output_type is str else typed(output_type)
+        self._output_schema: JsonObject | None = None
+        self._check: Check = plain
+        if output_type is not str:
+            self._output_schema, self._check = typed(output_type)
 
     @property
     def journal(self) -> Journal:
@@ -211,6 +228,7 @@ class Agent:
         self,
         question: str | UserMessage,
         *,
+        messages: Sequence[Message] | None = None,
         conversation: str = "",
         owner: str | None = None,
         after: str = "",
@@ -226,11 +244,14 @@ class Agent:
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         emit: Emit | None = None,
-    ) -> RunResult:
+    ) -> RunResult[Output]:
         """Answer a question.
 
         Args:
             question: what the user says.
+            messages: what was said before, where the conversation lives elsewhere: `result.messages` of an earlier run,
+                or what `actum.read_messages` reads. Its user messages are the user's words, and nothing in its results
+                is trusted. System messages at its beginning give way to the agent's own instructions. On record.
             conversation: id of the conversation to go on with; its runs are the history. The same id under another
                 principal is another conversation.
             owner: the principal that the conversation belongs to, where it is not `principal`'s own: whoever the
@@ -256,24 +277,31 @@ class Agent:
 
         Raises:
             ModelError: the model gave no answer.
-            UsageError: a run of this id exists.
+            UsageError: a run of this id exists; `messages` are given together with `conversation` or `after`, or hold a
+                call without its result, a result without its call, or an id twice.
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
         whose = principal if owner is None else checked_text("owner", owner)
+        if messages is not None and (conversation or after):
+            raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
         async with self.journal.claim(run_id), self._talking(whose, conversation):
             if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             earlier = await before(self.journal, whose, conversation, after)
+            instructions = self._render_instructions(UserMessage.of(question).text)
+            if messages is not None:
+                earlier = Before(messages=history_given(messages, instructions, replace=bool(self._instructions)))
             asked = with_attachments(UserMessage.of(question), attachments, earlier.handles())
             heard = await news(self.journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(
                 agent=self.name,
                 model=self.model.name,
                 said=(*heard.said, asked),
-                instructions=self._render_instructions(asked.text),
+                history=() if messages is None else tuple(earlier.messages),
+                instructions=instructions,
                 tools=(await self.runner.catalog()).digest,
                 limits=self.runner.limits_recorded,
                 settings=checked_settings(settings).over(self.settings).recorded,
@@ -298,7 +326,7 @@ class Agent:
             )
             return await self._begin(run_id, started, earlier.messages, setting)
 
-    def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult:
+    def run_sync(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> RunResult[Output]:
         """`run` for programs without an event loop; the options are the same.
 
         Raises:
@@ -308,7 +336,9 @@ class Agent:
             raise UsageError("run_sync() was called inside a running event loop: use `await agent.run(...)` there")
         return asyncio.run(self.run(question, **options))
 
-    async def stream(self, question: str | UserMessage, **options: Unpack[RunOptions]) -> AsyncGenerator[Event, None]:
+    async def stream(
+        self, question: str | UserMessage, **options: Unpack[RunOptions]
+    ) -> AsyncGenerator[Event[Output], None]:
         """`run`, told as it happens; the options are the same.
 
         The last event is `RunFinished`. Leaving the loop early cancels the run.
@@ -318,7 +348,7 @@ class Agent:
         task.add_done_callback(lambda _: events.put_nowait(None))
         try:
             while (event := await events.get()) is not None:
-                yield event
+                yield cast("Event[Output]", event)  # `run` ends with a result of this type
             await task
         finally:
             task.cancel()
@@ -339,7 +369,7 @@ class Agent:
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         emit: Emit | None = None,
-    ) -> RunResult:
+    ) -> RunResult[Output]:
         """Go on with a run that was paused or interrupted: what is on record is not done again.
 
         Args:
@@ -515,7 +545,7 @@ class Agent:
         text = description or f"Hand a task to the agent {self.name!r} and get its answer."
         return AgentTool(self, name or self.name, text)
 
-    async def run_child(self, task: str, run_id: str, context: Context) -> RunResult:
+    async def run_child(self, task: str, run_id: str, context: Context) -> RunResult[Output]:
         """Start the run of this id on behalf of a call, or go on with it; see `agent_tool`.
 
         Raises:
@@ -571,7 +601,7 @@ class Agent:
                 "done all of it or a part; it was not begun anew."
             )
 
-    async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult:
+    async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult[Output]:
         def check(state: RunState) -> None:
             setting.budget.price(self.model.name)  # or nothing is done
             if state.beginning().compacts:
@@ -581,11 +611,11 @@ class Agent:
 
         async with self.runner.taken_up(run_id, answers, setting, check) as state:
             if state.requested:  # by a program that makes calls with the agent's tools
-                return await self.runner.go_on(run_id, state, setting)
+                return cast("RunResult[Output]", await self.runner.go_on(run_id, state, setting))  # it has no answer
             earlier = await history_of(setting.journal, state.beginning())
             return await self._carry_out(run_id, state, earlier, setting)
 
-    def with_tools(self, tools: Sequence[Toolish]) -> Agent:
+    def with_tools(self, tools: Sequence[Toolish]) -> Agent[Output]:
         """The same agent with other tools, in the same journal. What both use of their limits is counted together.
 
         Args:
@@ -613,12 +643,16 @@ class Agent:
         begun = RunState(entries[:1]).beginning()
         return Before(messages=await history_of(self.journal, begun)).handles()
 
-    async def _begin(self, run_id: str, started: Started, before: Sequence[Message], setting: Setting) -> RunResult:
+    async def _begin(
+        self, run_id: str, started: Started, before: Sequence[Message], setting: Setting
+    ) -> RunResult[Output]:
         setting.budget.price(self.model.name)  # or nothing is begun
         state = await self.runner.start(run_id, started, setting)
         return await self._carry_out(run_id, state, before, setting)
 
-    async def _carry_out(self, run_id: str, state: RunState, before: Sequence[Message], setting: Setting) -> RunResult:
+    async def _carry_out(
+        self, run_id: str, state: RunState, before: Sequence[Message], setting: Setting
+    ) -> RunResult[Output]:
         """Ask the model and make its calls, up to the end of the run or its next pause."""
         started = state.beginning()
         price = setting.budget.price(self.model.name)
@@ -644,12 +678,13 @@ class Agent:
                 ),
                 relist=self.runner.listing(state),
                 price=price,
+                output_schema=self._output_schema,
                 accept=setting.accept,
                 settings=settings,
                 question=len(opening) + len(before),
                 truncates=self.truncation == "auto",
             )
-            return await driver.drive()
+            return cast("RunResult[Output]", await driver.drive())  # the check has read the answer as this type
 
     def _sampler(self, settings: ModelSettings) -> Callable[[Request], Awaitable[Reply]]:
         """Has the model answer what a tool asks, which has limits of its own for the answer."""
@@ -671,9 +706,10 @@ class Agent:
 
     def _render_instructions(self, question: str) -> str:
         instructions = self._instructions if isinstance(self._instructions, str) else self._instructions()
-        if not self._output_schema:
+        if self._output_schema is None:
             return instructions
-        return "\n\n".join(filter(None, [instructions, Phrases.for_text(question).output(self._output_schema)]))
+        told = Phrases.for_text(question).output(dumps(self._output_schema))
+        return "\n\n".join(filter(None, [instructions, told]))
 
 
 def _inside_a_loop() -> bool:

@@ -83,7 +83,8 @@ def owner_of(entries: Sequence[Entry]) -> str | None:
 
 async def history_of(journal: Journal, started: Started) -> list[Message]:
     """Every message before a run, as the run was told them when it began."""
-    return await history(journal, started.previous, started.seen, owner=started.belongs_to)
+    earlier = await history(journal, started.previous, started.seen, owner=started.belongs_to)
+    return [*earlier, *started.history]
 
 
 async def history(journal: Journal, run_id: str, seen: int, *, owner: str) -> list[Message]:
@@ -120,12 +121,12 @@ async def history(journal: Journal, run_id: str, seen: int, *, owner: str) -> li
 
 
 def said_in(recording: RunState) -> list[Message]:
-    """The messages that one run added.
+    """The messages that one run added, with the history that it was given.
 
     Each call is answered: one that has no outcome, by how it stood when the run was told.
     """
     started = recording.beginning()
-    messages: list[Message] = list(started.said)
+    messages: list[Message] = [*started.history, *started.said]
     wording = Phrases.for_text(started.question)
     for number, replied in recording.replies:
         messages.append(replied.reply)

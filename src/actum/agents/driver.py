@@ -18,6 +18,7 @@ from ..core.call import ToolResult
 from ..core.errors import ContextOverflow, ReplayDiverged
 from ..core.event import Delta, ReplyFinished, RunResult
 from ..core.interfaces import Model, Request
+from ..core.json import JsonObject
 from ..core.message import Reply, ToolMessage, Transcript
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.pending import Pending
@@ -42,6 +43,7 @@ class Driver(Struct, kw_only=True, dict=True):
         loop: the loop itself, not yet begun.
         relist: the catalog as it is now, asked for before each step.
         price: of the model, where it is known.
+        output_schema: JSON Schema of the answer, where the answer is no plain text.
         accept: whether a changed prompt or changed tools may go on with a recorded run.
         settings: how the model is asked.
         question: the index in the transcript of the first message of the run itself.
@@ -54,6 +56,7 @@ class Driver(Struct, kw_only=True, dict=True):
     loop: Turn
     relist: Callable[[], Awaitable[Catalog]]
     price: Price | None = None
+    output_schema: JsonObject | None = None
     accept: bool = False
     settings: ModelSettings = UNSET
     question: int = 0
@@ -109,7 +112,8 @@ class Driver(Struct, kw_only=True, dict=True):
         await self._notice_tools()
         context = run.context
         began = context.clock.now()
-        request = self.settings.fill(Request(messages=self.transcript, tools=run.path.catalog.tools))
+        tools, schema = run.path.catalog.tools, self.output_schema
+        request = self.settings.fill(Request(messages=self.transcript, tools=tools, output_schema=schema))
         reply = await run.in_time(self._answered(request))
         seconds = context.clock.now() - began
         cost = self.price.of(reply.usage) if self.price is not None else ZERO

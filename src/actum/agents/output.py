@@ -1,20 +1,37 @@
 """Typed answers: the agent's `output_type` as a schema for the model, and the reading of its answer.
 
 `str` needs nothing of this. Every other type is read by pydantic, which is loaded only then.
+
+The schema is that of an object, since most APIs take no other schema for an answer: where the type itself is none (a
+list, a number, a union), the answer stands in the field `answer`.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..core.json import JsonProblem, dumps, parse
+from msgspec import Struct
+
+from ..core.errors import UsageError
+from ..core.json import Json, JsonObject, JsonProblem, dumps, parse, same
 from .turn import Check
 
 if TYPE_CHECKING:
+    from pydantic import TypeAdapter
     from typing_extensions import TypeForm
 
-_FENCE = re.compile(r"^\s*```[\w-]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
+FIELD = "answer"
+"""The field in which the answer stands where the type is not that of an object."""
+
+VALUES_MAX = 64
+"""At so many places of an answer at most a JSON value is looked for, in fences and then in sentences."""
+
+_FENCE = re.compile(r"^[ \t]*```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+_OPENING = re.compile(r"[{\[]")
+_INTRODUCED = re.compile(r"(^|[:：\n])[ \t\n]*\Z")
 
 
 def plain(text: str) -> tuple[object, str]:
@@ -22,28 +39,183 @@ def plain(text: str) -> tuple[object, str]:
     return text, ""
 
 
-def typed(output_type: TypeForm[object]) -> tuple[str, Check]:
-    """The JSON Schema of a type as text, and the check that reads an answer as that type.
+def typed(output_type: TypeForm[object]) -> tuple[JsonObject, Check]:
+    """The JSON Schema of a type, and the check that reads an answer as that type.
 
     Args:
         output_type: anything that a pydantic `TypeAdapter` takes: a model, a dataclass, `list[int]`, ...
+
+    Returns:
+        The schema of an object, and the check. The check reads the text alone, in a code fence, or in a sentence.
+
+    Raises:
+        UsageError: pydantic can not read the type, or can not say it as JSON Schema.
     """
-    from pydantic import TypeAdapter, ValidationError  # noqa: PLC0415  # 0.1 s to load; most answer in text
+    from pydantic import (  # noqa: PLC0415  # 0.1 s to load; most answer in text
+        PydanticUndefinedAnnotation,
+        PydanticUserError,
+        TypeAdapter,
+    )
 
-    adapter: TypeAdapter[object] = TypeAdapter(output_type)
+    try:
+        adapter: TypeAdapter[object] = TypeAdapter(output_type)
+        schema: JsonObject = adapter.json_schema()
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
+        raise UsageError(_refusal(output_type, error)) from None
+    if schema.get("type") == "object":
+        return schema, _Reader(adapter, wrapped=False).check
+    return _in_object(schema), _Reader(adapter, wrapped=True).check
 
-    def check(text: str) -> tuple[object, str]:
-        fenced = _FENCE.match(text)
+
+def _refusal(output_type: object, error: Exception) -> str:
+    name = getattr(output_type, "__name__", repr(output_type))
+    if getattr(error, "code", "") == "typed-dict-version":
+        return (
+            f"output_type={name}: before Python 3.12, import TypedDict from typing_extensions, not from typing: "
+            "pydantic can not read the other"
+        )
+    return f"output_type={name}: pydantic can not make a JSON Schema of it: {str(error).splitlines()[0]}"
+
+
+def _in_object(schema: JsonObject) -> JsonObject:
+    """The schema of an object that holds the answer in one field. References lead to definitions at the root."""
+    definitions: JsonObject = {name: value for name, value in schema.items() if name == "$defs"}
+    inner: JsonObject = {name: value for name, value in schema.items() if name != "$defs"}
+    return {
+        "type": "object",
+        "properties": {FIELD: inner},
+        "required": [FIELD],
+        "additionalProperties": False,
+        **definitions,
+    }
+
+
+class _Reader(Struct, frozen=True):
+    """Reads an answer as a type.
+
+    Attributes:
+        adapter: of the type.
+        wrapped: the answer stands in the field `answer`; the answer alone is read as well.
+    """
+
+    adapter: TypeAdapter[object]
+    wrapped: bool
+
+    def check(self, text: str) -> tuple[object, str]:
+        """The value of an answer, and what is wrong with the answer; see `turn.Check`.
+
+        Text around a value is passed over. If several different values fit, none is taken: nobody knows which is meant.
+        """
         try:
-            value, _ = parse(fenced.group(1) if fenced else text)
-            return adapter.validate_json(dumps(value)), ""
+            return self._read(text), ""
         except JsonProblem as problem:
-            return None, str(problem)
-        except ValidationError as problems:
-            return None, "; ".join(f"{_path(item['loc'])}: {item['msg']}" for item in problems.errors()[:8])
+            wrong = str(problem)
+        except ValueError as problem:  # pydantic's ValidationError, and what a validator of the program raises
+            return None, _told(problem)
+        for candidates in (_fenced(text), _spoken(text)):
+            fitting: dict[str, object] = {}
+            for candidate in candidates:
+                try:
+                    fitting[candidate] = self._read(candidate)
+                except JsonProblem:
+                    continue
+                except ValueError as problem:
+                    wrong = _told(problem)
+            if fitting and _all_same(list(fitting)):
+                return next(iter(fitting.values())), ""
+            if fitting:
+                return None, f"the answer holds {len(fitting)} different JSON values that fit: give one of them alone"
+        return None, wrong
 
-    return dumps(adapter.json_schema()), check
+    def _read(self, text: str) -> object:
+        """The value that stands in a text, and nothing else there.
+
+        Raises:
+            JsonProblem: the text is no JSON.
+            ValueError: the value does not fit the type.
+        """
+        value, _ = parse(text)
+        if not self.wrapped:
+            return self._validated(value)
+        if isinstance(value, dict) and value.keys() == {FIELD}:
+            try:
+                return self._validated(value[FIELD])
+            except ValueError as problem:
+                failure = problem
+            try:
+                return self._validated(value)  # a type that has such a field itself
+            except ValueError:
+                raise failure from None
+        return self._validated(value)
+
+    def _validated(self, value: Json) -> object:
+        """A null that does not fit counts as left out: APIs that want every field make models write one."""
+        try:
+            return self.adapter.validate_json(dumps(value))
+        except ValueError as problem:
+            without = _without_nulls(value)
+            if same(without, value):
+                raise
+            try:
+                return self.adapter.validate_json(dumps(without))
+            except ValueError:
+                raise problem from None
+
+
+def _fenced(text: str) -> Iterator[str]:
+    """What stands in code fences."""
+    for count, found in enumerate(_FENCE.finditer(text)):
+        if count == VALUES_MAX:
+            return
+        yield found[1]
+
+
+def _spoken(text: str) -> Iterator[str]:
+    """The JSON objects and lists in a text, the outermost of each.
+
+    Left out are empty brackets, and numbers in brackets that nothing introduces, such as the reference `[1]`.
+    """
+    at = 0
+    for _ in range(VALUES_MAX):
+        opening = _OPENING.search(text, at)
+        if opening is None:
+            return
+        at = opening.start()
+        try:
+            value, end = _scan(text, at)
+        except (ValueError, RecursionError):  # no JSON begins here
+            at += 1
+            continue
+        is_reference = isinstance(value, list) and all(isinstance(item, int) for item in value)
+        if value and (not is_reference or _INTRODUCED.search(text, 0, at)):
+            yield text[at:end]
+        at = end
+
+
+_scan = json.JSONDecoder().raw_decode
+
+
+def _all_same(texts: list[str]) -> bool:
+    first, _ = parse(texts[0])
+    return all(same(first, parse(text)[0]) for text in texts[1:])
+
+
+def _without_nulls(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _told(problem: ValueError) -> str:
+    """What is wrong, for the model: of pydantic's problems the first eight."""
+    from pydantic import ValidationError  # noqa: PLC0415  # loaded with the agent's type
+
+    if not isinstance(problem, ValidationError):
+        return str(problem)
+    return "; ".join(f"{_path(item['loc'])}: {item['msg']}" for item in problem.errors()[:8])
 
 
 def _path(place: tuple[int | str, ...]) -> str:
-    return ".".join(map(str, place)) or "answer"
+    return ".".join(map(str, place)) or FIELD

@@ -7,15 +7,26 @@ A decoder emits the first five (`Delta`); the agent adds the rest. Events are fo
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Generic, Literal, cast
 
+import msgspec
 from msgspec import Struct
 
 from .budget import ZERO
 from .call import ToolCall, ToolResult
+from .errors import UsageError
 from .json import Json
 from .message import Message, Reply, Usage
 from .pending import Pending
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Output = TypeVar("Output", default=object, covariant=True)
+else:  # the default, which only type checkers read, is not in Python 3.11
+    from typing import TypeVar
+
+    Output = TypeVar("Output", covariant=True)
 
 
 class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
@@ -131,14 +142,16 @@ class CallFinished(Struct, frozen=True, tag="call_finished"):
     seconds: float
 
 
-class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
-    """How a run ended.
+class RunResult(Struct, Generic[Output], frozen=True, kw_only=True, tag="run_result"):
+    """How a run ended. `RunResult[Invoice]` is the result of a run whose output is an `Invoice`.
 
     Attributes:
         run_id: under which it stands in the journal.
         status: `done`, `paused` (see `pending`) or `stopped` (see `stop_reason`).
         text: the answer, or what the user should be told.
-        output: the answer as a value of the agent's `output_type`; the text where there is none.
+        output: the answer as a value of the agent's `output_type`: the text itself where that is `str`. Reading it
+            raises `UsageError` where the run is paused or stopped, since there is no answer then.
+        output_or_none: the same, and None where the run is paused or stopped.
         calls: each call with its result, in the order of the model's words.
         messages: the whole conversation of this run.
         usage: tokens, added up.
@@ -152,7 +165,7 @@ class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
     run_id: str
     status: Literal["done", "paused", "stopped"]
     text: str
-    output: object
+    output_or_none: Output | None = msgspec.field(name="output", default=None)
     calls: tuple[tuple[ToolCall, ToolResult], ...]
     messages: tuple[Message, ...]
     usage: Usage
@@ -161,12 +174,19 @@ class RunResult(Struct, frozen=True, kw_only=True, tag="run_result"):
     stop_reason: str = ""
     pending: tuple[Pending, ...] = ()
 
+    @property
+    def output(self) -> Output:
+        if self.status != "done":
+            where = "pending tells what the run waits for" if self.status == "paused" else "stop_reason tells why"
+            raise UsageError(f"run {self.run_id!r} is {self.status} and has no output: result.{where}")
+        return cast(Output, self.output_or_none)
 
-class RunFinished(Struct, frozen=True, tag="run_finished"):
+
+class RunFinished(Struct, Generic[Output], frozen=True, tag="run_finished"):
     """The last event of every run."""
 
-    result: RunResult
+    result: RunResult[Output]
 
 
-Event = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | RunFinished
+Event = Delta | RunStarted | ReplyFinished | CallStarted | CallProgress | CallFinished | RunFinished[Output]
 """Everything that `agent.stream` yields."""

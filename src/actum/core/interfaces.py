@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -24,6 +24,15 @@ from .pending import Pending
 from .provenance import Origins
 from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps = TypeVar("Deps", default=object, covariant=True)
+else:  # the default, which only type checkers read, is not in Python 3.11
+    from typing import TypeVar
+
+    Deps = TypeVar("Deps", covariant=True)
 
 
 class AllowedTools(Struct, frozen=True, tag="allowed"):
@@ -217,8 +226,9 @@ class ToolRequests(Protocol):
         """What is asked next may be meant for other calls; see `Context.beside`."""
 
 
-class Context:
-    """What a running tool may know and do besides its arguments. Tools ask for it by a parameter annotated `Context`.
+class Context(Generic[Deps]):
+    """What a running tool may know and do besides its arguments. Tools ask for it by a parameter annotated `Context`,
+    or `Context[Deps]` with the type of `deps`.
 
     Attributes:
         run_id: the run this call belongs to.
@@ -226,7 +236,8 @@ class Context:
         key: the idempotency key: the same for every attempt at this call, for services that take one.
         attempt: 1 for the first attempt.
         principal, roles, key_id: on whose behalf; see `Facts`.
-        deps: what the program passed as `context=` to `Agent.run`; a tool's own affair.
+        deps: what the program passed as `context=` to `Agent.run`. Its type is what the tool says by `Context[Deps]`;
+            nothing checks at run time that the program passed such an object.
         attachments: the run's attachments by handle.
         answers: what was answered so far in this run, by the id of what was asked.
         budget: what the run has used; for tools that start runs themselves.
@@ -270,7 +281,7 @@ class Context:
         key: str,
         attempt: int,
         principal: str,
-        deps: object,
+        deps: Deps,
         attachments: dict[str, MediaPart],
         answers: Mapping[str, InputGiven] | None = None,
         progress: Callable[[Context, Json], None] | None = None,

@@ -179,16 +179,19 @@ _CUT_OFF: dict[str, Literal["length", "content_filter"]] = {
 }
 
 
-class ToolMessage(Struct, frozen=True, tag="tool"):
+class ToolMessage(Struct, frozen=True, tag="tool", omit_defaults=True):
     """What a call came to, said back to the model.
 
     Attributes:
         name: the tool's name as the model called it.
         result: what came back; `result.call_id` names the call.
+        given: it stands in a history that the program gave: nobody saw the tool say it, so that no field of the result
+            counts as trusted.
     """
 
     name: str
     result: ToolResult
+    given: bool = False
 
 
 Message = SystemMessage | UserMessage | Reply | ToolMessage

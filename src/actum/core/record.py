@@ -91,6 +91,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         model: the model's name.
         said: the messages that this run adds to the conversation: the user's words, and before them what became of
             calls of earlier runs.
+        history: a conversation that lives elsewhere, as the program gave it: it was said before `said`.
         instructions: the system prompt as it was rendered.
         tools: digest of the tool definitions, which the journal keeps under it.
         limits: digest-relevant settings of the loop, as JSON.
@@ -114,6 +115,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     agent: str
     model: str
     said: tuple[Message, ...]
+    history: tuple[Message, ...] = ()
     instructions: str = ""
     tools: str = ""
     limits: JsonObject = {}

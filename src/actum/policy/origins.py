@@ -108,7 +108,7 @@ class OriginIndex:
                     if isinstance(part, TextPart):
                         self._add_text(part.text, Origin(message.source))
             case ToolMessage(name, result):
-                trusted = self.trust(name)
+                trusted = () if message.given else self.trust(name)
                 if result.structured is not UNSET:
                     fields = _fields(trusted) if trusted else ()
                     for path, names, value in _walk(result.structured, "", ()):

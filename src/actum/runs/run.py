@@ -268,7 +268,7 @@ class Run:
             run_id=self.context.run_id,
             status=finish.status,
             text=finish.text,
-            output=finish.output,
+            output_or_none=finish.output,
             calls=tuple(self.calls),
             messages=tuple(self.context.heard),
             usage=self.usage,

@@ -617,7 +617,8 @@ def _holder_of(run_id: str, state: RunState, heard: Sequence[Message]) -> Holder
     started = state.beginning()
 
     def called() -> set[str]:
-        told = {said.name for said in heard if isinstance(said, ToolMessage) and said.result.error is None}
+        results = [said for said in heard if isinstance(said, ToolMessage) and not said.given]
+        told = {said.name for said in results if said.result.error is None}
         return told | (state.succeeded() if state.requested else set())
 
     conversation = f"conversation:{dumps([started.belongs_to, started.conversation])}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -177,8 +178,11 @@ def _yields(function: Callable[..., object]) -> bool:
 
 
 def _is_context(annotation: object) -> bool:
-    members = typing.get_args(annotation) or (annotation,)
-    return any(isinstance(member, type) and issubclass(member, Context) for member in members)
+    kind = typing.get_origin(annotation) or annotation  # of `Context[Deps]`, the class
+    if isinstance(kind, type) and issubclass(kind, Context):
+        return True
+    is_union = kind in (typing.Union, types.UnionType, typing.Annotated)
+    return is_union and any(map(_is_context, typing.get_args(annotation)))
 
 
 def _shapes(annotations: Mapping[str, object], where: str) -> tuple[dict[str, Shape], dict[str, JsonObject]]:

@@ -1,0 +1,111 @@
+"""A conversation that lives elsewhere, as the program gives it to `Agent.run(messages=...)`: checked, and made our own.
+
+Nobody saw the tools say what stands in the results of such a conversation. So the results are marked as given: none of
+their fields counts as trusted, whatever the tool of that name declares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import dropwhile
+
+import msgspec
+from msgspec import structs
+
+from ..core.errors import UsageError
+from ..core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
+from .conversation import media, with_attachments
+
+_OURS = (SystemMessage, UserMessage, Reply, ToolMessage)
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Message).decode
+
+
+def history_given(messages: Sequence[Message], instructions: str, *, replace: bool) -> tuple[Message, ...]:
+    """The messages as they go on record.
+
+    Args:
+        messages: the conversation; calls directly followed by their results.
+        instructions: what the agent's model is told now, with the form of the answer.
+        replace: the agent has instructions of its own, which take the place of system messages at the beginning.
+
+    Returns:
+        The conversation, its media with handles. `instructions` are left out at its beginning: the model is told them
+        anyway.
+
+    Raises:
+        UsageError: an item is no message or can not be written down, a call has no result, a result has no call, or an
+            id is used twice. The error names the message.
+    """
+    if isinstance(messages, str | bytes | UserMessage | Reply | SystemMessage | ToolMessage):
+        raise UsageError(f"messages= is a list of messages, not one {type(messages).__name__}")
+    taken = [_as_own(number, message) for number, message in enumerate(messages)]
+    _check_calls(taken)
+
+    def is_told(message: Message) -> bool:
+        return isinstance(message, SystemMessage) and (replace or message.text == instructions)
+
+    return tuple(_with_handles(list(dropwhile(is_told, taken))))
+
+
+def _with_handles(messages: Sequence[Message]) -> Iterator[Message]:
+    """The messages with a handle for each attachment, by which tools can be handed it."""
+    handles = {part.handle for part in media(messages)}
+    for message in messages:
+        if isinstance(message, UserMessage):
+            named = with_attachments(message, (), handles)
+            handles |= {part.handle for part in media([named])}
+            yield named
+        else:
+            yield message
+
+
+def _as_own(number: int, message: object) -> Message:
+    """The message as it is read back from the journal: a resumed run sees the same, and nobody can change it."""
+    if isinstance(message, dict):
+        raise UsageError(
+            f"messages[{number}] is a dict. For messages in the form of an API, use "
+            'read_messages: `messages=read_messages(messages, "openai")`'
+        )
+    if not isinstance(message, _OURS):
+        raise UsageError(f"messages[{number}] is no message but {type(message).__name__}")
+    try:
+        own: Message = _decode(_encode(message))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError) as error:
+        raise UsageError(f"messages[{number}] can not be written down: {error}") from None
+    return structs.replace(own, given=True) if isinstance(own, ToolMessage) else own
+
+
+def _check_calls(messages: Sequence[Message]) -> None:
+    """Whether each turn of calls is directly followed by its results, as every API wants it."""
+    said_at, waiting, answered = 0, dict[str, str](), set[str]()
+    for number, message in enumerate(messages):
+        if isinstance(message, ToolMessage):
+            _take_result(number, message, waiting, answered)
+            continue
+        _check_answered(said_at, waiting)
+        if isinstance(message, Reply):
+            said_at, waiting, answered = number, {}, set()
+            for call in message.calls:
+                if call.id in waiting:
+                    raise UsageError(f"messages[{number}]: the id {call.id!r} is used for two calls")
+                waiting[call.id] = call.name
+    _check_answered(said_at, waiting)
+
+
+def _take_result(number: int, message: ToolMessage, waiting: dict[str, str], answered: set[str]) -> None:
+    call_id = message.result.call_id
+    if call_id in answered:
+        raise UsageError(f"messages[{number}]: the call {call_id!r} has a result already")
+    if call_id not in waiting:
+        raise UsageError(f"messages[{number}] is the result of the call {call_id!r}, which no message before it makes")
+    del waiting[call_id]
+    answered.add(call_id)
+
+
+def _check_answered(said_at: int, waiting: dict[str, str]) -> None:
+    for call_id, name in waiting.items():
+        raise UsageError(
+            f"messages[{said_at}]: the call {call_id!r} of {name!r} has no result. Results stand directly behind the "
+            "message that makes the calls; a run that waits goes on by resume()"
+        )
