@@ -84,6 +84,7 @@ DOORS: dict[str, set[str]] = {
     },
     "actum.models.catalog": {
         "actum.dialects.api.anthropic.dialect",
+        "actum.dialects.api.gemini.dialect",
         "actum.models.endpoint",
         "actum.models.installed",
         "actum.models.local",

@@ -6,10 +6,12 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from actum import Agent, Limits, tool
 from actum.core.errors import UsageError
@@ -88,6 +90,18 @@ def local(engine: Callable[[], RandomEngine | Says], **options: object) -> Local
 
 def asked(*tools: Tool, **more: object) -> Request:
     return Request(messages=[UserMessage.of("Greet Ada.")], tools=tools, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.row("S7")
+async def test_random_weights_can_only_answer_what_the_output_type_allows() -> None:
+    class Order(BaseModel):
+        size: Literal["small", "large"]
+        paid: bool
+
+    for seed in range(10):
+        model = Local(RandomEngine, name="local:random", seed=seed)
+        assert (await Agent(model, output_type=Order).run("?")).steps == 1
+        assert isinstance((await Agent(model, output_type=bool | None).run("?")).output, bool | None)
 
 
 async def test_it_is_a_model_that_streams_what_it_says() -> None:

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
+from itertools import takewhile
 from typing import TYPE_CHECKING, Generic, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
@@ -18,8 +19,8 @@ from .call import MediaPart, ToolCall, ToolResult
 from .errors import UnknownName, UsageError
 from .event import Delta
 from .holder import Holder
-from .json import Json, JsonObject
-from .message import Message, Reply
+from .json import Json, JsonObject, dumps
+from .message import Message, Reply, SystemMessage
 from .pending import Pending
 from .provenance import Origins
 from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
@@ -89,6 +90,16 @@ class Request(Struct, frozen=True, kw_only=True):
     model: str = ""
     stream: bool = False
     extras: JsonObject = {}
+
+    @property
+    def untold_schema(self) -> JsonObject | None:
+        """The schema of the answer, unless the instructions hold its text already, as those of an agent do."""
+        if self.output_schema is None:
+            return None
+        text = dumps(self.output_schema)
+        instructions = takewhile(lambda message: isinstance(message, SystemMessage), self.messages)
+        told = any(isinstance(message, SystemMessage) and text in message.text for message in instructions)
+        return None if told else self.output_schema
 
 
 @runtime_checkable

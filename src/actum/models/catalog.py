@@ -23,6 +23,7 @@ from ..dialects.base import ApiDialect, ChatMarked, StrictTools, TextDialect
 from ..dialects.catalog import ApiName, listing_of, opens_thought
 from ..dialects.catalog import text_dialect as find_text_dialect
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
+from .answer_schema import SendSchema
 from .prompted import Auto, Prompted, Recognising
 
 if TYPE_CHECKING:
@@ -48,10 +49,12 @@ class Provider(Struct, frozen=True, kw_only=True):
         host_variable: the variable with another host and port, for servers on one's own machine.
         native: its models call tools by the API; None: that depends on the model and is found out.
         dialect: its API. OpenAI's, or how it departs from that; another API by its name, to be loaded when a model is
-            opened. `anthropic` is the API at Anthropic's own address, which can do more than `anthropic_messages`.
+            opened. `anthropic` is the API at Anthropic's own address, which can do more than `anthropic_messages`;
+            `gemini` is that at Google's, which can do more than `gemini_content`.
         version_path: put behind the address that the environment gives, where that is usual without the version.
         default_model: what to ask for when no model is named; empty when one must be.
         strict: it can be asked to hold its models to the schemas of tools.
+        send_schema: when it is sent the schema of an answer.
     """
 
     url: str
@@ -59,10 +62,11 @@ class Provider(Struct, frozen=True, kw_only=True):
     key_needed: bool = True
     host_variable: str = ""
     native: bool | None = None
-    dialect: OpenAiChat | ApiName | Literal["anthropic"] = OPENAI_CHAT
+    dialect: OpenAiChat | ApiName | Literal["anthropic", "gemini"] = OPENAI_CHAT
     version_path: str = ""
     default_model: str = ""
     strict: bool = False
+    send_schema: SendSchema = "alone"
 
 
 def _local(name: str, port: int, default_model: str = "") -> Provider:
@@ -89,17 +93,23 @@ PROVIDERS = {
         dialect="anthropic",
         version_path="/v1",
         strict=True,
+        send_schema="always",
     ),
     "deepseek": Provider(
-        url="https://api.deepseek.com/v1", key_variable="DEEPSEEK_API_KEY", native=True, dialect=_DEEPSEEK
+        url="https://api.deepseek.com/v1",
+        key_variable="DEEPSEEK_API_KEY",
+        native=True,
+        dialect=_DEEPSEEK,
+        send_schema="never",
     ),
     "gemini": Provider(
         url="https://generativelanguage.googleapis.com/v1beta",
         key_variable="GEMINI_API_KEY",
         native=True,
-        dialect="gemini_content",
+        dialect="gemini",
         version_path="/v1beta",
         strict=True,
+        send_schema="always",
     ),
     "groq": Provider(url="https://api.groq.com/openai/v1", key_variable="GROQ_API_KEY", dialect=_HOSTED),
     "llamacpp": _local("llamacpp", 8080, default_model="default"),
@@ -110,7 +120,12 @@ PROVIDERS = {
     ),
     "ollama": _local("ollama", 11434),
     "openai": Provider(
-        url="https://api.openai.com/v1", key_variable="OPENAI_API_KEY", native=True, dialect=_OPENAI, strict=True
+        url="https://api.openai.com/v1",
+        key_variable="OPENAI_API_KEY",
+        native=True,
+        dialect=_OPENAI,
+        strict=True,
+        send_schema="always",
     ),
     "openrouter": Provider(url="https://openrouter.ai/api/v1", key_variable="OPENROUTER_API_KEY", dialect=_HOSTED),
     "qwen": Provider(
@@ -305,6 +320,7 @@ def _open_endpoint(
         timeout_s=connection.silence_s,
         headers=connection.headers,
         name="" if by_address else name,
+        send_schema=provider.send_schema,
     )
     if strict:
         return endpoint  # nothing holds a call that is written as text
@@ -376,7 +392,7 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
         raise UnknownName(f"which model of {prefix}? Put its name behind the colon: {prefix}:name")
     if url := environment.get(f"{prefix.upper()}_BASE_URL"):
         url = url.rstrip("/").removesuffix(provider.version_path) + provider.version_path
-        return structs.replace(provider, url=url, native=None), model
+        return structs.replace(provider, url=url, native=None, send_schema="alone"), model
     if host := environment.get(provider.host_variable):
         return structs.replace(provider, url=_url_of_host(host, provider.url)), model
     if provider.key_needed and not environment.get(provider.key_variable):
@@ -398,7 +414,7 @@ def _url_of_host(host: str, default_url: str) -> str:
     return f"http://{name}:{port}/v1"
 
 
-def _loaded(dialect: OpenAiChat | ApiName | Literal["anthropic"]) -> ApiDialect:
+def _loaded(dialect: OpenAiChat | ApiName | Literal["anthropic", "gemini"]) -> ApiDialect:
     """The dialect itself, or the dialect of this name, which is loaded now: few programs need more than one."""
     if not isinstance(dialect, str):
         return dialect
@@ -406,6 +422,10 @@ def _loaded(dialect: OpenAiChat | ApiName | Literal["anthropic"]) -> ApiDialect:
         from ..dialects.api.anthropic.dialect import ANTHROPIC  # noqa: PLC0415  # only for models of Anthropic
 
         return ANTHROPIC
+    if dialect == "gemini":
+        from ..dialects.api.gemini.dialect import GEMINI_API  # noqa: PLC0415  # only for models of Google
+
+        return GEMINI_API
     return find_dialect(dialect)
 
 

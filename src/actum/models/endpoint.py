@@ -32,6 +32,7 @@ from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
 from ..dialects.base import ApiDialect
 from ..dialects.loose import Loose
 from ..transport.http import HttpFailure, HttpResponse, post, retry_after
+from .answer_schema import AnswerSchema, SendSchema
 
 _log = logging.getLogger(__name__)
 
@@ -122,6 +123,7 @@ class Endpoint:
         native: whether it calls tools; None when that is not known (see `probe`).
         name: what to call it in records; the model's name and host unless it is given.
         path: of the API below `url`; that of the dialect unless it is given.
+        send_schema: when the schema of an answer is sent; see `answer_schema`.
         clock: for the waits between attempts.
 
     Attributes:
@@ -145,6 +147,7 @@ class Endpoint:
         native: bool | None = None,
         name: str = "",
         path: str = "",
+        send_schema: SendSchema = "alone",
         clock: Clock | None = None,
     ) -> None:
         address = _checked(url)
@@ -157,6 +160,7 @@ class Endpoint:
         self.model = model
         self.name = name or f"{model}@{address.netloc}"
         self.dialect = dialect
+        self._answer_schema = AnswerSchema(self.name, send_schema)
         self.native = native
         self.loose: tuple[Loose, ...] = ()
         self._told: tuple[Tool, ...] = ()
@@ -188,6 +192,15 @@ class Endpoint:
             ModelRejected: the endpoint refuses this request.
             ModelGarbled: its answer is not in its own wire format.
         """
+        request = self._answer_schema.fitted(request)
+        try:
+            return await self._reply(request, emit)
+        except ModelRejected as error:
+            if not self._answer_schema.is_refused(request, error):
+                raise
+        return await self._reply(msgspec.structs.replace(request, output_schema=None), emit)
+
+    async def _reply(self, request: Request, emit: Callable[[Delta], None] | None) -> Reply:
         extras = {**self._extras, **request.extras}
         asked = structs.replace(request, model=self.model, stream=emit is not None, extras=extras)
         body = self.dialect.encode_request(asked)

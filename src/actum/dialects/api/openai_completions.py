@@ -214,8 +214,8 @@ def prompt_of(request: Request, marks: ChatMarks) -> str:
     if request.tools:
         raise UsageError("a completions endpoint takes no tools: name a text dialect, such as prompt_json")
     messages: list[Message] = list(request.messages)
-    if request.output_schema is not None:
-        told = f"Answer with JSON that fits this schema, and nothing else: {dumps(request.output_schema)}"
+    if (schema := request.untold_schema) is not None:
+        told = f"Answer with JSON that fits this schema, and nothing else: {dumps(schema)}"
         messages.insert(0, SystemMessage(told))
     return marks.render(messages)
 

@@ -137,6 +137,29 @@ def strictly(tool: Tool, subset: Subset) -> JsonObject | None:
     return {"type": "object", **narrowed({"properties": {}, **tool.parameters}, subset)}
 
 
+def held_answer(schema: JsonObject, subset: Subset) -> JsonObject | None:
+    """The schema by which an API can hold a model's answer; None where the API can be told too little: it would then
+    allow less than the schema does.
+
+    >>> held_answer({"type": "object", "additionalProperties": {"type": "integer"}}, ANTHROPIC_STRICT) is None
+    True
+    """
+    narrowing = _Narrowing(schema, subset)
+    held = narrowing.of(schema, ())
+    return None if narrowing.lost else held
+
+
+def openai_answer(schema: JsonObject, *, strict: bool) -> JsonObject:
+    """How OpenAI's APIs are asked for an answer that fits a schema.
+
+    Args:
+        schema: of the answer.
+        strict: the API is to hold the model to the schema, if it can be told all of it.
+    """
+    held = held_answer(schema, OPENAI_STRICT) if strict else None
+    return {"name": "answer", "schema": schema} if held is None else {"name": "answer", "schema": held, "strict": True}
+
+
 def _reasons(schema: JsonObject, subset: Subset) -> tuple[str, ...]:
     narrowing = _Narrowing(schema, subset)
     narrowing.of({"properties": {}, **schema}, ())

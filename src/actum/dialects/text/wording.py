@@ -118,8 +118,8 @@ def describe_wishes(request: Request, language: Language) -> list[str]:
             pass
     if request.parallel_calls is False and request.tool_choice != "none":
         said.append(words.one_call)
-    if request.output_schema is not None:
-        said.append(words.output.format(schema=dumps(request.output_schema)))
+    if (schema := request.untold_schema) is not None:
+        said.append(words.output.format(schema=dumps(schema)))
     return said
 
 

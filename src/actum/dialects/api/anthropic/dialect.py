@@ -38,6 +38,7 @@ from ..model_errors import error_of_status
 from ..request_extras import put_in
 from ..schema_subset import (
     ANTHROPIC_STRICT,
+    held_answer,
     loosened,
     narrowed,
     strictly,
@@ -97,8 +98,8 @@ class AnthropicMessages(Struct, frozen=True, kw_only=True):
             body |= {name: value for name, value in sampling.items() if value is not None}
         if stop := [text for text in request.stop if text.strip()]:  # the API refuses blank ones
             body["stop_sequences"] = stop
-        if request.output_schema is not None:
-            schema = narrowed(request.output_schema, ANTHROPIC_STRICT)
+        schema = None if request.output_schema is None else held_answer(request.output_schema, ANTHROPIC_STRICT)
+        if schema is not None:
             body["output_config"] = {"format": {"type": "json_schema", "schema": schema}}
         put_in(body, request.extras, _JOINED)
         if request.stream:

@@ -186,3 +186,6 @@ _encoded_tools = OncePerTools[str, msgspec.Raw](
 )
 
 GEMINI_CONTENT = GeminiContent()
+
+GEMINI_API = GeminiContent(schema_beside_tools=True)
+"""As Google itself speaks it. Models before Gemini 3 refuse a schema beside tools; an endpoint then asks without it."""

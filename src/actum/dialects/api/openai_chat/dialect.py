@@ -30,7 +30,7 @@ from ...tool_names import ToolNames, names_of
 from ...tools_once import OncePerTools
 from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
-from ..schema_subset import OPENAI_STRICT, loosened, strictly
+from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly
 from ..strict_decoder import StrictDecoder
 from .decoder import ChatAnswer
 from .encoder import ChatEncoder, encode_reply
@@ -75,7 +75,7 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
         }
         body |= {name: value for name, value in options.items() if value is not None}
         if request.output_schema is not None:
-            schema: JsonObject = {"name": "answer", "schema": request.output_schema}
+            schema = openai_answer(request.output_schema, strict=self.strict)
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         body |= request.extras
         if request.stream:

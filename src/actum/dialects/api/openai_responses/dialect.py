@@ -38,7 +38,7 @@ from ...tool_names import ToolNames, names_of
 from ...tools_once import OncePerTools
 from ..answer_reader import AnswerReader, read_whole
 from ..model_errors import error_of_status
-from ..schema_subset import OPENAI_STRICT, loosened, strictly
+from ..schema_subset import OPENAI_STRICT, loosened, openai_answer, strictly
 from ..strict_decoder import StrictDecoder
 from .decoder import ResponsesAnswer
 from .encoder import DEFAULT_ID, ResponsesEncoder, encode_reply
@@ -78,7 +78,7 @@ class OpenAiResponses(Struct, frozen=True, kw_only=True):
         body |= request.extras
         if request.output_schema is not None:
             text = request.extras.get("text")
-            form: JsonObject = {"type": "json_schema", "name": "answer", "schema": request.output_schema}
+            form = {"type": "json_schema", **openai_answer(request.output_schema, strict=self.strict)}
             body["text"] = {"format": form, **(text if isinstance(text, dict) else {})}
         if request.stream:
             body["stream"] = True
