@@ -67,6 +67,7 @@ _WHY = {
     "not whole": "{api} takes no call that broke off; it is sent without arguments",
     "parallel calls": "{api} can not be told whether to call in parallel",
     "redacted": "only Anthropic's API knows thoughts that are kept back",
+    "refusal of the past": "{api} takes no refusal as such in a conversation; its words are sent as text",
     "result": "{api} takes an answer only to a call that waits for one; it is sent as text",
     "schema": "{api} has no such rule; it is said in the description, where that can be",
     "signature": "it means something only to the API that made it",
@@ -130,20 +131,19 @@ def shortened(text: str) -> str:
 
 # Requests.
 
+_TOLD_APART = frozenset(
+    {"messages", "tools", "tool_choice", "stop", "output_schema", "extras", "timeout_s", "headers"}
+)
+"""Fields of a request that are more than one fact, or no part of a body; each other field is a fact as it is."""
+
 
 def _request_facts(request: Request, names: ToolNames) -> Iterator[_Fact]:
-    options: dict[str, object] = {
-        "model": request.model or None,
-        "stream": request.stream or None,
-        "parallel_calls": request.parallel_calls,
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "top_p": request.top_p,
-        "seed": request.seed,
-    }
-    for name, value in options.items():
-        if value is not None:
-            yield _Fact(name.replace("_", " "), _sorted(value), name, dumps(value))
+    for field in structs.fields(Request):
+        value: object = getattr(request, field.name)
+        if field.name not in _TOLD_APART and value not in (None, "", (), {}) and value is not False:
+            yield _Fact(field.name.replace("_", " "), _sorted(value), field.name, dumps(value))
+    if request.parallel_calls is False:
+        yield _Fact("parallel calls", b"false", "parallel_calls", "false")
     for number, text in enumerate(request.stop):
         yield _Fact("stop", text, f"stop[{number}]", dumps(text))
     if request.output_schema is not None:
@@ -151,10 +151,9 @@ def _request_facts(request: Request, names: ToolNames) -> Iterator[_Fact]:
         yield from _schema_facts("", request.output_schema, "output_schema")
     for number, tool in enumerate(request.tools):
         yield from _tool_facts(tool, names, f"tools[{number}]")
-    if request.tools:
-        choice = _meaning(request.tool_choice, len(request.tools), names)
-        if choice != "auto":
-            yield _Fact("tool choice", choice, "tool_choice", str(request.tool_choice))
+    choice = _meaning(request.tool_choice, len(request.tools), names)
+    if choice != "auto" and (request.tools or choice != "none"):  # with no tools there is nothing to forbid
+        yield _Fact("tool choice", choice, "tool_choice", str(request.tool_choice))
     yield from _conversation_facts(request.messages, names)
 
 
@@ -191,6 +190,8 @@ _UNSAID = frozenset({"$ref", "$schema", "$id", "$comment", "type", "title", "des
 def _schema_facts(owner: str, schema: Json, where: str) -> Iterator[_Fact]:
     """The rules of a schema, wherever in it they stand: an API may put parts of it elsewhere."""
     if not isinstance(schema, dict):
+        if schema is not True:  # which allows anything, as no schema does
+            yield _Fact("schema", (owner, "", _sorted(schema)), where, dumps(schema))
         return
     for name, value in schema.items():
         if name in _SCHEMAS and isinstance(value, dict):
@@ -248,8 +249,10 @@ def _conversation_facts(messages: Sequence[Message], names: ToolNames) -> Iterat
                 yield from _result_facts(numbers.answered(result.call_id), result, f"{where}.result")
             case Reply():
                 yield from _reply_facts(message, numbers, names, where)
-                if text := _spoken(message, _TEXT + _REFUSAL):  # a refusal of the past is told as text
+                if text := _spoken(message, _TEXT + _REFUSAL):  # a refusal of the past may be told as text
                     yield _Fact("reply text", text, where, text)
+                if refusal := _spoken(message, _REFUSAL):
+                    yield _Fact("refusal of the past", refusal, f"{where}.refusal", refusal)
 
 
 def _part_facts(who: Hashable, part: TextPart | MediaPart, where: str) -> Iterator[_Fact]:
@@ -264,6 +267,8 @@ def _part_facts(who: Hashable, part: TextPart | MediaPart, where: str) -> Iterat
 
 def _result_facts(number: int, result: ToolResult, where: str) -> Iterator[_Fact]:
     yield _Fact("result", (number, result.text), where, result.text)
+    if number < 0 and result.call_id:
+        yield _Fact("result", ("id", result.call_id), f"{where}.call_id", result.call_id)
     if result.error is not None:
         yield _Fact("failed", number, f"{where}.error", result.error.message)
     for place, part in enumerate(result.content if result.error is None else ()):
@@ -352,7 +357,9 @@ def _whole_reply_facts(reply: Reply) -> Iterator[_Fact]:
         if text := _spoken(reply, kinds):
             yield _Fact(kind, text, "reply", text)
     reason = reply.finish_reason.lower()
-    meaning = "refused" if _spoken(reply, _REFUSAL) else _FINISHES.get(reason, reason)
+    meaning = _FINISHES.get(reason, reason)
+    if meaning == "end" and _spoken(reply, _REFUSAL):
+        meaning = "refused"
     yield _Fact("finish reason", meaning, "reply.finish_reason", reply.finish_reason)
     for name in ("model", "id"):
         value: str = getattr(reply, name)

@@ -20,7 +20,7 @@ from ...core.event import (
     ReasoningDelta,
     TextDelta,
 )
-from ...core.json import Json, JsonObject
+from ...core.json import Json, JsonObject, dumps
 from ...core.message import (
     ReasoningPart,
     RefusalPart,
@@ -120,6 +120,13 @@ class OpenCall:
     def part(self) -> ReplyPart:
         """As it is so far."""
         return self.said or self.settle(broke_off=True)
+
+
+def custom_call(call: OpenCall, *, broke_off: bool) -> ToolCall:
+    """The call of a custom tool, which is given free text in place of arguments: the text becomes one argument."""
+    arguments: JsonObject = {"input": "".join(call.pieces)}
+    note = "a custom tool's text: taken as 'input'"
+    return ToolCall(call.id, call.name, arguments, dumps(arguments), not broke_off, (note,))
 
 
 OpenPart = OpenText | OpenWhole | OpenCall

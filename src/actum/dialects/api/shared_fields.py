@@ -15,7 +15,7 @@ from ...core.json import Json, JsonObject
 
 CHAT, RESPONSES, ANTHROPIC, GEMINI = "openai_chat", "openai_responses", "anthropic_messages", "gemini_content"
 
-SAID_ANYWAY = frozenset({"stream_options"})
+SAID_ANYWAY = frozenset({("stream_options", "include_usage")})
 """Asks for what the other APIs tell without being asked: the tokens at the end of a stream."""
 
 
@@ -75,7 +75,8 @@ def moved(extras: JsonObject, source: str, target: str) -> tuple[JsonObject, Jso
     Returns:
         What the target can say, in its way, and what stays behind, by its path.
     """
-    left = dict(leaf for name, value in extras.items() if name not in SAID_ANYWAY for leaf in _leaves((name,), value))
+    leaves = [leaf for name, value in extras.items() for leaf in _leaves((name,), value)]
+    left = {place: value for place, value in leaves if place not in SAID_ANYWAY and value not in ([], {}, "")}
     found: JsonObject = {}
     for row in SHARED:
         if source not in row.paths or target not in row.paths:

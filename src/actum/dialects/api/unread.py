@@ -1,139 +1,113 @@
-"""Finds what stands in a request and is read by nobody: fields inside of messages and tools that have no noun. Pure.
+"""Finds what stands in a body and is read by nobody: in a request, an answer, or the events of a stream. Pure.
 
-Whole fields of a request that have no place in `Request` are its `extras`; what is inside of a message has no such
-place. Here the body is looked through for names that its dialect's reader does not know. What a model said, and values
-that belong to the caller (schemas, arguments), are not looked into: there every name is known, or none is.
+The shape of each API (`<api>.shape`) names the fields that its readers read; whatever a shape does not name is a
+`Loss`, under its place in the body. What is read and then not written is for `losses` to find. Fields of a request that
+stand at its top and have no place in `Request` are its `extras`: `shared_fields` keeps the account of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from msgspec import Struct
-
-from ...core.json import Json, JsonObject, dumps
+from ...core.json import Json, JsonObject, JsonProblem, dumps
 from ..losses import Loss, shortened
+from .anthropic import shape as anthropic
+from .gemini import shape as gemini
 from .model_errors import read_json
+from .openai_chat import shape as openai_chat
 from .openai_fields import camel
+from .openai_responses import shape as openai_responses
+from .shape import Leftover, Shape, as_is, leftovers
 
 
-class _Read(Struct, frozen=True):
-    """What a dialect reads.
-
-    Attributes:
-        within: fields of the body that are looked through.
-        known: names that are read there.
-        whole: names of them whose values are taken as they are.
-    """
-
-    within: tuple[str, ...]
-    known: frozenset[str]
-    whole: frozenset[str]
+class _Shapes(NamedTuple):
+    request: Shape
+    reply: Shape
+    places_of_event: Callable[[JsonObject], Iterable[tuple[str, Json, Shape]]]
+    named: Callable[[JsonObject], JsonObject] = as_is
 
 
-_OPENAI_MEDIA = ("text", "url", "data", "format", "filename", "file_data", "input_audio", "refusal")
-_READ = {
-    "openai_chat": _Read(
-        ("messages", "tools", "functions", "response_format"),
-        frozenset(
-            {
-                *("role", "content", "type", "tool_call_id", "image_url", "file", "function", "description", "strict"),
-                *("json_schema", *_OPENAI_MEDIA),
-            }
-        ),
-        frozenset({"parameters", "schema", "name"}),
-    ),
-    "openai_responses": _Read(
-        ("input", "tools"),
-        frozenset(
-            {
-                *("role", "content", "type", "call_id", "id", "output", "status", "image_url", "file_url"),
-                *("description", "strict", *_OPENAI_MEDIA),
-            }
-        ),
-        frozenset({"parameters", "name"}),
-    ),
-    "anthropic_messages": _Read(
-        ("system", "messages", "tools"),
-        frozenset(
-            {
-                *("role", "content", "type", "text", "source", "data", "media_type", "url", "title", "tool_use_id"),
-                *("is_error", "description", "strict"),
-            }
-        ),
-        frozenset({"input_schema", "cache_control", "name"}),
-    ),
-    "gemini_content": _Read(
-        ("systemInstruction", "contents", "tools"),
-        frozenset(
-            {
-                *("role", "parts", "text", "inlineData", "fileData", "mimeType", "data", "fileUri", "displayName"),
-                *("functionResponse", "functionDeclarations", "description", "id"),
-            }
-        ),
-        frozenset({"parameters", "parametersJsonSchema", "response", "name"}),
-    ),
+_SHAPES = {
+    "openai_chat": _Shapes(openai_chat.REQUEST, openai_chat.REPLY, openai_chat.places_of_event),
+    "openai_responses": _Shapes(openai_responses.REQUEST, openai_responses.REPLY, openai_responses.places_of_event),
+    "anthropic_messages": _Shapes(anthropic.REQUEST, anthropic.REPLY, anthropic.places_of_event),
+    "gemini_content": _Shapes(gemini.REQUEST, gemini.REPLY, gemini.places_of_event, camel),
 }
-_SAID_BY_A_MODEL = frozenset({"assistant", "model"})
-_HEARD_ITEMS = frozenset({"message", "function_call_output", "custom_tool_call_output"})
-_ALWAYS_STRICT = frozenset({"anthropic_messages", "gemini_content"})
-"""Hold the model to the schema of an answer without being asked to."""
-_WHY = "it has no place in what actum reads of a request"
+_WHY = "it has no place in what actum reads of {what}"
+_OTHER_CHOICE = "only the first choice is read"
 
 
-def unread(wire: bytes, source: str, target: str) -> Iterator[Loss]:
-    """What of a request's body its dialect does not read.
+def unread_of_request(body: JsonObject, api: str) -> list[Loss]:
+    """What of a request nobody reads.
 
     Args:
-        wire: a body that the dialect has read without an error.
-        source: the dialect's name.
-        target: that of the one that is written in.
+        body: that the dialect has read without an error.
+        api: the dialect's name. Of an API that is not known here nothing is told.
     """
-    body = cast(JsonObject, read_json(wire))
-    if source == "gemini_content":
-        body = camel(body)
-        body["tools"] = _declarations(body.get("tools"))
-    if read := _READ.get(source):
-        for name in read.within:
-            yield from _look(body.get(name), name, read, source)
-    match body:
-        case {"response_format": {"json_schema": {"strict": True}}} if target not in _ALWAYS_STRICT:
-            yield Loss("response_format.json_schema.strict", "true", _WHY)
-        case {"text": {"format": {"type": "json_schema", "strict": True}}} if target not in _ALWAYS_STRICT:
-            yield Loss("text.format.strict", "true", _WHY)
+    shapes = _SHAPES.get(api)
+    if shapes is None:
+        return []
+    return [_loss(found, "a request") for found in leftovers(body, shapes.request, named=shapes.named)]
 
 
-def _look(value: Json, path: str, read: _Read, source: str) -> Iterator[Loss]:
-    if isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _look(item, f"{path}[{number}]", read, source)
-    elif isinstance(value, dict):
-        item = camel(value) if source == "gemini_content" else value
-        if _is_kept_whole(item, path):
+def unread_of_reply(wire: bytes, api: str) -> list[Loss]:
+    """What of a whole answer nobody reads; the arguments are as for `unread_of_request`."""
+    unread = UnreadOfStream(api)
+    unread.read_body(wire)
+    return unread.lost
+
+
+class UnreadOfStream:
+    """Collects what nobody reads of the answers and events that it is shown: each place once, however often a stream
+    comes back to it.
+
+    Args:
+        api: the dialect's name. Of an API that is not known here nothing is told.
+    """
+
+    def __init__(self, api: str) -> None:
+        self._shapes = _SHAPES.get(api)
+        self._found: dict[str, Loss] = {}
+
+    @property
+    def lost(self) -> list[Loss]:
+        """What was found so far, in order."""
+        return list(self._found.values())
+
+    def read_event(self, data: bytes) -> JsonObject:
+        """Take the data of an event; return the event, which is empty where the data is none."""
+        event = _object(data)
+        if self._shapes is not None:
+            for path, value, shape in self._shapes.places_of_event(event):
+                self._add(leftovers(value, shape, path))
+        return event
+
+    def read_body(self, wire: bytes) -> None:
+        """Take a whole answer, or the array of answers that Gemini's stream is without `alt=sse`."""
+        try:
+            body = read_json(wire)
+        except JsonProblem:
             return
-        for name, inner in item.items():
-            if name in read.whole and not (name == "name" and item.get("role") == "user"):
-                continue
-            if name in read.known:
-                yield from _look(inner, f"{path}.{name}", read, source)
-            elif inner not in (None, [], {}):
-                yield Loss(f"{path}.{name}", shortened(dumps(inner)), _WHY)
+        if self._shapes is not None and isinstance(body, dict | list):
+            for answer in body if isinstance(body, list) else [body]:
+                self._add(leftovers(answer, self._shapes.reply))
+
+    def _add(self, found: Iterator[Leftover]) -> None:
+        for leftover in found:
+            if leftover.path not in self._found:
+                self._found[leftover.path] = _loss(leftover, "an answer")
 
 
-def _is_kept_whole(item: JsonObject, path: str) -> bool:
-    """What the model said, and tools of a provider's own, are kept with all they have."""
-    if item.get("role") in _SAID_BY_A_MODEL:
-        return True
-    kind = item.get("type")
-    if path.startswith("input["):
-        return path.count(".") == 0 and kind is not None and kind not in _HEARD_ITEMS
-    if path.startswith("tools[") and path.count(".") == 0:
-        return kind not in (None, "function", "custom")
-    return False
+def _loss(found: Leftover, what: str) -> Loss:
+    is_choice = found.path.startswith(("choices[", "candidates[")) and found.path.endswith("]")
+    why = _OTHER_CHOICE if is_choice else _WHY.replace("{what}", what)
+    return Loss(found.path, shortened(dumps(found.value)), why)
 
 
-def _declarations(tools: Json) -> list[Json]:
-    """Gemini's tools without its own, which are kept whole."""
-    found = [camel(tool) for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    return [{"functionDeclarations": tool.get("functionDeclarations")} for tool in found]
+def _object(data: bytes) -> JsonObject:
+    try:
+        event = read_json(data)
+    except JsonProblem:
+        return {}
+    return event if isinstance(event, dict) else {}

@@ -28,7 +28,7 @@ from ....core.interfaces import (
     Request,
     ToolChoice,
 )
-from ....core.json import Json, JsonObject
+from ....core.json import Json, JsonObject, dumps
 from ....core.message import (
     Message,
     Reply,
@@ -267,9 +267,14 @@ def _answer(response: JsonObject, calls: list[ToolCall], place: str) -> ToolMess
         case {"output": str(words), **rest} if not rest:
             return ToolMessage(name, ToolResult(call_id, (TextPart(words), *media)))
         case {"output": output, **rest} if not rest:
-            return ToolMessage(name, ToolResult(call_id, media, output))
+            return ToolMessage(name, _result(call_id, output, media))
         case _:
-            return ToolMessage(name, ToolResult(call_id, media, value))
+            return ToolMessage(name, _result(call_id, value, media))
+
+
+def _result(call_id: str, value: Json, media: tuple[TextPart | MediaPart, ...]) -> ToolResult:
+    """A result that is a value. Beside media it is told as text: where a result has parts, only these are told."""
+    return ToolResult(call_id, (TextPart(dumps(value)), *media)) if media else ToolResult(call_id, (), value)
 
 
 def _content(part: JsonObject, place: str) -> TextPart | MediaPart:

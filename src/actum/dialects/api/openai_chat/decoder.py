@@ -30,6 +30,7 @@ from ..draft import (
     Draft,
     OpenCall,
     TextKind,
+    custom_call,
     others,
 )
 from ..model_errors import error_of_event
@@ -113,17 +114,19 @@ class _ChatCall(OpenCall):
     """A call whose name may come in pieces. `said` is set as long as nothing more of it came since it was found whole.
 
     Attributes:
+        is_custom: a custom tool's, which is given free text; that becomes one argument, `input`.
         wire_name: as it came so far.
         untold: what of it is held back, because it may be the beginning of a stand-in.
     """
 
-    __slots__ = ("_bracketed", "_scan", "_scanned", "_tried", "untold", "was_object", "wire_name")
+    __slots__ = ("_bracketed", "_scan", "_scanned", "_tried", "is_custom", "untold", "was_object", "wire_name")
 
     def __init__(self, index: int, id: str, wire_id: str) -> None:
         super().__init__(index, id, wire_id)
         self.wire_name = ""
         self.untold = ""
         self.was_object = False
+        self.is_custom = False
         self._tried = False
         self._scan = JsonScan()
         self._scanned = 0
@@ -141,7 +144,7 @@ class _ChatCall(OpenCall):
 
     def try_to_settle(self) -> ToolCall | None:
         """The call, if it can be told to be whole before the answer ends. Asked once, since it reads all arguments."""
-        if self.said or self._tried or not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+        if self.said or self._tried or self.is_custom or not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
             return None
         self._tried = True
         call = self.settle(broke_off=False)
@@ -149,6 +152,8 @@ class _ChatCall(OpenCall):
 
     def settle(self, *, broke_off: bool) -> ToolCall:
         """The call out of all that came of it; arguments that were an object have no source text."""
+        if self.is_custom:
+            return custom_call(self, broke_off=broke_off)
         call = super().settle(broke_off=broke_off)
         return structs.replace(call, raw="") if self.was_object else call
 
@@ -275,9 +280,11 @@ class ChatAnswer:
                 touched.append(self._read_call(item, touched, whole=whole))
 
     def _read_call(self, item: JsonObject, touched: list[_ChatCall], *, whole: bool) -> _ChatCall:
-        function = item.get("function")
+        function, custom = item.get("function"), item.get("custom")
         if not isinstance(function, dict):
             function = item  # the form of 2023, and servers that leave the level out
+        if isinstance(custom, dict):
+            return self._read_custom(item, custom, touched, whole=whole)
         id_, name = str(item.get("id") or ""), str(function.get("name") or "")
         piece = function.get("arguments") or ""
         call = None if whole else self._call_of(item.get("index"), id_, name, piece, touched)
@@ -297,6 +304,21 @@ class ChatAnswer:
                 call.said = None
         if piece or told or is_new:
             self.draft.deltas.append(CallDelta(call.index, told, piece, call.id if is_new else ""))
+        return call
+
+    def _read_custom(self, item: JsonObject, custom: JsonObject, touched: list[_ChatCall], *, whole: bool) -> _ChatCall:
+        """Take a call of a custom tool, or a piece of one. Its text is told when the call is, as one argument."""
+        id_, name, piece = (str(found or "") for found in (item.get("id"), custom.get("name"), custom.get("input")))
+        call = None if whole else self._call_of(item.get("index"), id_, name, piece, touched)
+        if call is None:
+            call = self._begin_call(item.get("index"), id_)
+            call.is_custom = True
+        if name and name != call.wire_name:
+            call.wire_name += name
+            call.untold += name
+            call.name = self.draft.names.back(call.wire_name)
+        if piece:
+            call.pieces.append(piece)
         return call
 
     def _call_of(self, index: Json, id_: str, name: str, piece: Json, touched: list[_ChatCall]) -> _ChatCall | None:
@@ -331,8 +353,9 @@ class ChatAnswer:
             self._say_call(call, said)
 
     def _say_call(self, call: _ChatCall, said: ToolCall) -> None:
-        if call.untold:
-            self.draft.deltas.append(CallDelta(call.index, self._untold(call)))
+        if call.untold or call.is_custom:
+            arguments, id_ = (said.raw, said.id) if call.is_custom else ("", "")
+            self.draft.deltas.append(CallDelta(call.index, self._untold(call), arguments, id_))
         self.draft.say_call(call, said)
 
 

@@ -79,7 +79,9 @@ class OpenAiChat(Struct, frozen=True, kw_only=True):
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         body |= request.extras
         if request.stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
+            asked = request.extras.get("stream_options")
+            more = asked if isinstance(asked, dict) else {}
+            body |= {"stream": True, "stream_options": {**more, "include_usage": True}}
         return _encode(body)
 
     def decode_request(self, wire: bytes) -> Request:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ....core.call import ToolCall
-from ....core.json import JsonObject, dumps
-from ..draft import OpenCall, OpenText
+from ..draft import OpenCall, OpenText, custom_call
 
 
 class FunctionCall(OpenCall):
@@ -30,9 +29,7 @@ class CustomCall(FunctionCall):
 
     def settle(self, *, broke_off: bool) -> ToolCall:
         """The call out of all that came of it."""
-        arguments: JsonObject = {"input": "".join(self.pieces)}
-        note = "a custom tool's text: taken as 'input'"
-        return ToolCall(self.id, self.name, arguments, dumps(arguments), not broke_off, (note,))
+        return custom_call(self, broke_off=broke_off)
 
 
 CALLS: dict[str, type[FunctionCall]] = {"function_call": FunctionCall, "custom_tool_call": CustomCall}
