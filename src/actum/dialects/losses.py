@@ -4,7 +4,8 @@ A request or a reply is a heap of facts: this text, that call with these argumen
 written is read again by the target's own dialect, and each fact that is not there any more is a `Loss`. So nothing that
 the nouns hold can be lost unsaid, be it by a rule of ours or by a mistake. The order of facts is not compared.
 
-What the nouns do not hold in the first place (`detail` of an image, a mark for the cache) is for `unread` to say.
+What the nouns do not hold in the first place (`detail` of an image, a mark for the cache, a second choice) is for
+`api.unread` to say.
 """
 
 from __future__ import annotations

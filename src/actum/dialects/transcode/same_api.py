@@ -72,30 +72,36 @@ class SameApiStream:
         self._began = False
         self._is_body = False
         self._line_feed_is_due = False
-        self._rest = b""
+        self._pieces: list[bytes] = []
 
     def feed(self, chunk: bytes) -> bytes:
         """Take the next piece, and return the events that are whole by now."""
-        self._rest += chunk
-        if not self._began and (begin := self._rest.lstrip(_BLANK)):
-            self._began, self._is_body = True, begin.startswith((b"{", b"["))
-        if not self._began or self._is_body:
+        self._pieces.append(chunk)
+        ends_no_line = b"\n" not in chunk and b"\r" not in chunk
+        if self._is_body or (self._began and ends_no_line and not self._line_feed_is_due):
             return b""
+        rest = b"".join(self._pieces)
+        if not self._began and (begin := rest.lstrip(_BLANK)):
+            self._began, self._is_body = True, begin.startswith((b"{", b"["))
+        self._pieces = [rest]
+        return self._whole_events(rest, len(chunk)) if self._began and not self._is_body else b""
+
+    def _whole_events(self, rest: bytes, new: int) -> bytes:
+        """The events that are whole; so many bytes at the end have just come."""
         told, at = [], 0
-        if self._line_feed_is_due and self._rest.startswith(b"\n"):  # of the line end that began with a CR
+        if self._line_feed_is_due and rest.startswith(b"\n"):  # of the line end that began with a CR
             told, at = [b"\n"], 1
-        for end in _END_OF_EVENT.finditer(self._rest, max(at, len(self._rest) - len(chunk) - 3)):
-            told.append(self._event(self._rest[at : end.end()]))
+        for end in _END_OF_EVENT.finditer(rest, max(at, len(rest) - new - 3)):
+            told.append(self._event(rest[at : end.end()]))
             at = end.end()
-        self._line_feed_is_due = (told[-1].endswith(b"\r") if told else self._line_feed_is_due) and at == len(
-            self._rest
-        )
-        self._rest = self._rest[at:]
+        ends_with_cr = told[-1].endswith(b"\r") if told else self._line_feed_is_due
+        self._line_feed_is_due = ends_with_cr and at == len(rest)
+        self._pieces = [rest[at:]]
         return b"".join(told)
 
     def close(self) -> bytes:
         """The stream is at its end: return the rest, or, where it broke off, the event that says so."""
-        rest, self._rest = self._rest, b""
+        rest, self._pieces = b"".join(self._pieces), []
         if self._is_body:
             self._hear(rest)
             self._end()

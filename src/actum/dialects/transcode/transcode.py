@@ -18,7 +18,8 @@ keys) is for who sends them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -434,11 +435,15 @@ def _unread_of_request(
     if source == target:
         there = {loss.where for loss in unread_of_request(read_body(written), target)}
         lost = [loss for loss in lost if loss.where not in there]
-    return [loss for loss in lost if not any(_is_within(loss.where, path) for path in accounted)]
+    known = frozenset(accounted)
+    return [loss for loss in lost if known.isdisjoint(_around(loss.where))]
 
 
-def _is_within(path: str, place: str) -> bool:
-    return path == place or path.startswith((f"{place}.", f"{place}["))
+def _around(path: str) -> Iterator[str]:
+    """The place, and all that it stands in."""
+    yield path
+    for end in re.finditer(r"[.\[]", path):
+        yield path[: end.start()]
 
 
 _FORM_OF_ANSWER = {"openai_chat": ("response_format", "json_schema"), "openai_responses": ("text", "format")}
