@@ -215,14 +215,19 @@ def _schema_facts(owner: str, schema: Json, where: str) -> Iterator[_Fact]:
 
 
 class _Numbers:
-    """Numbers calls through a conversation, whatever their ids."""
+    """Numbers calls through a conversation, whatever their ids.
+
+    Attributes:
+        names: of the tools that are called, by the number of the call.
+    """
 
     def __init__(self) -> None:
-        self._next = 0
+        self.names: list[str] = []
         self._waiting: dict[str, list[int]] = {}
 
     def of(self, call: ToolCall) -> int:
-        number, self._next = self._next, self._next + 1
+        number = len(self.names)
+        self.names.append(call.name)
         self._waiting.setdefault(call.id, []).append(number)
         return number
 
@@ -246,8 +251,11 @@ def _conversation_facts(messages: Sequence[Message], names: ToolNames) -> Iterat
             case UserMessage(content):
                 for number, part in enumerate(content):
                     yield from _part_facts("user", part, f"{where}.content[{number}]")
-            case ToolMessage(_, result):
-                yield from _result_facts(numbers.answered(result.call_id), result, f"{where}.result")
+            case ToolMessage(name, result):
+                number = numbers.answered(result.call_id)
+                if number >= 0 and name not in ("", numbers.names[number]):  # an API that has the id needs no name
+                    yield _Fact("result", ("name", number, name), f"{where}.name", name)
+                yield from _result_facts(number, result, f"{where}.result")
             case Reply():
                 yield from _reply_facts(message, numbers, names, where)
                 if text := _spoken(message, _TEXT + _REFUSAL):  # a refusal of the past may be told as text
