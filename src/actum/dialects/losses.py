@@ -264,12 +264,18 @@ def _conversation_facts(messages: Sequence[Message], names: ToolNames) -> Iterat
                     yield _Fact("refusal of the past", refusal, f"{where}.refusal", refusal)
 
 
+_ANY_MEDIA = frozenset({"", "image/*", "application/octet-stream"})
+"""Media types that say nothing."""
+
+
 def _part_facts(who: Hashable, part: TextPart | MediaPart, where: str) -> Iterator[_Fact]:
     if isinstance(part, TextPart):
         if part.text:
             yield _Fact("text", (who, part.text), where, part.text)
         return
     yield _Fact("media", (who, part.data or part.url), where, part.describe())
+    if part.url and not part.data and part.media_type not in _ANY_MEDIA:
+        yield _Fact("media type", (who, part.url, part.media_type), f"{where}.media_type", part.media_type)
     if part.name:
         yield _Fact("file name", (who, part.name), where, part.name)
 
