@@ -198,7 +198,7 @@ class Endpoint:
         except ModelRejected as error:
             if not self._answer_schema.is_refused(request, error):
                 raise
-        return await self._reply(msgspec.structs.replace(request, output_schema=None), emit)
+        return await self._reply(structs.replace(request, output_schema=None), emit)
 
     async def _reply(self, request: Request, emit: Callable[[Delta], None] | None) -> Reply:
         extras = {**self._extras, **request.extras}
