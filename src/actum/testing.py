@@ -34,6 +34,7 @@ class ScriptedModel:
 
     Attributes:
         requests: what it was asked, in order. `messages` of each is a copy of that moment.
+        tells_usage: its replies use the tokens that the script says, and no others: nothing is estimated.
 
     Raises:
         ScriptExhausted: by `reply`, beyond the end of the script.
@@ -42,6 +43,8 @@ class ScriptedModel:
     >>> asyncio.run(ScriptedModel(["Hi."]).reply(Request(messages=[]))).text
     'Hi.'
     """
+
+    tells_usage = True
 
     def __init__(self, script: Sequence[Said] | Callable[[Request], Said], name: str = "scripted") -> None:
         self.name = name
@@ -151,6 +154,7 @@ class FakeClock:
 
     def __init__(self, now: float = 1_000_000.0, *, auto: bool = False) -> None:
         self._now = now
+        self._passed = 0.0
         self.auto = auto
         self.slept: list[float] = []
         self._sleepers: list[tuple[float, asyncio.Future[None]]] = []
@@ -159,37 +163,45 @@ class FakeClock:
     def now(self) -> float:
         return self._now
 
+    def monotonic(self) -> float:
+        return self._passed
+
+    def set(self, now: float) -> None:
+        """Set the clock, back or forward, as a person or a time server does: no time passes by that."""
+        self._now = now
+
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         if self.auto:
             self.advance(seconds)
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._sleepers.append((self._now + seconds, future))
+        self._sleepers.append((self._passed + seconds, future))
         await future
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:
         timeout = asyncio.timeout(None)
         if seconds is not None:
-            self._timeouts.append((self._now + seconds, timeout))
+            self._timeouts.append((self._passed + seconds, timeout))
         return timeout
 
     @contextlib.contextmanager
     def hold(self, timeout: asyncio.Timeout) -> Iterator[None]:
-        held = [due - self._now for due, each in self._timeouts if each is timeout]
+        held = [due - self._passed for due, each in self._timeouts if each is timeout]
         self._timeouts = [item for item in self._timeouts if item[1] is not timeout]
         yield
-        self._timeouts += [(self._now + left, timeout) for left in held]
+        self._timeouts += [(self._passed + left, timeout) for left in held]
 
     def advance(self, seconds: float) -> None:
         """Move on: sleepers whose time has come wake, blocks whose time is over end."""
         self._now += seconds
+        self._passed += seconds
         for due, future in self._sleepers:
-            if due <= self._now and not future.done():
+            if due <= self._passed and not future.done():
                 future.set_result(None)
         for due, timeout in self._timeouts:
-            if due <= self._now:
+            if due <= self._passed:
                 with contextlib.suppress(RuntimeError):  # its block was left before its time was over
                     timeout.reschedule(asyncio.get_running_loop().time())
-        self._sleepers = [item for item in self._sleepers if item[0] > self._now]
-        self._timeouts = [item for item in self._timeouts if item[0] > self._now]
+        self._sleepers = [item for item in self._sleepers if item[0] > self._passed]
+        self._timeouts = [item for item in self._timeouts if item[0] > self._passed]

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import partial
 
+import msgspec
 import pytest
 
 from actum import Agent, Answer, Context, Limits, Price, Tool, ToolCall, ToolLimits, ToolResult, UserLimits, tool
-from actum.core.call import MediaPart
+from actum.core.call import Failure, MediaPart
 from actum.core.errors import BudgetExceeded, CallError, ModelUnavailable, RateLimited, UsageError
-from actum.core.interfaces import Decision, Facts, Request
+from actum.core.interfaces import Approver, Decision, Facts, Request
 from actum.core.json import Json
-from actum.core.message import Reply, ToolMessage, Usage
-from actum.core.record import CallCompleted, Ended, ModelReplied, ToolsChanged
+from actum.core.message import Reply, ToolMessage, Usage, UserMessage
+from actum.core.pending import Pending
+from actum.core.record import CallCompleted, Ended, InputGiven, ModelReplied, ToolsChanged
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedApprover, ScriptedModel
@@ -260,7 +263,213 @@ async def test_one_turn_full_of_calls_ends_at_the_limit_too() -> None:
     assert result.status == "done"  # the model heard of it and went on without
     agent = Agent(ScriptedModel([calls, "done"]), [home], limits=Limits(calls=7))
     result = await agent.run("go")
-    assert (result.status, result.stop_reason) == ("stopped", "calls")
+    assert (result.status, len([1 for _, each in result.calls if each.error is None])) == ("done", 7)
+    result = await Agent(ScriptedModel([calls] * 9), [home], limits=Limits(calls=7)).run("go")
+    assert (result.status, result.stop_reason, result.steps) == ("stopped", "calls", 3)
+
+
+async def test_without_a_word_about_calls_two_replies_can_not_make_two_thousand() -> None:
+    assert (Limits().calls, Limits(steps=10).calls, Limits(steps=None).calls) == (1000, 200, None)
+    assert (Limits(calls=None).calls, Limits(calls=7).calls) == (None, 7)
+    home = RecordingToolset([Tool(name="tick")])
+    calls = [ToolCall(str(n), "tick", {"n": n}) for n in range(1000)]
+    agent = Agent(ScriptedModel([calls, calls, "done"]), [home], policy=Rules(Rule("allow")))
+    result = await agent.run("go", run_id="r")
+    assert (result.status, len(home.executed), len(result.calls)) == ("done", 256, 2000)
+    told = result.calls[128][1].error
+    assert told is not None
+    assert (told.code, told.limit) == ("budget_exceeded", "calls_per_reply")
+    assert "Limits.calls_per_reply" in told.message
+    many = [[ToolCall(str(n), "tick", {"n": [step, n]}) for n in range(100)] for step in range(40)]
+    home.executed.clear()
+    result = await Agent(ScriptedModel(many), [home], policy=Rules(Rule("allow"))).run("go")
+    assert (result.status, result.stop_reason, len(home.executed)) == ("stopped", "calls", 1000)
+    error = result.calls[-1][1].error
+    assert error is not None
+    assert "1000 tool calls (the setting Limits.calls)" in error.message
+
+
+async def test_an_endpoint_that_tells_no_tokens_does_not_escape_their_limit() -> None:
+    class Silent:
+        """A model whose endpoint tells no usage, or tells it below 0."""
+
+        name = "scripted"
+
+        def __init__(self, usage: Usage) -> None:
+            self.usage = usage
+
+        async def reply(self, request: Request, emit: object = None) -> Reply:
+            call = ToolCall("1", "tick", {"n": len(request.messages)})
+            return msgspec.structs.replace(Reply.of("x" * 380, [call]), usage=self.usage)
+
+    @tool(effects={"read"})
+    def tick(n: int) -> int:
+        """Tick."""
+        return n
+
+    for usage in (Usage(), Usage(-500, -700)):
+        for limits, reason in (
+            (Limits(steps=None, tokens=2_000), "tokens"),
+            (Limits(steps=None, cost=Decimal("0.004")), "cost"),
+            (Limits(steps=None, users=UserLimits(tokens_per_day=2_000)), "user_tokens"),
+        ):
+            agent = Agent(Silent(usage), [tick], limits=limits, prices=PRICES)
+            result = await agent.run("go", principal="ada", run_id="r")
+            assert (result.status, result.stop_reason) == ("stopped", reason)
+            assert result.usage.estimated
+            assert 2_000 <= result.usage.total_tokens < 4_000
+            assert (await agent.resume("r", accept=True)).usage == result.usage
+    unlimited = await Agent(Silent(Usage()), [tick], limits=Limits(steps=2)).run("go")
+    assert unlimited.usage == Usage()
+
+
+async def test_tokens_below_0_are_none_and_what_came_from_the_cache_costs_no_less_than_nothing() -> None:
+    model = ScriptedModel([Reply(Reply.of("Hi.").content, usage=Usage(-5, 7, -1, -2))])
+    assert (await Agent(model, limits=Limits(tokens=100)).run("Hi")).usage == Usage(0, 7)
+    price = Price(input=Decimal(10), cached=Decimal(1), output=Decimal(0))
+    assert price.of(Usage(input_tokens=1, cached_tokens=1_000_000)) == Decimal("0.000001")
+
+
+async def test_what_a_tool_asks_is_bounded_by_the_steps_and_calls_of_the_run_and_by_the_call() -> None:
+    asked: list[str] = []
+
+    @tool(effects={"read"})
+    async def curious(n: int, ctx: Context) -> str:
+        """Ask the model and the user again and again."""
+        while len(asked) < 1_000:
+            if n % 2:
+                await ctx.sample(Request(messages=[UserMessage.of(f"{n} {len(asked)}?")]))
+            else:
+                await ctx.elicit(f"{n} {len(asked)}?")
+            asked.append("model" if n % 2 else "user")
+        return "done"
+
+    class Person:
+        async def ask(self, pending: Pending) -> Answer:
+            return Answer("answer", arguments={})
+
+    def says(first: int, request: Request) -> Said:
+        if not request.tools:
+            return "Well."
+        said = sum(isinstance(message, ToolMessage) for message in request.messages)
+        return [ToolCall("1", "curious", {"n": said * 2 + first})]
+
+    for first, limits, reason, questions in (
+        (1, Limits(steps=10), "steps", 9),
+        (0, Limits(steps=None, calls=40), "requests_per_call", 40),
+        (0, Limits(steps=None, calls=20), "calls", 20),
+        (1, Limits(steps=None, requests_per_call=5), "requests_per_call", 15),
+        (0, Limits(steps=None, requests_per_call=5), "requests_per_call", 15),
+    ):
+        asked.clear()
+        model = ScriptedModel(partial(says, first))
+        agent = Agent(model, [curious], limits=limits, approver=Person())
+        result = await agent.run("go", run_id="r")
+        last = [each.error.limit for _, each in result.calls if each.error is not None]
+        assert (result.status, len(asked)) == ("stopped", questions), (limits, result.stop_reason, last)
+        assert reason in last
+        assert f"Limits.{last[0]}" in (result.calls[0][1].error or Failure("", "")).message
+        assert limits.steps is None or len(model.requests) <= limits.steps
+        again = await agent.resume("r")
+        assert (again.status, len(asked)) == ("stopped", questions)
+
+
+async def test_a_tool_that_keeps_its_cancellation_to_itself_ends_with_the_time_of_the_run() -> None:
+    clock, started, ended = FakeClock(), asyncio.Event(), list[str]()
+
+    @tool(effects={"write"})
+    async def stubborn() -> str:
+        """Go on, whatever happens."""
+        try:
+            while True:
+                try:
+                    started.set()
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    ended.append("heard of it")
+        finally:
+            ended.append("closed")
+
+    for calls in (1, 2):
+        started.clear()
+        ended.clear()
+        model = ScriptedModel([[ToolCall(str(n), "stubborn", {}) for n in range(calls)], "never"])
+        agent = Agent(model, [stubborn], limits=Limits(seconds=1), clock=clock)
+        run = asyncio.create_task(agent.run("go"))
+        await started.wait()
+        for _ in range(20):
+            clock.advance(1)
+            await asyncio.sleep(0)
+        result = await asyncio.wait_for(run, 30)
+        assert (result.status, result.stop_reason, set(ended)) == ("stopped", "seconds", {"heard of it", "closed"})
+        assert [each.error.code if each.error else "" for _, each in result.calls] == ["in_doubt"] * calls
+
+
+async def test_a_tool_that_raises_generator_exit_fails_and_the_run_goes_on() -> None:
+    @tool(effects={"read"})
+    async def exits() -> str:
+        """Leave."""
+        raise GeneratorExit
+
+    @tool(effects={"read"})
+    def exits_in_a_thread() -> str:
+        """Leave."""
+        raise GeneratorExit
+
+    for one in (exits, exits_in_a_thread):
+        result = await Agent(ScriptedModel([[ToolCall("1", one.name, {})], "Well."]), [one]).run("go")
+        assert (result.status, result.text) == ("done", "Well.")
+        error = result.calls[0][1].error
+        assert error is not None
+        assert error.code == "tool_bug"
+
+
+@pytest.mark.parametrize("jump", [-100_000.0, 100_000.0], ids=["back", "forward"])
+async def test_a_wall_clock_that_is_set_neither_stops_a_run_nor_lengthens_it(jump: float) -> None:
+    clock = FakeClock()
+
+    @tool(effects={"write"})
+    async def tick(n: int) -> int:
+        """Tick."""
+        clock.set(clock.now() + jump)
+        clock.advance(1)
+        return n
+
+    agent = Agent(Calls(), [tick], limits=Limits(steps=None, seconds=10), prices=PRICES, clock=clock)
+    result = await agent.run("go")
+    assert (result.status, result.stop_reason, len(result.calls)) == ("stopped", "seconds", 10)
+
+
+@pytest.mark.row("C4")
+@pytest.mark.parametrize("restart", [False, True])
+async def test_a_wall_clock_that_is_set_back_makes_no_expired_approval_valid_again(restart: bool) -> None:
+    """In one process the time that passed is known; after a restart the latest time on the run's own record."""
+    clock = FakeClock()
+    journal = MemoryJournal(clock)
+    home = RecordingToolset([Tool(name="pay", approval=True)])
+
+    class Late:
+        async def ask(self, pending: Pending) -> Answer:
+            clock.advance(100)
+            clock.set(clock.now() - 10_000)
+            return Answer("approve")
+
+    def agent(approver: Approver | None) -> Agent:
+        model = ScriptedModel([[ToolCall("1", "pay", {})], "done"])
+        limits = Limits(approval_seconds=60)
+        return Agent(model, [home], approver=approver, limits=limits, clock=clock, journal=journal)
+
+    if restart:
+        paused = await agent(None).run("go", run_id="r")
+        clock.advance(100)
+        journal.append("r", InputGiven(paused.pending[0].id, "approve", by="ada"))
+        clock.set(clock.now() - 10_000)
+        result = await agent(None).resume("r")
+    else:
+        result = await agent(Late()).run("go", run_id="r")
+    error = result.calls[0][1].error
+    assert error is not None
+    assert (error.code, home.executed) == ("approval_expired", [])
 
 
 async def test_a_tools_time_is_the_shorter_of_what_it_says_and_what_it_may_have() -> None:
@@ -437,14 +646,14 @@ async def test_a_program_that_has_a_read_result_of_its_own_keeps_it() -> None:
 
 
 def boss(child: Agent, limits: Limits, tasks: int = 1, together: bool = False) -> Agent:
-    """An agent that hands out tasks, one after another, or all but the last at once."""
+    """An agent that hands out tasks, one after another, or the first three at once."""
     calls = [ToolCall(str(n), "child", {"task": f"Tick, {n}"}) for n in range(tasks)]
 
     def script(request: Request) -> Said:
         done = sum(isinstance(message, ToolMessage) for message in request.messages)
         if done == tasks:
             return "done"
-        return calls[:-1] if together and not done else [calls[done]]
+        return calls[:3] if together and not done else [calls[done]]
 
     tools = [child.as_tool("child")]
     return Agent(ScriptedModel(script), tools, limits=limits, prices=PRICES, clock=child.clock)
@@ -471,7 +680,7 @@ async def test_an_agent_never_uses_more_than_the_one_above_has_left(
     reason: str, limits: Limits, most: int, together: bool
 ) -> None:
     child, ran = child_of(Calls())
-    result = await boss(child, limits, tasks=4, together=together).run("go", run_id="r")
+    result = await boss(child, limits, tasks=6, together=together).run("go", run_id="r")
     assert (result.status, result.stop_reason) == ("stopped", reason)
     assert most - 3 <= len(ran) <= most + 2 * together  # a reply that is under way is not cut short
 

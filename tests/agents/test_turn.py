@@ -35,10 +35,12 @@ def ask(n: Json = 1, id: str = "c1") -> ToolCall:
 class Loop:
     """The generator with its transcript; `send` returns the next intention, or how it finished."""
 
-    def __init__(self, limits: Limits | None = None, polled: bool = False, question: str = "?") -> None:
+    def __init__(
+        self, limits: Limits | None = None, polled: bool = False, question: str = "?", reads: bool = False
+    ) -> None:
         self.transcript = Transcript([UserMessage.of(question)])
         wording = Phrases.for_text(question)
-        self.turn = turn(self.transcript, limits or Limits(), wording, lambda name: polled, plain)
+        self.turn = turn(self.transcript, limits or Limits(), wording, lambda name: polled, lambda name: reads, plain)
         self.at: Intention | Finish = next(self.turn)
 
     def send(self, outcome: Outcome) -> Intention | Finish:
@@ -112,6 +114,112 @@ def test_a_polled_tool_may_be_asked_again_and_again() -> None:
         loop.answer(result())
 
 
+@pytest.mark.row("C5")
+@pytest.mark.parametrize("reads", [True, False], ids=["reads", "undeclared"])
+def test_the_same_call_with_other_blanks_or_case_and_the_same_result_is_stopped_within_eight_calls(reads: bool) -> None:
+    loop, words = Loop(reads=reads), ["Ada", "ada", " ada", "ADA ", "a\nda", "AdA", "A d a", "aDa"]
+    for n, word in enumerate(words):
+        assert isinstance(loop.at, CallModel), n
+        step = loop.say(ask(word))
+        assert isinstance(step, CallTools)
+        assert (n >= 6) == bool(step.refusals)
+        loop.answer(ToolResult("c1", error=step.refusals[0].failure()) if step.refusals else result("Nobody."))
+    assert isinstance(loop.at, Finish)
+    assert (loop.at.status, loop.at.stop_reason) == ("stopped", "loop_detected")
+
+
+def same(loop: Loop, steps: int, value: Json = "Nothing.", calls: int = 1) -> list[int]:
+    """Say ever new calls that all give this; the steps after which the model was told of it, from 1."""
+    told = []
+    for step in range(steps):
+        if isinstance(loop.at, Finish):
+            break
+        made = loop.say(*[ask(f"{step} {n}", f"c{n}") for n in range(calls)])
+        assert isinstance(made, CallTools)
+        assert made.refusals == {}
+        before = len(loop.transcript)
+        loop.answer(*[result(value, f"c{n}") for n in range(calls)])
+        said = [message.result.text for message in loop.transcript[before:] if isinstance(message, ToolMessage)]
+        assert len(said) == calls
+        if "all gave this" in said[0]:
+            assert said[0].startswith(f"{value}\n[The last {(step + 1) * calls} calls of `square` all gave this.")
+            told.append(step + 1)
+    return told
+
+
+@pytest.mark.row("C5")
+@pytest.mark.parametrize("calls", [1, 3])
+def test_ever_new_reads_with_the_same_result_are_told_after_8_steps_and_stopped_after_16(calls: int) -> None:
+    loop = Loop(reads=True)
+    assert same(loop, 15, calls=calls) == [8]
+    assert isinstance(loop.at, CallModel)
+    same(loop, 1, calls=calls)
+    assert isinstance(loop.at, Finish)
+    assert (loop.at.status, loop.at.stop_reason) == ("stopped", "loop_detected")
+
+
+@pytest.mark.row("C5")
+def test_ever_new_reads_that_fail_the_same_are_told_too() -> None:
+    loop = Loop(reads=True)
+    for n in range(8):
+        loop.say(ask(n))
+        loop.answer(ToolResult("c1", error=Failure("tool_error", f"Nothing (ref_{n}).", reference=f"ref_{n}")))
+    last = loop.transcript[-1]
+    assert isinstance(last, ToolMessage)
+    assert last.result.text.startswith("Nothing (ref_7). [The last 8 calls")
+
+
+@pytest.mark.row("C5")
+@pytest.mark.parametrize(
+    ("loop", "value"),
+    [(Loop(), "sent"), (Loop(reads=True, polled=True), "still running")],
+    ids=["thirty mails", "polled"],
+)
+def test_thirty_mails_that_are_sent_and_thirty_polls_are_no_loop(loop: Loop, value: str) -> None:
+    assert same(loop, 30, value) == []
+    assert isinstance(loop.at, CallModel)
+
+
+@pytest.mark.row("C5")
+def test_a_batch_of_writes_that_answer_ok_is_no_loop() -> None:
+    loop = Loop()
+    assert same(loop, 20, "ok", calls=10) == []
+    assert isinstance(loop.at, CallModel)
+
+
+@pytest.mark.row("C5")
+@pytest.mark.parametrize("words", ["different", "in other case"])
+def test_calls_of_one_step_are_no_loop(words: str) -> None:
+    loop = Loop(reads=True)
+    for step in range(2):
+        calls = [ask(f"{step} {n}" if words == "different" else "a" * n + "A" * (40 - n), f"c{n}") for n in range(40)]
+        made = loop.say(*calls)
+        assert isinstance(made, CallTools)
+        assert made.refusals == {}
+        loop.answer(*[result("Nothing.", f"c{n}") for n in range(40)])
+    assert isinstance(loop.at, CallModel)
+
+
+@pytest.mark.row("C5")
+def test_another_result_another_tool_and_a_change_in_between_end_a_row_of_the_same_results() -> None:
+    for between in (ask("x"), ToolCall("c1", "cube", {"n": "x"})):
+        loop = Loop(reads=True)
+        same(loop, 7)
+        loop.say(between)
+        loop.answer(result("Something."))
+        assert same(loop, 7) == []
+    transcript = Transcript([UserMessage.of("?")])
+    mixed = Loop()
+    mixed.turn = turn(
+        transcript, Limits(), Phrases.for_text("?"), lambda name: False, lambda name: name == "square", plain
+    )
+    mixed.transcript, mixed.at = transcript, next(mixed.turn)
+    for n in range(20):
+        mixed.say(ask(n), ToolCall("c2", "write", {"n": n}))
+        assert isinstance(mixed.answer(result("free"), result("ok", "c2")), CallModel)
+    assert not any("all gave" in m.result.text for m in transcript if isinstance(m, ToolMessage))
+
+
 def test_another_result_is_no_loop() -> None:
     loop = Loop()
     for n in range(10):
@@ -146,14 +254,37 @@ def test_a_limit_stops_the_run_before_the_model_is_asked_again(limits: Limits, r
 
 
 @pytest.mark.row("C5")
-def test_calls_beyond_their_limit_are_refused_and_the_run_stops() -> None:
+def test_calls_beyond_their_limit_are_refused_one_by_one_and_a_model_that_goes_on_is_stopped() -> None:
     loop = Loop(Limits(calls=2))
     step = loop.say(ask(1, "a"), ask(2, "b"), ask(3, "c"))
     assert isinstance(step, CallTools)
     assert {index: error.code for index, error in step.refusals.items()} == {2: "budget_exceeded"}
-    finish = loop.answer(result(1, "a"), result(2, "b"), ToolResult("c", error=step.refusals[2].failure()))
-    assert isinstance(finish, Finish)
-    assert finish.stop_reason == "calls"
+    assert "may make 2 tool calls (the setting Limits.calls)" in step.refusals[2].message
+    loop.answer(result(1, "a"), result(2, "b"), ToolResult("c", error=step.refusals[2].failure()))
+    for n in (4, 5):
+        assert isinstance(loop.at, CallModel)
+        step = loop.say(ToolCall("d", f"other_{n}", {}))
+        assert isinstance(step, CallTools)
+        loop.answer(ToolResult("d", error=step.refusals[0].failure()))
+    assert isinstance(loop.at, Finish)
+    assert (loop.at.status, loop.at.stop_reason) == ("stopped", "calls")
+
+
+@pytest.mark.row("C5")
+def test_of_one_reply_only_so_many_calls_are_made_and_the_run_goes_on() -> None:
+    loop = Loop()
+    step = loop.say(*[ask(n, f"c{n}") for n in range(1000)])
+    assert isinstance(step, CallTools)
+    assert sorted(step.refusals) == [*range(128, 1000)]
+    assert "Limits.calls_per_reply" in step.refusals[128].message
+    results = [
+        ToolResult(f"c{n}", error=step.refusals[n].failure()) if n in step.refusals else result(n, f"c{n}")
+        for n in range(1000)
+    ]
+    assert isinstance(loop.answer(*results), CallModel)
+    step = Loop(Limits(calls=None, calls_per_reply=None)).say(*[ask(n, f"c{n}") for n in range(2000)])
+    assert isinstance(step, CallTools)
+    assert step.refusals == {}
 
 
 @pytest.mark.row("C4")

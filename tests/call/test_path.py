@@ -68,7 +68,7 @@ class Bench:
             journal=self.journal,
             clock=self.clock,
             recording=self.recording,
-            began=self.clock.now(),
+            began=self.clock.monotonic(),
             emit=self.events.append,
         )
         return CallPath(scope, await Catalog.of([self.home], bare), self.terms, self.limits)

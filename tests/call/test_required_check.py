@@ -16,7 +16,7 @@ from actum.core.event import RunResult
 from actum.core.interfaces import Journal, Policy, Request
 from actum.core.json import Json, JsonObject
 from actum.core.message import ToolMessage
-from actum.core.record import CallRefused, InputRequested, PrecheckDone, Record
+from actum.core.record import CallCompleted, CallRefused, InputRequested, PrecheckDone, Record
 from actum.journal.audit import audit
 from actum.journal.conversations import family
 from actum.journal.memory import MemoryJournal
@@ -188,9 +188,7 @@ async def test_an_approval_for_the_whole_run_does_not_spare_the_check() -> None:
 
 
 @pytest.mark.parametrize("sequential", [True, False])
-async def test_of_two_calls_of_one_turn_a_sequential_tool_lets_none_between_a_check_and_its_call(
-    sequential: bool,
-) -> None:
+async def test_of_two_calls_of_one_turn_none_comes_between_a_check_and_its_call(sequential: bool) -> None:
     bank = Bank(balance=70)
     get_balance, _ = bank.tools
 
@@ -203,7 +201,7 @@ async def test_of_two_calls_of_one_turn_a_sequential_tool_lets_none_between_a_ch
 
     calls = [ToolCall(id=str(number), name="pay", arguments={"account": "a1", "amount": 50}) for number in (1, 2)]
     await Agent(ScriptedModel([calls, "Done."]), [get_balance, pay], policy=ALLOW).run("Pay twice")
-    assert bank.balance == (20 if sequential else -30)
+    assert bank.balance == 20
 
 
 NO_CHECKS: dict[str, tuple[Require, str]] = {
@@ -343,3 +341,119 @@ async def test_the_facts_of_a_run_reach_the_policy_its_tools_and_the_agents_that
     assert bank.paid == [50]
     await desk.run("Pay", principal="ada", roles=["clerk"])
     assert bank.paid == [50]
+
+
+# Several calls of one reply -------------------------------------------------------------------------------------------
+
+
+def pays_at_once(*amounts: float, tools: tuple[str, ...] = ("pay",)) -> ScriptedModel:
+    calls = [
+        ToolCall(str(n), tools[n % len(tools)], {"account": "a1", "amount": amount}) for n, amount in enumerate(amounts)
+    ]
+    return ScriptedModel([calls, "Done."])
+
+
+class SlowBank(Bank):
+    """A bank whose tools take a few turns of the event loop, so that calls side by side see the same balance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        bank = self
+
+        @tool(effects={"read"})
+        async def get_balance(account: str) -> dict[str, float]:
+            """The balance."""
+            bank.asked += 1
+            balance = bank.balance
+            await asyncio.sleep(0)
+            return {"balance": balance}
+
+        async def take(amount: float) -> str:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            bank.paid.append(amount)
+            bank.balance -= amount
+            return "paid"
+
+        @tool(effects={"spend"})
+        async def pay(account: str, amount: float) -> str:
+            """Pay."""
+            return await take(amount)
+
+        @tool(effects={"send"})
+        async def transfer(account: str, amount: float) -> str:
+            """Transfer."""
+            return await take(amount)
+
+        self.tools = [get_balance, pay, transfer]
+
+
+@pytest.mark.parametrize("tools", [("pay",), ("pay", "transfer")], ids=["one rule", "two rules"])
+@pytest.mark.parametrize("asks", [False, True], ids=["allow", "ask"])
+async def test_calls_under_the_same_check_are_made_one_after_the_other_each_with_its_own_check(
+    tools: tuple[str, ...], asks: bool
+) -> None:
+    bank = SlowBank()
+    policy = Rules(*[Rule("ask" if asks else "allow", tools=name, require=ENOUGH) for name in ("pay", "transfer")])
+    approver = ScriptedApprover(*[Answer("approve")] * 3)
+    payer = Agent(pays_at_once(80, 80, 80, tools=tools), bank.tools, policy=policy, approver=approver)
+    result = await payer.run("Pay")
+    codes = [each.error.code if each.error else "paid" for _, each in result.calls]
+    assert (bank.balance, codes) == (20, ["paid", "permission_denied", "permission_denied"])
+    made = [record for record in await records(payer, result) if isinstance(record, PrecheckDone | CallCompleted)]
+    last = next(n for n, record in enumerate(made) if isinstance(record, CallCompleted))
+    before, after = made[last - 1], made[last + 1 :]
+    assert isinstance(before, PrecheckDone)
+    assert (before.fault, bank.asked) == ("", 6 if asks else 3)
+    if not asks:
+        assert [isinstance(record, PrecheckDone) and bool(record.fault) for record in after] == [True, True]
+
+
+async def test_a_rule_may_say_that_calls_under_its_check_are_made_side_by_side(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        """[[rules]]
+        then = "allow"
+        tools = "pay"
+        [rules.require]
+        tool = "get_balance"
+        args = { account = "args.account" }
+        when = "check.balance >= args.amount"
+        parallel = true""",
+        "utf-8",
+    )
+    bank = SlowBank()
+    await Agent(pays_at_once(80, 80, 80), bank.tools, policy=PolicyFile(path)).run("Pay")
+    assert bank.balance == -140
+
+
+async def test_approved_calls_that_a_resumed_run_makes_at_once_are_checked_one_after_the_other() -> None:
+    bank, journal = SlowBank(), MemoryJournal()
+    paused = await Agent(pays_at_once(80, 80, 80), bank.tools, policy=ASK, journal=journal).run("Pay", run_id="r")
+    answers = {each.id: "approve" for each in paused.pending}
+    assert len(answers) == 3
+    result = await Agent(ScriptedModel(["Done."]), bank.tools, policy=ASK, journal=journal).resume("r", answers)
+    assert ([each.error is None for _, each in result.calls], bank.balance) == ([True, False, False], 20)
+
+
+async def test_calls_that_wait_for_their_turn_end_with_the_run() -> None:
+    started = asyncio.Event()
+
+    @tool(effects={"read"})
+    async def get_balance(account: str) -> dict[str, float]:
+        """The balance."""
+        return {"balance": 100}
+
+    @tool(effects={"spend"})
+    async def pay(account: str, amount: float) -> str:
+        """Pay, for ever."""
+        started.set()
+        await asyncio.Event().wait()
+        return ""
+
+    payer = Agent(pays_at_once(1, 2, 3), [get_balance, pay], policy=ALLOW)
+    run = asyncio.create_task(payer.run("Pay"))
+    await started.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(run, 30)

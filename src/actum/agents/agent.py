@@ -673,6 +673,7 @@ class Agent(Generic[Output]):
                     self.limits,
                     run.phrases,
                     run.path.polled,
+                    run.path.reads,
                     self._check,
                     lambda reply: run.phrases.cut_off(reply, settings.max_tokens, default_max_tokens(self.model)),
                 ),

@@ -32,9 +32,14 @@ class AgentTool:
         agent: who does it.
         name: the tool's name.
         description: what the agent is good for, for the model that may call it.
+
+    Attributes:
+        ends_when_cancelled: the call path need not close a call that goes on after it was cancelled: each call of the
+            agent's own run is closed where needed, and then the run writes down how it ended.
     """
 
     generation = 0
+    ends_when_cancelled = True
 
     def __init__(self, agent: AgentLike, name: str, description: str) -> None:
         self._agent = agent

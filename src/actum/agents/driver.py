@@ -23,6 +23,7 @@ from ..core.message import Reply, ToolMessage, Transcript
 from ..core.model_settings import UNSET, ModelSettings
 from ..core.pending import Pending
 from ..core.record import InputRequested, ModelReplied, ToolsChanged, new_id
+from ..core.token_estimate import with_sound_usage, with_usage
 from ..journal.recording import CallRef
 from ..runs.run import Finish, Run, Stopped
 from .shortening import WHOLE, Shortening, with_advice
@@ -71,6 +72,8 @@ class Driver(Struct, kw_only=True, dict=True):
         last = self.run.state.replies[-1][1] if self.run.state.replies else None
         self._shortening = Shortening(last.left_out, last.clipped) if last is not None else WHOLE
         self._told: tuple[Shortening, Transcript, int] | None = None
+        if getattr(self.model, "tells_usage", False):  # none are none
+            self.run.context.counts_tokens = False
 
     async def drive(self) -> RunResult:
         """Go on until the run is done, paused or stopped.
@@ -111,11 +114,15 @@ class Driver(Struct, kw_only=True, dict=True):
         run.check_limits()
         await self._notice_tools()
         context = run.context
-        began = context.clock.now()
+        began = context.clock.monotonic()
         tools, schema = run.path.catalog.tools, self.output_schema
         request = self.settings.fill(Request(messages=self.transcript, tools=tools, output_schema=schema))
         reply = await run.in_time(self._answered(request))
-        seconds = context.clock.now() - began
+        seconds = context.clock.monotonic() - began
+        if not reply.usage.is_sound:
+            reply = with_sound_usage(reply)
+        if context.counts_tokens:
+            reply = with_usage(reply, self.transcript, len(run.path.catalog.definitions))
         cost = self.price.of(reply.usage) if self.price is not None else ZERO
         left_out, clipped = self._shortening.left_out, self._shortening.clipped
         intention = self._intention(self._tools)
@@ -201,7 +208,8 @@ class Driver(Struct, kw_only=True, dict=True):
                 run.state.told(CallRef(number, index), result) if isinstance(result, ToolResult) else result
                 for index, result in enumerate(results)
             ]
-        return Called(results, self._elapsed_after(len(results)), run.state.used_in(number, len(results)))
+        sampled = run.state.sampled_in(number) if run.state.sampled else 0
+        return Called(results, self._elapsed_after(len(results)), run.state.used_in(number, len(results)), sampled)
 
     def _elapsed_after(self, calls: int) -> float:
         """As it was when the calls were on record, so that a replay sees the same time as the run did."""

@@ -14,23 +14,22 @@ where it says that an answer without calls was cut off.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from decimal import Decimal
 from typing import cast
 
-import msgspec
 from msgspec import Struct
 
 from ..call.limits.call_count import CallCount
 from ..call.limits.limits import Limits
 from ..core.budget import NOTHING, ZERO, Used
 from ..core.call import TextPart, ToolCall, ToolResult
-from ..core.errors import CallError, LoopDetected
-from ..core.json import JsonObject
+from ..core.errors import BudgetExceeded, CallError, LoopDetected
 from ..core.message import Reply, ToolMessage, Transcript, Usage, UserMessage
 from ..core.pending import Pending
 from ..runs.run import Finish
 from ..runs.wording import Phrases
+from .repeats import CallKey, OfTool, Repeats, SameResults, key_of, outcome_of, with_note
 
 
 class CallModel(Struct, frozen=True):
@@ -66,11 +65,16 @@ class ModelAnswered(Struct, frozen=True):
 
 
 class Called(Struct, frozen=True):
-    """What the calls came to, in their order, and what they used up: agents that they started, or money."""
+    """What the calls came to, in their order, and what they used up: agents that they started, or money.
+
+    Attributes:
+        sampled: how often their tools asked a model.
+    """
 
     results: Sequence[ToolResult | Pending]
     elapsed: float = 0.0
     used: Used = NOTHING
+    sampled: int = 0
 
 
 class UserAnswered(Struct, frozen=True):
@@ -86,9 +90,6 @@ Turn = Generator[Intention, Outcome, Finish]
 Check = Callable[[str], tuple[object, str]]
 """Reads the answer's text as the agent's output type: the value, and what is wrong with it (empty when nothing is)."""
 
-Polled = Callable[[str], bool]
-"""Whether the tool of this name is meant to be asked again and again."""
-
 ToldCut = Callable[[Reply], str]
 """What the user is told of an answer that the endpoint broke off before the model was done."""
 
@@ -99,7 +100,8 @@ def turn(
     transcript: Transcript,
     limits: Limits,
     wording: Phrases,
-    polled: Polled,
+    polled: OfTool,
+    reads: OfTool,
     check: Check,
     told_cut: ToldCut = lambda reply: reply.text,
 ) -> Turn:
@@ -110,12 +112,12 @@ def turn(
         limits: how much may be used.
         wording: what the user and the model are told, in the user's language.
         polled: whether the tool of this name is meant to be asked again and again.
+        reads: whether the tool of this name is declared to read only.
         check: reads the answer as the agent's output type.
         told_cut: what the user is told of an answer that was cut off.
     """
     spent = _Spent(limits)
-    repeats = _Repeats(limits.repeats, polled)
-    turned_away = _TurnedAway(limits.repeats)
+    watch = _Watch(limits, polled, reads)
     missing: set[str] = set()
     tries = 0
     while True:
@@ -135,21 +137,16 @@ def turn(
             transcript.append(UserMessage((TextPart(wording.invalid_output(ended)),), "model"))  # it quotes the model
             continue
 
-        refusals, stop_reason = _turn_away(calls, spent.made, repeats)
+        refusals = watch.turn_away(calls, spent.made)
         outcome = yield CallTools(calls, refusals)
         assert isinstance(outcome, Called)
-        spent.add_calls(outcome.used, outcome.elapsed)
+        spent.add_calls(outcome)
         waiting = tuple({each.id: each for each in outcome.results if isinstance(each, Pending)}.values())
         if waiting:
             return Finish(status="paused", text=wording.waiting(waiting), pending=waiting)
         results = cast(Sequence[ToolResult], outcome.results)
-        for index, (call, result) in enumerate(zip(calls, results, strict=True)):
-            transcript.append(ToolMessage(call.name, result))
-            turned_away.note(call, result)
-            if index not in refusals:
-                repeats.note(call, result)
-        repeats.tell(calls[index] for index in refusals)
-        stop_reason = stop_reason or turned_away.too_often()
+        transcript.extend(watch.hear(calls, results, refusals))
+        stop_reason = watch.end_step()
         if stop_reason:
             return Finish(status="stopped", text=wording.stopped(stop_reason), stop_reason=stop_reason)
 
@@ -190,8 +187,10 @@ class _Spent:
         if cost:
             self.cost += cost
 
-    def add_calls(self, used: Used, elapsed: float) -> None:
-        self.elapsed = elapsed
+    def add_calls(self, called: Called) -> None:
+        self.elapsed = called.elapsed
+        self.steps += called.sampled
+        used = called.used
         if used is not NOTHING:
             self.made.calls += used.calls
             self.tokens += used.tokens
@@ -211,35 +210,6 @@ class _Spent:
         return ""
 
 
-class _Repeats:
-    """Counts how often the same call gave the same result."""
-
-    def __init__(self, allowed: int, polled: Callable[[str], bool]) -> None:
-        self._allowed = allowed
-        self._polled = polled
-        self._seen: dict[tuple[str, bytes], tuple[str, int]] = {}
-        self._told: set[tuple[str, bytes]] = set()
-
-    def note(self, call: ToolCall, result: ToolResult) -> None:
-        key = _key(call)
-        came = result.text if result.error is None else _kind_of_failure(result)
-        last, times = self._seen.get(key, ("", 0))
-        self._seen[key] = (came, times + 1 if came == last else 1)
-
-    def looping(self, call: ToolCall) -> bool:
-        """This call gave the same result as often as it may, and is being made again."""
-        key = _key(call)
-        return key in self._seen and self._seen[key][1] >= self._allowed and not self._polled(call.name)
-
-    def was_told(self, call: ToolCall) -> bool:
-        """The model has heard of this loop in an earlier turn; the second time the run is stopped."""
-        return _key(call) in self._told
-
-    def tell(self, calls: Iterable[ToolCall]) -> None:
-        """The model hears that these were turned away."""
-        self._told.update(_key(call) for call in calls)
-
-
 class _TurnedAway:
     """Counts the turns in which calls of a tool ran into the same limit, since one of them last did not."""
 
@@ -251,7 +221,8 @@ class _TurnedAway:
     def note(self, call: ToolCall, result: ToolResult) -> None:
         if result.error is not None:
             if result.error.limit:
-                self._now.add((call.name, result.error.limit))
+                name = "" if result.error.limit == "calls" else call.name  # of all tools together
+                self._now.add((name, result.error.limit))
         elif self._turns:
             self._turns = {key: turns for key, turns in self._turns.items() if key[0] != call.name}
 
@@ -266,25 +237,64 @@ class _TurnedAway:
         return next(iter(reached), "")
 
 
-def _turn_away(calls: Sequence[ToolCall], made: CallCount, repeats: _Repeats) -> tuple[dict[int, CallError], str]:
-    """Which calls are not to be made, and the reason to stop after this turn, if there is one."""
-    refusals: dict[int, CallError] = {}
-    stop_reason = ""
-    for index, call in enumerate(calls):
-        refusal = made.refusal(call)
-        if refusal is not None:
-            refusals[index] = refusal
-            stop_reason = stop_reason or ("calls" if refusal.limit == "calls" else "")
-        elif repeats.looping(call):
-            refusals[index] = LoopDetected(
-                "You made this same call several times and always got the same result. Do something else, "
-                "or answer with what you know."
-            )
-            if repeats.was_told(call):
-                stop_reason = stop_reason or "loop_detected"
-        else:
-            made.count(call)
-    return refusals, stop_reason
+class _Watch:
+    """Watches the calls of a run: which are not to be made, and what comes of those that are."""
+
+    def __init__(self, limits: Limits, polled: OfTool, reads: OfTool) -> None:
+        self._most = limits.calls_per_reply
+        self._repeats = Repeats(limits.repeats, polled)
+        self._same = SameResults(lambda name: reads(name) and not polled(name))
+        self._turned_away = _TurnedAway(limits.repeats)
+        self._keys: list[CallKey] = []
+        self._is_loop = False
+
+    def turn_away(self, calls: Sequence[ToolCall], made: CallCount) -> dict[int, CallError]:
+        """The calls of a reply that are not to be made, by index."""
+        self._keys = [key_of(call) for call in calls]
+        refusals: dict[int, CallError] = {}
+        for index, call in enumerate(calls):
+            refusal = made.refusal(call)
+            if refusal is not None:
+                refusals[index] = refusal
+            elif self._most is not None and index >= self._most:
+                refusals[index] = BudgetExceeded(
+                    f"Of one reply, {self._most} tool calls are made (the setting Limits.calls_per_reply). "
+                    "This call was not made: ask for it in your next reply if you still need it.",
+                    limit="calls_per_reply",
+                )
+            elif self._repeats.is_loop(self._keys[index]):
+                refusals[index] = LoopDetected(
+                    "You made this same call several times and always got the same result. Do something else, "
+                    "or answer with what you know."
+                )
+                self._is_loop = self._is_loop or self._repeats.was_told(self._keys[index])
+            else:
+                made.count(call)
+        return refusals
+
+    def hear(
+        self, calls: Sequence[ToolCall], results: Sequence[ToolResult], refusals: Collection[int]
+    ) -> list[ToolMessage]:
+        """What the calls of the reply came to, as the model is told it."""
+        keys, messages = self._keys, list[ToolMessage]()
+        for index, (call, result) in enumerate(zip(calls, results, strict=True)):
+            messages.append(ToolMessage(call.name, result))
+            self._turned_away.note(call, result)
+            if index not in refusals:
+                came = outcome_of(result)
+                self._repeats.note(keys[index], came)
+                self._same.note(call.name, came)
+        self._repeats.end_step([keys[index] for index in refusals] if refusals else ())
+        notes = self._same.end_step()
+        if notes:
+            for index, message in enumerate(messages):
+                if index not in refusals and message.name in notes:
+                    messages[index] = ToolMessage(message.name, with_note(message.result, notes.pop(message.name)))
+        return messages
+
+    def end_step(self) -> str:
+        """Why the run is to be stopped after this step; empty where it is not."""
+        return "loop_detected" if self._is_loop or self._same.is_loop else self._turned_away.too_often()
 
 
 def _still_missing(calls: Sequence[ToolCall], results: Sequence[ToolResult], before: set[str]) -> list[tuple[str, str]]:
@@ -301,16 +311,3 @@ def _still_missing(calls: Sequence[ToolCall], results: Sequence[ToolResult], bef
                 else:
                     before.add(name)
     return again
-
-
-def _key(call: ToolCall) -> tuple[str, bytes]:
-    return call.name, _encode(call.arguments)
-
-
-def _kind_of_failure(result: ToolResult) -> str:
-    """A failure without its reference, which is new each time."""
-    assert result.error is not None
-    return f"{result.error.code}: {result.error.message.replace(result.error.reference or chr(0), '')}"
-
-
-_encode: Callable[[JsonObject], bytes] = msgspec.json.Encoder().encode

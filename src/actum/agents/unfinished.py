@@ -49,6 +49,8 @@ def standing(recording: RunState, place: CallRef, now: float = 0.0) -> Standing:
         now: seconds since 1970, to tell an approval that did not come in time; 0 where time does not count.
     """
     approval = recording.asked(place)
+    if now:
+        now = max(now, recording.latest)  # the wall clock may have been set back
     late = approval is not None and 0 < approval.pending.expires < now
     waiting = [asked for asked in recording.waiting() if (asked.cause, asked.index) == (place.cause, place.index)]
     if waiting:

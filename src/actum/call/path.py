@@ -18,7 +18,7 @@ import contextlib
 import logging
 import random
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -26,7 +26,7 @@ from msgspec import UNSET
 
 from ..core.budget import NOTHING
 from ..core.call import Effect, TextPart, ToolCall, ToolResult
-from ..core.cancellation import is_being_cancelled
+from ..core.cancellation import cancellable, is_being_cancelled
 from ..core.errors import (
     CallCancelled,
     CallError,
@@ -105,6 +105,7 @@ class CallPath:
         self._questions = Approvals(scope, limits, self._origins)
         self._asker = asker or LiveApprover(scope, None)
         self._slots = asyncio.Semaphore(limits.parallel)
+        self._turns: dict[str, asyncio.Lock] = {}
         self._progress = self._tell_progress if scope.emit is not None else None
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -118,6 +119,11 @@ class CallPath:
         """Whether the tool of this name is meant to be asked again and again with the same arguments."""
         bound = self.catalog.get(name)
         return bound is not None and bound.tool.polled
+
+    def reads(self, name: str) -> bool:
+        """Whether the tool of this name is declared to read only."""
+        bound = self.catalog.get(name)
+        return bound is not None and bound.tool.reads_only
 
     async def perform_all(
         self, calls: Sequence[ToolCall], reply: int, refusals: Mapping[int, CallError]
@@ -177,17 +183,37 @@ class CallPath:
             if refusal is not None:
                 raise refusal
             self._count(place)
-            plan = await self._allowed(call, place)
-            gates = self._gates(plan) if isinstance(plan, Plan) and self._meters.gated else ()
-            async with acquire(gates, self._scope.clock) if gates else _AT_ONCE:
-                if gates:
-                    plan = await self._allowed(call, place)  # what allowed the call may be over by now
-                if not isinstance(plan, Plan):
-                    return plan
-                await self._check_last(plan, place)
-                return await self._execute(plan, place)
+            plan = self._plan(call, place)
+            if not plan.required or plan.bound.tool.reads_only:
+                return await self._carry_out(call, place, plan)
+            async with self._turn_of(plan):  # nothing changes between the check and the call
+                return await self._carry_out(call, place, self._plan(call, place))
         except CallError as error:
             return await self._turn_away(call, place, error)
+
+    async def _carry_out(self, call: ToolCall, place: CallRef, plan: Plan) -> ToolResult | Pending:
+        """Make a call that the policy allows, once all else that must be said of the call is said."""
+        allowed = await self._allowed(call, place, plan)
+        gates = self._gates(allowed) if isinstance(allowed, Plan) and self._meters.gated else ()
+        async with acquire(gates, self._scope.clock) if gates else _AT_ONCE:
+            if gates:  # what allowed the call may be over by now
+                allowed = await self._allowed(call, place, self._plan(call, place))
+            if not isinstance(allowed, Plan):
+                return allowed
+            await self._check_last(allowed, place)
+            return await self._execute(allowed, place)
+
+    @contextlib.asynccontextmanager
+    async def _turn_of(self, plan: Plan) -> AsyncIterator[None]:
+        """A block in which no other call of the run is under way that requires a check by the same tool.
+
+        Nobody who waits here holds a rate limit, and all take their turns in the same order: so no two wait for each
+        other.
+        """
+        async with contextlib.AsyncExitStack() as turns:
+            for name in sorted({each.requirement.tool for each in plan.required if not each.requirement.parallel}):
+                await turns.enter_async_context(self._turns.setdefault(name, asyncio.Lock()))
+            yield
 
     def _count(self, place: CallRef) -> None:
         """Count the call as one that the run makes, once.
@@ -198,8 +224,11 @@ class CallPath:
         if not self._scope.recording.was_made(place):
             self._scope.budget.count_call()
 
-    async def _allowed(self, call: ToolCall, place: CallRef) -> Plan | ToolResult | Pending:
+    async def _allowed(self, call: ToolCall, place: CallRef, plan: Plan) -> Plan | ToolResult | Pending:
         """Judge a call: what became of it earlier, what its rules want looked up, and what a person says.
+
+        Args:
+            plan: the call as it would be made now.
 
         Returns:
             The plan of the call, which may be made now; or what came of the call; or what it waits for.
@@ -208,7 +237,6 @@ class CallPath:
             CallError: the call is not to be made.
         """
         recording = self._scope.recording
-        plan = self._plan(call, place)
         if recording.in_doubt(place) and not plan.bound.tool.repeatable:
             cleared = await self._clear_up(call, place, plan)
             if cleared is not None:
@@ -231,7 +259,7 @@ class CallPath:
         """
         if self._scope.recording.asked(place) is not None:
             await self._look_first(plan, place)
-        self._breakers.check(plan.bound.tool.name, self._scope.clock.now())
+        self._breakers.check(plan.bound.tool.name, self._scope.clock.monotonic())
 
     async def _turn_away(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult | Pending:
         """The call is not to be made. If an earlier process began it, somebody has to say what became of it."""
@@ -241,7 +269,7 @@ class CallPath:
 
     def _gates(self, plan: Plan) -> Sequence[RateLimit]:
         """What the limits of its tool and its user have the call go through."""
-        return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.now())
+        return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.monotonic())
 
     def _plan(self, call: ToolCall, place: CallRef) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -254,7 +282,7 @@ class CallPath:
         if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
-            now = self._scope.clock.now()
+            now = self._scope.now()
             rule, quorums = plan.decision.rule, plan.all_quorums
             grant = recording.granted(plan.bound.tool, plan.call.arguments, rule, quorums, now)
             if grant is not None:
@@ -375,7 +403,7 @@ class CallPath:
         context = self._context(plan, self._scope.recording.attempts(place))
         try:
             async with self._scope.clock.timeout(self._seconds(tool)):
-                found = await toolset.probe(plan.call, context)
+                found = await cancellable(toolset.probe(plan.call, context), self._scope.clock, tool.name)
         except Exception as error:  # noqa: BLE001 - a tool's own code; the log hears of it, the call stays in doubt
             log.error("the probe of tool %s failed: %s", tool.name, where(error))
             return ProbeResult("unknown")
@@ -399,7 +427,7 @@ class CallPath:
             scope.budget.know(plan.key, scope.recording.used_by(place))
         if scope.emit is not None:
             scope.emit(CallStarted(plan.call, plan.repairs))
-        began = scope.clock.now()
+        began = scope.clock.monotonic()
         while True:
             attempt += 1
             await self._intend(plan, place, attempt)
@@ -409,11 +437,11 @@ class CallPath:
                 return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
-            self._breakers.note(tool.name, error, scope.clock.now())
+            self._breakers.note(tool.name, error, scope.clock.monotonic())
             if plan.edited:
                 result = with_note(result, plan.call)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
-            seconds = scope.clock.now() - began
+            seconds = scope.clock.monotonic() - began
             result = self._settle(plan.said, place, result, seconds, detail, final=wait is None, plan=plan)
             if wait is None:
                 return result
@@ -472,7 +500,10 @@ class CallPath:
         error: CallError
         try:
             async with limit:
-                result = checked(await toolset.execute(context.call, context), plan)
+                work = toolset.execute(context.call, context)
+                if not getattr(toolset, "ends_when_cancelled", False):
+                    work = cancellable(work, scope.clock, tool.name)
+                result = checked(await work, plan)
             return result, None, ""
         except CallError as known:
             error = known

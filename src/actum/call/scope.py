@@ -18,6 +18,7 @@ from ..core.message import Message, Reply
 from ..core.record import CallsRequested, Record
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..journal.recording import RunState
+from .limits.limits import Limits
 
 
 class RunContext(Struct, kw_only=True):
@@ -28,7 +29,9 @@ class RunContext(Struct, kw_only=True):
         journal: where it is written down.
         clock: its time.
         recording: what was on record when it was taken up.
-        began: when it was taken up, less the seconds it had already used.
+        began: when it was taken up, by the monotonic clock, less the seconds it had already used.
+        epoch: what the wall clock showed when the monotonic one was at 0, by all that was known when the run was taken
+            up.
         deps: the program's own object for tools.
         attachments: by handle.
         emit: whoever watches; None when nobody does.
@@ -39,8 +42,10 @@ class RunContext(Struct, kw_only=True):
         requested: the calls that were asked for directly, to look up where an argument came from.
         budget: what it has used.
         peer: the program at its other end, where tools may turn to it.
+        limits: of the run.
         sample: has the run's own model answer a tool.
         price: of the run's model, where it is known.
+        counts_tokens: something limits the tokens of the run, so that they are estimated where an endpoint tells none.
         limit: what ends it when its time is over, while it waits for something.
         trace: id of the trace that it belongs to.
         holder: for whom toolsets keep sessions open between calls.
@@ -51,6 +56,7 @@ class RunContext(Struct, kw_only=True):
     clock: Clock
     recording: RunState
     began: float
+    epoch: float = 0.0
     deps: object = None
     attachments: dict[str, MediaPart] = {}
     emit: Callable[[Event], None] | None = None
@@ -61,8 +67,10 @@ class RunContext(Struct, kw_only=True):
     requested: Sequence[CallsRequested] = ()
     budget: Budget = msgspec.field(default_factory=Budget)
     peer: Peer | None = None
+    limits: Limits = Limits()
     sample: Callable[[Request], Awaitable[Reply]] | None = None
     price: Price | None = None
+    counts_tokens: bool = False
     limit: asyncio.Timeout | None = None
     trace: str = ""
     holder: Holder | None = None
@@ -98,4 +106,10 @@ class RunContext(Struct, kw_only=True):
 
     def elapsed(self) -> float:
         """Seconds that the run has taken, without the time it was paused."""
-        return self.clock.now() - self.began
+        return self.clock.monotonic() - self.began
+
+    def now(self) -> float:
+        """Seconds since 1970, for what may outlast this process, such as an approval: never before the latest entry of
+        the run, though the wall clock was set back.
+        """
+        return max(self.clock.now(), self.epoch + self.clock.monotonic())

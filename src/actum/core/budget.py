@@ -75,8 +75,9 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def of(self, usage: Usage) -> Decimal:
         """What this many tokens cost."""
         cached = self.input if self.cached is None else self.cached
-        fresh = usage.input_tokens - usage.cached_tokens
-        return (fresh * self.input + usage.cached_tokens * cached + usage.output_tokens * self.output) / _MILLION
+        from_cache = min(usage.cached_tokens, usage.input_tokens)
+        fresh = usage.input_tokens - from_cache
+        return (fresh * self.input + from_cache * cached + usage.output_tokens * self.output) / _MILLION
 
 
 class Budget:
@@ -185,6 +186,11 @@ class Budget:
         if self.above is not None:
             self.above.add_for(self.call, used.beyond(self.above.used_by(self.call)))
 
+    @property
+    def counts_tokens(self) -> bool:
+        """There is a limit to tokens, or to what they cost, for this run or one above."""
+        return any("tokens" in run._allowed or "cost" in run._allowed for run in self._line())
+
     def exhausted_above(self) -> str:
         """The limit of a run above that is used up; empty when there is none."""
         return self.above.exhausted() if self.above is not None else ""
@@ -210,7 +216,10 @@ class Budget:
             self.calls += 1
             return
         if any(run.calls >= run._allowed["calls"] for run in above._line() if "calls" in run._allowed):
-            raise BudgetExceeded("The run that you work for has made all the tool calls that it may.", limit="calls")
+            raise BudgetExceeded(
+                "The run that you work for has made all the tool calls that it may (its setting Limits.calls).",
+                limit="calls",
+            )
         self.add(calls=1)
 
     def price(self, model: str) -> Price | None:

@@ -12,6 +12,7 @@ class SystemClock:
     """The machine's clock and the running event loop's timers."""
 
     now = staticmethod(time.time)
+    monotonic = staticmethod(time.monotonic)
     sleep = staticmethod(asyncio.sleep)
 
     def timeout(self, seconds: float | None) -> asyncio.Timeout:

@@ -520,12 +520,14 @@ class Requirement(Struct, frozen=True):
         arguments: what it gets.
         fault: what speaks against the call, given what came back; empty when nothing does. For the record.
         reason: why the call is then refused, fit for the model and the user.
+        parallel: other calls that require a check by the same tool may be made at the same time.
     """
 
     tool: str
     arguments: JsonObject
     fault: Callable[[Json], str]
     reason: str = ""
+    parallel: bool = False
 
 
 class Decision(Struct, frozen=True):
@@ -701,7 +703,10 @@ class Clock(Protocol):
     """Time, so that tests need not wait for it."""
 
     def now(self) -> float:
-        """Seconds since 1970, UTC."""
+        """Seconds since 1970, UTC: what stands on record. The clock may be set back, or forward, at any time."""
+
+    def monotonic(self) -> float:
+        """Seconds since some moment, by a clock that nobody sets: how long something takes is measured by it."""
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -46,12 +46,14 @@ class Usage(Struct, frozen=True, omit_defaults=True):
         output_tokens: all that came out, reasoning included.
         cached_tokens: how many of `input_tokens` the endpoint had in its cache.
         reasoning_tokens: how many of `output_tokens` were thought, not said.
+        estimated: the endpoint did not tell all of them, and some are estimated; see `core.token_estimate`.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    estimated: bool = False
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -59,11 +61,22 @@ class Usage(Struct, frozen=True, omit_defaults=True):
             self.output_tokens + other.output_tokens,
             self.cached_tokens + other.cached_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.estimated or other.estimated,
         )
 
     @property
     def total_tokens(self) -> int:
         return self.input_tokens + self.output_tokens
+
+    @property
+    def is_sound(self) -> bool:
+        """No number is below 0."""
+        return (
+            self.input_tokens >= 0
+            and self.output_tokens >= 0
+            and self.cached_tokens >= 0
+            and self.reasoning_tokens >= 0
+        )
 
 
 class SystemMessage(Struct, frozen=True, tag="system"):

@@ -75,6 +75,8 @@ class RunState:
         answers: the answer that counts, by the id of what was asked; of an approval that needs several, the last one.
         compacted: the summary of what was said before, where this run made one.
         elapsed: seconds that the run had taken at its latest record.
+        latest: when the latest of the entries was written that this state was read from, in seconds since 1970; 0 where
+            it was read from none.
         sampled: what a model answered running tools, by the id of what was asked.
         cut: of the calls whose result was too long, how many bytes of it the model is shown.
     """
@@ -89,6 +91,7 @@ class RunState:
         self.answers: dict[str, InputGiven] = {}
         self.compacted: Compacted | None = None
         self.elapsed = 0.0
+        self.latest = 0.0
         self.tools = ""
         self.tools_at: list[str] = []
         self.sampled: dict[str, Reply] = {}
@@ -106,8 +109,10 @@ class RunState:
         self._children: list[InputRequested] = []
         self._midway: list[InputRequested] = []
         self._parked: dict[CallRef, str] = {}
+        self._requests: dict[CallRef, set[str]] = {}
         for entry in entries:
             self.take(entry.number, entry.record)
+            self.latest = max(self.latest, entry.at)
 
     def take(self, number: int, record: Record) -> None:
         """Take in one more record of the run: while the run goes on, and when it is read back from the journal.
@@ -152,6 +157,7 @@ class RunState:
             case Sampled():
                 self.sampled[record.id] = record.reply
                 self.elapsed = record.elapsed
+                self._request(record.cause, record.index, record.id)
             case ToolsChanged():
                 self.tools = record.tools
             case Compacted():
@@ -267,6 +273,24 @@ class RunState:
             self._used[place] = record.used
         self._open.discard(place)
 
+    def _request(self, cause: int, index: int, ask_id: str) -> None:
+        """The tool of a call asked a model or a person. A tool of another party that asks a model does both in one."""
+        self._requests.setdefault(CallRef(cause, index), set()).add(ask_id)
+
+    def requests_of(self, place: CallRef) -> int:
+        """How many requests the tool of this call has made: asking a model, or a person."""
+        return len(self._requests.get(place, ()))
+
+    @property
+    def asked_midway(self) -> int:
+        """How many questions the tools of the run have put to persons while they ran."""
+        return sum(asked.kind != "sampling" for asked in self._midway)
+
+    def sampled_in(self, cause: int) -> int:
+        """How often the tools of the calls of one entry asked a model."""
+        asked = [ids for place, ids in self._requests.items() if place.cause == cause]
+        return sum(ask_id in self.sampled for ids in asked for ask_id in ids)
+
     def check(self, place: CallRef, rule: str) -> PrecheckDone | None:
         """What was looked up last for this call, because this rule requires it."""
         return self._checks.get((place, rule))
@@ -349,6 +373,7 @@ class RunState:
             self._children.append(asked)
         elif asked.kind in MIDWAY:
             self._midway.append(asked)
+            self._request(asked.cause, asked.index, asked.id)
         elif asked.kind == "answer":
             self.questions.append(asked)
         elif asked.kind == "doubt":

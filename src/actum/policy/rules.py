@@ -63,12 +63,15 @@ class Require(Struct, frozen=True, forbid_unknown_fields=True):
         args: its arguments, each a CEL expression of what a rule's condition may speak of.
         when: a CEL condition that must hold; `check` is what the tool returned.
         reason: told to the model and the user when it does not hold; else the rule's own is.
+        parallel: calls under this check may be made side by side. Else calls of one run that stand under a check of the
+            same tool, and may change something, are made one after the other, each with its own check right before it.
     """
 
     tool: str
     when: str
     args: Mapping[str, str] = {}
     reason: str = ""
+    parallel: bool = False
 
 
 class Rule(Struct, frozen=True, omit_defaults=True):
@@ -439,6 +442,7 @@ class _Required:
     def __init__(self, require: Require, reason: str) -> None:
         self._tool = require.tool
         self._reason = require.reason or reason
+        self._parallel = require.parallel
         self._args = {name: Condition(source) for name, source in require.args.items()}
         self._when = Condition(require.when, (*VARIABLES, "check"))
 
@@ -459,7 +463,7 @@ class _Required:
             return "" if held else f"{self._when.source} is false"
 
         arguments: JsonObject = msgspec.to_builtins(values)  # a moment in time becomes its text
-        return Requirement(self._tool, arguments, fault, self._reason)
+        return Requirement(self._tool, arguments, fault, self._reason, self._parallel)
 
 
 def _declared_names(schema: Json) -> Iterator[str]:

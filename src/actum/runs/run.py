@@ -133,7 +133,7 @@ class Run:
         """
         reason = self.context.budget.exhausted_above()
         if self._account is not None:
-            reason = reason or self._account.exhausted(self.context.clock.now())
+            reason = reason or self._account.exhausted(self.context.clock.monotonic())
             if not reason and not self._counted:
                 reason = self._account.begin_run()
                 self._counted = not reason
@@ -153,7 +153,7 @@ class Run:
     def count(self, used: Used) -> None:
         """Count tokens and money for the run's user."""
         if self._account is not None:
-            self._account.add(used.tokens, used.cost, self.context.clock.now())
+            self._account.add(used.tokens, used.cost, self.context.clock.monotonic())
 
     async def perform(
         self, calls: Sequence[ToolCall], cause: int, refusals: Mapping[int, CallError]

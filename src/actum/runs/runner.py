@@ -455,7 +455,8 @@ class Runner:
             journal=setting.journal,
             clock=self.clock,
             recording=state,
-            began=self.clock.now() - state.elapsed,
+            began=self.clock.monotonic() - state.elapsed,
+            epoch=max(self.clock.now(), state.latest) - self.clock.monotonic(),
             deps=setting.deps,
             attachments={**model.attachments, **state.media()},
             emit=setting.emit,
@@ -465,6 +466,7 @@ class Runner:
             requested=[requested for _, requested in state.requested],
             budget=budget,
             peer=setting.peer,
+            limits=self.limits,
             sample=model.sample,
             price=model.price,
             trace=trace_id(run_id, started.trace),
@@ -485,7 +487,8 @@ class Runner:
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
         catalog = await self.listing(state)()
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
-        account = self._meters.account(started.principal, self.clock.now())
+        account = self._meters.account(started.principal, self.clock.monotonic())
+        context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)
         run = Run(context, path, asker, Phrases.for_text(started.question), self.limits.seconds, account)
         run.tell(RunStarted(run_id))
         try:

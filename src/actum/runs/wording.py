@@ -22,6 +22,8 @@ _STOPPED = {
     "en": {
         "steps": "I stopped: this took more steps than allowed.",
         "calls": "I stopped: this took more tool calls than allowed.",
+        "calls_per_reply": "I stopped: single replies asked for more tool calls than allowed.",
+        "requests_per_call": "I stopped: a tool asked more often than allowed.",
         "tokens": "I stopped: this used more tokens than allowed.",
         "cost": "I stopped: this cost more than allowed.",
         "seconds": "I stopped: this took longer than allowed.",
@@ -40,6 +42,8 @@ _STOPPED = {
     "zh": {
         "steps": "我停下了：步骤数超过了上限。",
         "calls": "我停下了：工具调用次数超过了上限。",
+        "calls_per_reply": "我停下了：单次回复中的工具调用次数超过了上限。",
+        "requests_per_call": "我停下了：某个工具发出的请求次数超过了上限。",
         "tokens": "我停下了：token 用量超过了上限。",
         "cost": "我停下了：费用超过了上限。",
         "seconds": "我停下了：用时超过了上限。",

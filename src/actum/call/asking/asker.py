@@ -51,7 +51,7 @@ class LiveApprover:
             return None
         scope = self._scope
         async with self._turn:
-            asked_at = scope.clock.now()
+            asked_at = scope.clock.monotonic()
             with nullcontext() if scope.limit is None else scope.clock.hold(scope.limit):
                 try:
                     answer = await self._approver.ask(pending)
@@ -60,7 +60,7 @@ class LiveApprover:
                     raise
             if answer is not None:
                 fit(pending, answer)
-            scope.began += scope.clock.now() - asked_at
+            scope.began += scope.clock.monotonic() - asked_at
             if answer is None:
                 self._later.add(pending.id)
                 return None

@@ -31,6 +31,7 @@ from ...core.message import Reply
 from ...core.pending import AskedKind, Pending
 from ...core.record import InputGiven, InputRequested, Sampled
 from ...core.redaction import RedactedStream
+from ...core.token_estimate import with_sound_usage, with_usage
 from ...core.tool import Tool
 from ...journal.recording import CallRef
 from ..scope import RunContext
@@ -87,12 +88,42 @@ class LiveToolRequests(Struct, kw_only=True):
         known = recording.answers.get(pending.id)
         if known is None:
             if not recording.is_known(pending.id):
+                self._check_limits(pending)
                 self._put_on_record(pending)
             with self.held():
                 known = await self.asker.answer(pending)
         if known is None:
             raise InputRequired(pending)
         return known
+
+    def _check_limits(self, pending: Pending) -> None:
+        """Before a model or a person is asked something new.
+
+        Raises:
+            BudgetExceeded: the call, or the run, or one above, may ask no more.
+        """
+        scope, state = self.scope, self.scope.recording
+        most = scope.limits.requests_per_call
+        if most is not None and state.requests_of(self.place) >= most:
+            raise BudgetExceeded(
+                f"One call of a tool may make {most} requests (the setting Limits.requests_per_call).",
+                limit="requests_per_call",
+            )
+        if pending.kind != "sampling":
+            most = scope.limits.calls
+            if most is not None and state.asked_midway >= most:
+                raise BudgetExceeded(
+                    f"The tools of this run may ask {most} questions (the setting Limits.calls).", limit="calls"
+                )
+            return
+        most = scope.limits.steps
+        if most is not None and len(state.replies) + len(state.sampled) >= most:
+            raise BudgetExceeded(f"This run may ask a model {most} times (the setting Limits.steps).", limit="steps")
+        exhausted = scope.budget.exhausted()
+        if exhausted:
+            raise BudgetExceeded(
+                f"This run may use no more {exhausted} (the setting Limits.{exhausted}).", limit=exhausted
+            )
 
     def beside(self, keys: tuple[str, ...]) -> None:
         """What is asked next may be meant for these calls as well."""
@@ -140,10 +171,9 @@ class LiveToolRequests(Struct, kw_only=True):
         known = self.scope.recording.sampled.get(pending.id)
         if known is not None:
             return known
-        exhausted = self.scope.budget.exhausted()
-        if exhausted:
-            raise BudgetExceeded(f"The run may use no more {exhausted}.", limit=exhausted)
-        began = self.scope.clock.now()
+        if not self.scope.recording.is_known(pending.id):
+            self._check_limits(pending)
+        began = self.scope.clock.monotonic()
         peer, own = self.scope.peer, self.scope.sample
         if peer is not None:
             reply = await peer.sample(request) or await self._given(pending)
@@ -152,8 +182,10 @@ class LiveToolRequests(Struct, kw_only=True):
         else:
             if self.tool.foreign:
                 await self._agreed(pending)
-            reply = await own(request)
-        self._put_sample_on_record(pending, reply, self.scope.clock.now() - began)
+            reply = with_sound_usage(await own(request))
+            if self.scope.counts_tokens:
+                reply = with_usage(reply, request.messages)
+        self._put_sample_on_record(pending, reply, self.scope.clock.monotonic() - began)
         return reply
 
     async def _agreed(self, pending: Pending) -> InputGiven:

@@ -63,7 +63,7 @@ class Approvals:
         answer = self._scope.recording.answers.get(asked.id) if asked is not None else None
         if answer is not None and answer.verdict == "deny":
             raise ApprovalDenied(f"A person said no to this call. {answer.text}".rstrip())
-        if asked is not None and 0 < asked.pending.expires < self._scope.clock.now():
+        if asked is not None and 0 < asked.pending.expires < self._scope.now():
             late = "came too late" if answer is None else "has run out"
             raise ApprovalExpired(f"The approval of this call {late}. The call was not made.")
         if asked is not None and asked.version != plan.bound.tool.digest:
@@ -114,7 +114,7 @@ class Approvals:
     def _expiry(self, decision: Decision) -> float:
         """When an answer would come too late, in seconds since 1970; 0 for never."""
         seconds = decision.expires_s if decision.expires_s is not None else self._limits.approval_seconds
-        return 0.0 if seconds is None else self._scope.clock.now() + seconds
+        return 0.0 if seconds is None else self._scope.now() + seconds
 
     def ask_doubt(self, call: ToolCall, place: CallRef) -> InputRequested:
         """Only a person can say what became of it."""

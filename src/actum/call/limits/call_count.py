@@ -28,12 +28,17 @@ class CallCount:
         """Why this call is one too many, if it is."""
         limit = self._limits.calls
         if limit is not None and self.calls >= limit:
-            return BudgetExceeded(f"This run may make {limit} tool calls, and has made them.", limit="calls")
+            return BudgetExceeded(
+                f"This run may make {limit} tool calls (the setting Limits.calls), and has made them. "
+                "This call was not made. Answer with what you know.",
+                limit="calls",
+            )
         for pattern, made in self._of_tools.items():
             most = self._limits.tools[pattern].calls
             if most is not None and made >= most and fnmatchcase(call.name, pattern):
                 return BudgetExceeded(
-                    f"A run may make {most} calls of {pattern}, and this one has made them. Go on without.",
+                    f"A run may make {most} calls of {pattern} (the setting ToolLimits.calls), and this one has made "
+                    "them. Go on without.",
                     limit="tool_calls",
                 )
         return None

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from msgspec import Struct
+import msgspec
+from msgspec import UNSET, Struct
 
 from ...core.errors import UsageError
 
 N = TypeVar("N", bound=float)
+CALLS_A_STEP = 20
+"""So many calls a run may make for each of its steps, where `calls` is not given."""
+_BY_STEPS = cast(int, UNSET)
 _ALWAYS = frozenset({"parallel", "repeats", "attempts", "failures", "rest_seconds", "depth"})
 
 
@@ -89,8 +93,11 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     Calls, tokens and cost are counted with those of the agents that the run started.
 
     Attributes:
-        steps: how often the model may be asked.
-        calls: how many tool calls it may make.
+        steps: how often the model may be asked, by the run itself or by its tools.
+        calls: how many tool calls it may make, and how many questions its tools may ask persons while they run. Where
+            `calls` is not given, 20 for each of `steps`, and no limit where `steps` is None.
+        calls_per_reply: how many calls of one reply are made.
+        requests_per_call: how many requests one call of a tool may make: asking the model, or a person.
         seconds: how long the run may take, waiting for persons not counted.
         tokens: how many tokens the model may use, in and out.
         cost: how much money, in the currency of the agent's `prices`.
@@ -110,7 +117,9 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
 
     steps: int | None = 50
-    calls: int | None = None
+    calls: int | None = _BY_STEPS
+    calls_per_reply: int | None = 128
+    requests_per_call: int | None = 32
     seconds: float | None = None
     tokens: int | None = None
     cost: Decimal | None = None
@@ -128,7 +137,13 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     users: UserLimits = UserLimits()
 
     def __post_init__(self) -> None:
-        _check(self, _ALWAYS)
+        if self.calls is _BY_STEPS:
+            msgspec.structs.force_setattr(self, "calls", None)
+            _check(self, _ALWAYS)
+            if self.steps is not None:
+                msgspec.structs.force_setattr(self, "calls", CALLS_A_STEP * self.steps)
+        else:
+            _check(self, _ALWAYS)
         for pattern, limits in self.tools.items():
             if not isinstance(limits, ToolLimits):
                 raise UsageError(f"Limits(tools={{{pattern!r}: ...}}): give ToolLimits(...), not {limits!r}")

@@ -1,5 +1,5 @@
 """Counts what spans the runs of an agent: calls at a time and a minute, by tool and by user; runs, tokens and money by
-user. Pure but for its memory; the time is told.
+user. Pure but for its memory; the time is told, by a clock that is never set.
 
 Its limits: it lives as long as its agent and holds within its process. Two processes allow twice as much, and a new one
 begins at nothing. What a single run may use does not stand here: that is on record and survives.
@@ -88,8 +88,6 @@ class RateLimit:
 
     def wait_s(self, now: float) -> float:
         """Seconds until one more call may begin."""
-        if self._begun and self._begun[-1] > now + WINDOW_S:
-            self._begun.clear()  # the clock was set back; what it said before means nothing now
         if self.per_minute is None or len(self._begun) < self.per_minute:
             return 0.0
         return max(0.0, self._begun[0] + WINDOW_S - now)
@@ -118,8 +116,8 @@ async def acquire(gates: Sequence[RateLimit], clock: Clock) -> AsyncIterator[Non
         for gate in gates:
             await gate.enter()
             inside.append(gate)
-        patience = clock.now() + WAIT_S_MAX
-        while (slowest := _begin(gates, now := clock.now())) is not None:
+        patience = clock.monotonic() + WAIT_S_MAX
+        while (slowest := _begin(gates, now := clock.monotonic())) is not None:
             wait = slowest.wait_s(now)
             if now + wait > patience:
                 raise RateLimited(
@@ -178,6 +176,7 @@ class Account:
 
     Attributes:
         gate: through which their calls go.
+        counts_tokens: there is a limit to the tokens of a day, or to what they cost.
     """
 
     def __init__(self, limits: UserLimits) -> None:
@@ -185,6 +184,7 @@ class Account:
         self._tally = Tally()
         self._runs = 0
         self.gate = RateLimit(limits.parallel, limits.per_minute, "user_rate")
+        self.counts_tokens = limits.tokens_per_day is not None or limits.cost_per_day is not None
 
     def begin_run(self) -> str:
         """The limit that forbids one more run; empty when it has begun."""
@@ -198,7 +198,7 @@ class Account:
 
     def add(self, tokens: int, cost: Decimal, now: float) -> None:
         """A model was asked on this user's behalf."""
-        if self._limits.tokens_per_day is not None or self._limits.cost_per_day is not None:
+        if self.counts_tokens:
             self._tally.add(tokens, cost, now)
 
     def exhausted(self, now: float) -> str:

@@ -577,7 +577,14 @@ calls = st.lists(st.tuples(st.sampled_from(["get_weather", "查天气"]), st.sam
 
 def a_reply(parts: list[list[ReplyPart]], calls: list[ToolCall], counts: list[int], extras: JsonObject) -> Reply:
     content = [part for kind in parts for part in kind]
-    return Reply((*content, *calls), "tool_calls" if calls else "stop", Usage(*counts), "m", "id", extras)
+    return Reply(
+        (*content, *calls),
+        "tool_calls" if calls else "stop",
+        Usage(counts[0], counts[1], counts[2], counts[3]),
+        "m",
+        "id",
+        extras,
+    )
 
 
 def replies() -> st.SearchStrategy[Reply]:

@@ -594,7 +594,7 @@ def replies(draw: st.DrawFn) -> Reply:
     reason = draw(st.sampled_from(["completed", "max_output_tokens", "content_filter"]))
     counts = draw(st.lists(st.integers(0, 9), min_size=4, max_size=4))
     extras: JsonObject = draw(st.sampled_from([{}, {"note": "x"}]))
-    return Reply(tuple(said), reason, Usage(*counts), "m", "id", extras)
+    return Reply(tuple(said), reason, Usage(counts[0], counts[1], counts[2], counts[3]), "m", "id", extras)
 
 
 @pytest.mark.row("S3")

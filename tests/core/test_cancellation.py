@@ -1,0 +1,116 @@
+"""Work that is cancelled ends, whatever it thinks of that."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from actum.core.cancellation import GRACE_S, cancellable
+from actum.core.clock import SystemClock
+from actum.testing import FakeClock
+
+pytestmark = pytest.mark.row("C5")
+
+
+async def test_what_work_returns_raises_and_waits_for_passes_through() -> None:
+    async def works(gives: object) -> object:
+        await asyncio.sleep(0)
+        if isinstance(gives, Exception):
+            raise gives
+        return gives
+
+    assert await cancellable(works(5), SystemClock(), "works") == 5
+    with pytest.raises(KeyError, match="no"):
+        await cancellable(works(KeyError("no")), SystemClock(), "works")
+    future = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(future.set_result, 7)
+    assert await cancellable(future, SystemClock(), "future") == 7
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.001):
+            await cancellable(asyncio.Event().wait(), SystemClock(), "waits")
+
+
+async def test_work_that_goes_on_after_it_was_cancelled_is_closed_and_its_cleaning_up_is_run() -> None:
+    clock, told, started = FakeClock(), list[str](), asyncio.Event()
+
+    async def stubborn() -> None:
+        try:
+            while True:
+                try:
+                    started.set()
+                    await asyncio.Event().wait()
+                except asyncio.CancelledError:
+                    told.append("cancelled")
+        finally:
+            told.append("closed")
+
+    async def awaits() -> None:
+        await cancellable(stubborn(), clock, "stubborn")
+
+    task = asyncio.create_task(awaits())
+    await started.wait()
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.sleep(0)
+    assert (told, task.done()) == (["cancelled", "cancelled"], False)
+    clock.advance(GRACE_S)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert told == ["cancelled", "cancelled", "closed"]
+
+
+async def test_what_cancelled_work_still_returns_in_time_counts() -> None:
+    started = asyncio.Event()
+
+    async def cleans_up(raises: bool) -> str:
+        try:
+            started.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            if raises:
+                raise
+        return "done after all"
+
+    async def awaits(raises: bool) -> str:
+        return await cancellable(cleans_up(raises), FakeClock(), "cleans up")
+
+    for raises in (False, True):
+        task = asyncio.create_task(awaits(raises))
+        started.clear()
+        await started.wait()
+        task.cancel()
+        assert await asyncio.wait([task])
+        assert task.cancelled() if raises else task.result() == "done after all"
+
+
+async def test_a_generator_exit_is_a_failure_of_the_work_and_of_nothing_around_it() -> None:
+    async def exits(first: bool) -> None:
+        if not first:
+            await asyncio.sleep(0)
+        raise GeneratorExit
+
+    for first in (True, False):
+        with pytest.raises(RuntimeError, match="GeneratorExit"):
+            await cancellable(exits(first), SystemClock(), "exits")
+
+
+async def test_work_whose_awaiter_is_closed_is_closed() -> None:
+    closed = list[bool]()
+
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            closed.append(True)
+
+    async def awaits() -> None:
+        await cancellable(waits(), SystemClock(), "waits")
+
+    outer = awaits()
+    outer.send(None)
+    outer.close()
+    assert closed == [True]
