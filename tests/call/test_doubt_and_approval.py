@@ -8,12 +8,15 @@ from collections.abc import Callable
 import pytest
 
 from actum import Agent, Answer, Context, Rule, Rules, Tool, ToolCall, tool
+from actum.call.asking.inbox import answer_pending
 from actum.core.call import ToolResult
 from actum.core.errors import ReplayDiverged, UsageError
 from actum.core.event import RunResult
 from actum.core.interfaces import Decision, Facts
 from actum.core.message import ToolMessage
-from actum.core.record import CallRefused, InputGiven, Intended
+from actum.core.pending import Pending, Quorum
+from actum.core.record import CallRefused, InputGiven, InputRequested, Intended
+from actum.journal.grant import Grant
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, RecordingToolset, ScriptedApprover, ScriptedModel
 from actum.toolsets.function.function import FunctionTool
@@ -297,3 +300,40 @@ async def test_a_payment_that_was_cancelled_half_way_is_in_doubt_and_not_cancell
     assert doubt(known) == ("in_doubt", "unknown")
     (pending,) = (await agent.resume("r")).pending
     assert (pending.kind, paid) == ("doubt", [1])
+
+
+@pytest.mark.row("C4")
+@pytest.mark.parametrize("approved", [False, True], ids=["while it waits", "after it was approved"])
+async def test_a_tool_with_another_version_is_asked_about_anew(approved: bool) -> None:
+    paid: list[str] = []
+
+    def till(version: str) -> FunctionTool[..., str]:
+        @tool(effects={"spend"}, approval=True, version=version)
+        def pay(amount: int) -> str:
+            """Pay an amount."""
+            paid.append(version)
+            return f"paid {amount}"
+
+        return pay
+
+    journal = MemoryJournal()
+    first = Agent(ScriptedModel(pays_once), [till("1")], journal=journal)
+    second = Agent(ScriptedModel(pays_once), [till("2")], journal=journal)
+    paused = await first.run("Pay")
+    (asked,) = paused.pending
+    if approved:
+        await answer_pending(journal, asked.id, Answer("approve", by="ann"))
+    resumed = await second.resume(paused.run_id, None if approved else {asked.id: "approve"})
+    assert (resumed.status, paid) == ("paused", [])
+    assert resumed.pending[0].message.startswith("The tool has changed since this was asked.")
+    done = await second.resume(paused.run_id, {resumed.pending[0].id: "approve"})
+    assert (done.status, paid) == ("done", ["2"])
+
+
+@pytest.mark.row("C4")
+async def test_an_approval_for_the_whole_run_ends_with_the_version_that_it_was_given_for() -> None:
+    tools = [Tool(name="pay", parameters={}, version=version) for version in ("", "1", "2")]
+    assert len({each.digest for each in tools}) == 3
+    asked = InputRequested(Pending("a", "approval", "", ToolCall("1", "pay", {})), version=tools[1].digest)
+    grant = Grant(asked, {})
+    assert [grant.covers(each, {}, "", [Quorum()], 0.0) for each in tools] == [False, True, False]

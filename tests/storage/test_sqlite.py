@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -16,9 +17,10 @@ import pytest
 
 from actum import Agent
 from actum.call.asking.inbox import inbox
-from actum.core.errors import JournalError
+from actum.core.errors import Busy, JournalError, UsageError
 from actum.core.message import Reply
 from actum.core.record import GENESIS, Ended, ModelReplied, Started, seal, summarize, verify
+from actum.journal.export import check_journal
 from actum.storage.migrations import SQLITE
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import ScriptedModel
@@ -34,6 +36,13 @@ def change(path: str, statement: str) -> None:
     """Do something to the file behind the journal's back."""
     with contextlib.closing(sqlite3.connect(path)) as file, file:
         file.execute(statement)
+
+
+def take_away(file: Path, replaced: bool) -> None:
+    """Delete a file, and put an empty one in its place if told to."""
+    file.unlink()
+    if replaced:
+        file.touch()
 
 
 PAGE = 4096
@@ -141,7 +150,7 @@ async def test_a_corrupted_page_is_told_and_other_runs_go_on(file: Store) -> Non
 FILLS_THE_DISK = """
 import asyncio, json, resource, sys
 from pathlib import Path
-from actum.core.errors import JournalError
+from actum.core.errors import Busy, JournalError, UsageError
 from actum.core.message import Reply, UserMessage
 from actum.core.record import ModelReplied, Started, verify
 from actum.storage.sqlite import SQLiteJournal
@@ -306,7 +315,7 @@ def test_a_database_that_is_no_journal_is_left_alone(file: Store) -> None:
 
 OPENS_WHAT_IT_IS_TOLD = """
 import sys
-from actum.core.errors import JournalError
+from actum.core.errors import Busy, JournalError, UsageError
 from actum.storage.sqlite import SQLiteJournal
 print("ready", flush=True)
 for path in sys.stdin:
@@ -338,3 +347,68 @@ def test_processes_that_start_together_share_a_new_journal(tmp_path: Path) -> No
 def said_by(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
+
+
+# Who may read and write -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files there have no such modes")
+async def test_new_files_are_readable_by_their_owner_alone_and_the_mode_of_an_existing_file_is_left(
+    tmp_path: Path,
+) -> None:
+    before = os.umask(0)
+    try:
+        for wanted, made_before in ((0o600, False), (0o660, True)):
+            path = tmp_path / f"{wanted:o}" / "runs.db"
+            path.parent.mkdir()
+            if made_before:
+                path.touch()
+                path.chmod(wanted)
+            journal = SQLiteJournal(path)
+            async with journal.claim("r"):
+                journal.append("r", started())
+                await journal.sync("r")
+                modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
+            await journal.close()
+            assert modes == dict.fromkeys(("runs.db", "runs.db-wal", "runs.db-shm", "runs.db-claims"), wanted)
+            assert journal.is_shared == made_before
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_process_whose_claims_file_was_deleted_stops_and_no_two_drive_one_run(
+    file: Store, replaced: bool
+) -> None:
+    here, there = file.open(), file.open()
+    claims = Path(f"{file.place}-claims")
+    async with here.claim("r"):
+        here.append("r", started())
+        await here.sync("r")
+        take_away(claims, replaced)
+        async with there.claim("r"):  # nothing keeps it out now
+            here.append("r", DONE)
+            with pytest.raises(JournalError, match="was deleted or replaced while runs were under way"):
+                await here.sync("r")
+            with pytest.raises(JournalError, match="was deleted or replaced"):
+                async with here.claim("another"):
+                    pass
+            assert [entry.number for entry in await there.read("r")] == [0]
+    async with here.claim("r"):  # it holds nothing any more, and begins anew with the file that is there
+        with pytest.raises(Busy):
+            async with there.claim("r"):
+                pass
+
+
+async def test_nothing_is_forgotten_in_a_signed_journal_without_its_key(shared: Store) -> None:
+    signing = shared.open(key=b"the key")
+    signing.append("r", started())
+    signing.append("r", DONE)
+    await signing.sync("r")
+    for key, why in ((None, "without its key"), (b"another", "not the key that signed it")):
+        other = shared.open(key=key)
+        with pytest.raises(UsageError, match=why):
+            await other.forget("r")
+        assert all(entry.payload for entry in await other.read("r"))
+    assert await signing.forget("r") == 2
+    assert (await check_journal(signing, key=b"the key")).problems == []

@@ -43,6 +43,8 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
         polled: is meant to be asked again and again with the same arguments; loop detection lets it be.
         timeout_s: seconds one attempt may take; None for the run's default.
         title: a name for people.
+        version: of the code behind the definition, in the developer's own words. The version is part of the digest, and
+            so of each approval: where the version is another, a person is asked again. A model is not told.
 
     Raises:
         BadTool: a name no model could say, or parameters that are not the schema of an object.
@@ -67,6 +69,7 @@ class Tool(Struct, frozen=True, kw_only=True, tag="tool", omit_defaults=True, di
     polled: bool = False
     timeout_s: float | None = None
     title: str = ""
+    version: str = ""
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.name):

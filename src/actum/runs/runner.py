@@ -429,7 +429,8 @@ class Runner:
 
     async def _lacks_tools(self, journal: Journal, state: RunState) -> bool:
         """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
-        during a run, and the tool that reads the rest of a long result: a model is shown them at its next step.
+        during a run, and the tool that reads the rest of a long result: a model is shown them at its next step. Another
+        `version` of a tool is nothing that a model is shown; it only ends the approvals of the tool's calls.
         """
         catalog = await self.listing(state)()
         if catalog.digest == state.tools:
@@ -438,9 +439,9 @@ class Runner:
             shown = msgspec.json.decode(await journal.kept(state.tools), type=list[Tool])
         except (UnknownName, msgspec.MsgspecError):
             return True
-        known = {tool.name: tool.digest for tool in shown}
+        known = {tool.name: _shown_digest(tool) for tool in shown}
         came = [tool for tool in catalog.tools if tool.name not in known]
-        left = {tool.name: tool.digest for tool in catalog.tools if tool.name in known}
+        left = {tool.name: _shown_digest(tool) for tool in catalog.tools if tool.name in known}
         return left != known or not all(tool.foreign or (tool.name == READ_RESULT and state.cut) for tool in came)
 
     @asynccontextmanager
@@ -497,6 +498,11 @@ class Runner:
             if setting.holder is None:
                 assert context.holder is not None
                 _let_go(context.holder, paused=run.is_paused, comes_back=bool(started.conversation))
+
+
+def _shown_digest(tool: Tool) -> str:
+    """The digest of a tool's definition without its version."""
+    return msgspec.structs.replace(tool, version="").digest if tool.version else tool.digest
 
 
 def _opened(journal: Journal | str | Path | None) -> Journal | None:

@@ -25,6 +25,10 @@ class Database(Protocol):
     @property
     def conflict(self) -> type[Exception]: ...
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether persons other than the user of this process may write to it."""
+
     def begin(self, *, writes: bool, durable: bool) -> bool:
         """Begin a transaction; connect again if that is needed.
 

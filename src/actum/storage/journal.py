@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager
 from typing import Literal
 
 from ..core.claim import Claims, busy
-from ..core.errors import JournalError, UnknownName
+from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.record import (
     FORMAT,
     GENESIS,
@@ -80,6 +80,7 @@ class DatabaseJournal:
         except BaseException:
             database.close()
             raise
+        self._database = database
         self._now = now
         self._key = key
         self._next: dict[str, tuple[int, bytes]] = {}
@@ -92,6 +93,10 @@ class DatabaseJournal:
     def name(self) -> str:
         """What to call it: a path, or an address without its password."""
         return self._writer.name
+
+    @property
+    def is_shared(self) -> bool:
+        return self._database.is_shared
 
     def append(self, run_id: str, record: Record) -> int:
         self._check_format()
@@ -218,6 +223,7 @@ class DatabaseJournal:
             number, head = _next(database, run_id)
             if not number:
                 raise UnknownName(f"there is no run {run_id!r} in this journal")
+            self._check_key(database)
             ((count,),) = database.execute(
                 "SELECT count(*) FROM entries WHERE run_id = ? AND length(payload) > 0", (run_id,)
             )
@@ -234,7 +240,7 @@ class DatabaseJournal:
     async def heads(self) -> list[SignedHead]:
         query = "SELECT run_id, number, head, signature FROM heads ORDER BY place"
         rows = await self._writer.ask(lambda database: database.execute(query))
-        return [SignedHead(_str(run_id), _int(number), _bytes(head), _bytes(by)) for run_id, number, head, by in rows]
+        return [_signed(row) for row in rows]
 
     async def close(self) -> None:
         """Write what is left and let go of the database.
@@ -252,6 +258,26 @@ class DatabaseJournal:
         """
         if self._format != FORMAT:
             raise JournalError(f"nothing can be written to the journal {self.name}: {written_by(self._format)}")
+
+    def _check_key(self, database: Database) -> None:
+        """Refuse to delete in a signed journal without its key: the check of the journal would find an end that is not
+        signed.
+
+        Raises:
+            UsageError: there are signed heads, and the key is missing or is another key.
+        """
+        rows = database.execute("SELECT run_id, number, head, signature FROM heads ORDER BY place DESC LIMIT 2")
+        if not rows:
+            return
+        last = [_signed(row) for row in rows]
+        previous = last[1].signature if len(last) > 1 else GENESIS
+        latest = last[0]
+        if self._key is None or sign(self._key, previous, latest.run_id, latest.number, latest.head) != latest:
+            which = "without its key" if self._key is None else "with this key, which is not the key that signed it"
+            raise UsageError(
+                f"the journal {self.name} is signed, and nothing can be forgotten {which}: what is deleted would have "
+                "to be signed, or `actum journal verify` finds a fault. Name the key (`--key-file`)"
+            )
 
     def _write(self, database: Database, run_id: str, record: Record, entry: Entry, previous: bytes) -> None:
         """Write an entry, and with it what follows from it: the run's line, a signed head."""
@@ -304,6 +330,11 @@ def _sign(database: Database, key: bytes, run_id: str, entry: Entry) -> None:
         "INSERT INTO heads (run_id, number, head, signature) VALUES (?, ?, ?, ?)",
         (run_id, entry.number, entry.head, line.signature),
     )
+
+
+def _signed(row: Row) -> SignedHead:
+    run_id, number, head, signature = row
+    return SignedHead(_str(run_id), _int(number), _bytes(head), _bytes(signature))
 
 
 def _summary(row: Row) -> RunSummary:

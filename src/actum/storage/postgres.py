@@ -114,6 +114,10 @@ class PostgresDatabase:
         ((level,),) = self._connection.execute("SHOW synchronous_commit").fetchall()
         self._durable = "on" if level == "off" else level
 
+    @property
+    def is_shared(self) -> bool:
+        return True
+
     def begin(self, *, writes: bool, durable: bool) -> bool:
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         if writes:

@@ -4,6 +4,9 @@ The file is in WAL mode: readers, here or in other processes, do not wait for wr
 `sync` is committed with `synchronous=FULL`, everything else with `NORMAL`, which survives the end of the process, and a
 loss of power once a later `FULL` follows. Claims lie in a file beside it, `<journal>-claims`: see `claim_file.py`.
 
+A new file is readable by its owner alone, and so are the files that SQLite puts beside it (`-wal`, `-shm`) and the
+file of claims. The mode of a file that is already there is left as it is: the files beside it get the same mode.
+
 What `forget` leaves: deleted payloads are overwritten in the file (`secure_delete`) and the log is emptied, unless
 another process is just reading from it; then that waits for the next checkpoint. Backups, snapshots of the file system
 and the worn cells of a flash disk are beyond the reach of any program.
@@ -11,7 +14,11 @@ and the worn cells of a flash disk are beyond the reach of any program.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
+import stat
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -62,7 +69,9 @@ class SQLiteDatabase:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self.name = str(path)
-        self._claims = ClaimFile(path.with_name(f"{path.name}-claims"))
+        self._path = path
+        _make_private(path)
+        self._claims = ClaimFile(path.with_name(f"{path.name}-claims"), path)
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_S)
         self._connection.text_factory = _text
         self._durable: bool | None = None
@@ -73,7 +82,17 @@ class SQLiteDatabase:
             self.close()
             raise
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether somebody else than the user of this process may write to the file."""
+        if sys.platform == "win32":
+            return False
+        status = self._path.stat()
+        return status.st_uid != os.geteuid() or bool(status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
     def begin(self, *, writes: bool, durable: bool) -> bool:
+        if writes:
+            self._claims.check()
         if durable != self._durable:
             self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             self._durable = durable
@@ -131,6 +150,12 @@ class SQLiteDatabase:
     def close(self) -> None:
         self._claims.close()
         self._connection.close()
+
+
+def _make_private(path: Path) -> None:
+    """Make the file, readable by its owner alone, where there is none. SQLite gives its other files the same mode."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _text(data: bytes) -> str:

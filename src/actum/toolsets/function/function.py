@@ -61,6 +61,7 @@ class FunctionTool(Generic[P, R]):
         polled: bool = False,
         timeout_s: float | None = None,
         title: str = "",
+        version: str = "",
     ) -> None:
         inner: Callable[..., R] = function.__func__ if isinstance(function, staticmethod | classmethod) else function
         self._function = function
@@ -83,6 +84,7 @@ class FunctionTool(Generic[P, R]):
             polled=polled,
             timeout_s=timeout_s,
             title=title,
+            version=version,
         )
         functools.update_wrapper(self, inner, updated=())
         _warn(inner, self._signature.untyped)
@@ -208,6 +210,7 @@ def tool(
     polled: bool = False,
     timeout_s: float | None = None,
     title: str = "",
+    version: str = "",
 ) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     """Make a function a tool: its name, description and JSON Schema come out of signature, annotations and docstring.
@@ -230,6 +233,8 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         polled: is meant to be asked again and again.
         timeout_s: seconds one attempt may take.
         title: a name for people.
+        version: of the function's code, as in `version="2"`. An approval that was given for another version does not
+            hold: a person is asked again.
 
     Raises:
         BadTool: a model could not be told of it; the message says what to write instead.
