@@ -73,7 +73,11 @@ class Told:
 
     def set_version(self, version: int) -> None: ...
 
-    def scrub(self) -> None: ...
+    def scrub(self, *, wait: bool = True) -> None: ...
+
+    @property
+    def is_shared(self) -> bool:
+        return False
 
     def take(self, name: str) -> bool:
         self.said.append(f"take {name}")

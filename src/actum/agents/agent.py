@@ -58,6 +58,7 @@ from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent
 from ..journal.recording import RunState
+from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
 from ..runs.runner import (
     Answers,
@@ -460,9 +461,11 @@ class Agent(Generic[Output]):
                 forked=run_id,
                 fork_at=at,
             )
+            words = await words_of(self.journal, run_id, records)
             for record in (started, *records[1:]):
                 changed = isinstance(record, ToolsChanged)
-                self.journal.append(new, ToolsChanged(catalog.digest) if changed else record)
+                own = ToolsChanged(catalog.digest) if changed else copied(self.journal, new, record, words)
+                self.journal.append(new, own)
             await self.journal.sync(new)
         return new
 

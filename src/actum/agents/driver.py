@@ -13,6 +13,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from ..call.resolve import Catalog
+from ..call.shown import without_secrets
 from ..core.budget import ZERO, Price, Used
 from ..core.call import ToolResult
 from ..core.errors import ContextOverflow, ReplayDiverged
@@ -25,6 +26,7 @@ from ..core.pending import Pending
 from ..core.record import InputRequested, ModelReplied, ToolsChanged, new_id
 from ..core.token_estimate import with_sound_usage, with_usage
 from ..journal.recording import CallRef
+from ..journal.secrets import write_reply
 from ..runs.run import Finish, Run, Stopped
 from .shortening import WHOLE, Shortening, with_advice
 from .turn import AskUser, Called, CallModel, CallTools, ModelAnswered, Outcome, Turn, UserAnswered
@@ -109,6 +111,7 @@ class Driver(Struct, kw_only=True, dict=True):
         if step < self._recorded:
             self._reply_number, record = run.state.replies[step]
             self._compare(record.intention, run.state.tools_at[step])
+            self._show(record.reply)
             run.usage += record.reply.usage
             return ModelAnswered(record.reply, record.elapsed, record.cost)
         run.check_limits()
@@ -127,12 +130,14 @@ class Driver(Struct, kw_only=True, dict=True):
         left_out, clipped = self._shortening.left_out, self._shortening.clipped
         intention = self._intention(self._tools)
         record = ModelReplied(intention, reply, seconds, context.elapsed(), cost, left_out, clipped)
-        self._reply_number = context.write(record)
+        paths_of = run.path.catalog.secret_paths
+        self._reply_number = write_reply(context.journal, context.run_id, run.state, record, paths_of)
+        self._show(reply)
         run.usage += reply.usage
         tokens = reply.usage.total_tokens
         context.budget.add(0, tokens, cost)
         run.count(Used(tokens=tokens, cost=cost))
-        run.tell(ReplyFinished(reply, seconds, left_out))
+        run.tell(ReplyFinished(run.state.shown.get(self._reply_number, reply), seconds, left_out))
         return ModelAnswered(reply, record.elapsed, cost)
 
     async def _answered(self, request: Request) -> Reply:
@@ -142,6 +147,9 @@ class Driver(Struct, kw_only=True, dict=True):
             ContextOverflow: the conversation is too long, and may not or can not be shortened further.
         """
         emit, heard = self.run.context.emit, False
+        catalog = self.run.path.catalog
+        if emit is not None and catalog.has_secrets:
+            emit = without_secrets(emit, catalog)
 
         def tell(delta: Delta) -> None:
             nonlocal heard
@@ -171,6 +179,11 @@ class Driver(Struct, kw_only=True, dict=True):
             told.extend(self._shortening.clip(self.transcript[heard:]))
         self._told = (self._shortening, told, len(self.transcript))
         return told
+
+    def _show(self, reply: Reply) -> None:
+        """The reply is going to be part of the conversation: what is written down of that has no secret values."""
+        if self.run.state.shown and (shown := self.run.state.shown.get(self._reply_number)) is not None:
+            self.transcript.show_as(reply, shown)
 
     def _intention(self, tools: str) -> str:
         return hashlib.sha256((self.transcript.digest + tools).encode()).hexdigest()

@@ -32,16 +32,18 @@ from ..core.errors import (
     CallError,
     CallTimeout,
     InDoubt,
+    InvalidArguments,
     InvalidResult,
     ResourceLimit,
 )
 from ..core.event import CallFinished, CallProgress, CallStarted
 from ..core.interfaces import Ancestor, Context, Facts, InputRequired, ProbeResult, Probing, Requirement, Toolset
-from ..core.json import Json, same
+from ..core.json import Json, JsonObject, same
 from ..core.pending import Pending
 from ..core.provenance import Origins
 from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
+from ..core.secret_values import shown_problems, taken_out, texts_of
 from ..core.tool import Tool
 from ..core.trace import traceparent_of
 from ..journal.excerpt import ResultReader, to_show
@@ -245,7 +247,7 @@ class CallPath:
             await self._look_first(plan, place)
         asked = self._questions.standing(plan, place)
         if asked is not None:
-            return asked.pending
+            return _for_program(asked.pending, plan)
         if plan.bound.toolset is None:
             return self._hand_in(plan, place)
         missing = recording.missing(place)
@@ -279,6 +281,8 @@ class CallPath:
         if arguments is not None:
             call = msgspec.structs.replace(call, arguments=arguments, raw="", complete=True, repairs=())
         plan = decide(call, place, self.catalog, self._terms, self._facts())
+        if plan.bound.secrets:
+            self._scope.told.update(texts_of(taken_out(plan.call.arguments, plan.bound.secrets)[1]))
         if arguments is not None:
             plan = msgspec.structs.replace(plan, said=said, edited=True)
         if plan.decision.verdict == "ask" and asked is None:
@@ -329,7 +333,7 @@ class CallPath:
             place.cause,
             place.index,
             requirement.tool,
-            requirement.arguments,
+            self._shown_check(requirement),
             self._scope.redaction.clean(result, self._scope.told),
             fault,
             required.rule,
@@ -356,13 +360,29 @@ class CallPath:
             fault = f"{requirement.tool} waits for a person"
         return self._scope.redaction.clean(result, self._scope.told), fault
 
+    def _shown_check(self, requirement: Requirement) -> JsonObject:
+        """The arguments of a check without secret values: those of the tool that is asked, and those of the call."""
+        shown = self.catalog.shown(ToolCall("", requirement.tool, requirement.arguments)).arguments
+        if self._scope.told:
+            shown = {name: self._scope.redaction.value(value, self._scope.told) for name, value in shown.items()}
+        return shown
+
     def _refuse(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult:
         """The call never reaches a tool; on record why."""
-        result = ToolResult(call.id, error=error.failure())
+        result = ToolResult(call.id, error=self._told_of(call, error).failure())
         refused = CallRefused(place.cause, place.index, result, self._scope.elapsed(), error.rule)
         self._scope.write(refused)
         self._tell_finished(call, result, 0.0)
         return result
+
+    def _told_of(self, call: ToolCall, error: CallError) -> CallError:
+        """Why a call is refused, without its secret values."""
+        paths = self.catalog.secret_paths(call)
+        if not paths or not isinstance(error, InvalidArguments):
+            return error
+        told = InvalidArguments(shown_problems(error.problems, paths))
+        told.rule = error.rule
+        return told
 
     async def _clear_up(self, call: ToolCall, place: CallRef, plan: Plan | None) -> ToolResult | Pending | None:
         """An earlier process began this call and left no word of how it ended: find out, and do not just repeat it.
@@ -383,7 +403,8 @@ class CallPath:
             if found.status == "not_done":
                 return None
         if answer is None:
-            asked = asked or self._questions.ask_doubt(plan.call if plan is not None else call, place)
+            shown = plan.shown if plan is not None else self.catalog.shown(call)
+            asked = asked or self._questions.ask_doubt(shown, place)
             return asked.pending
         if answer.verdict == "retry" and plan is not None:
             return None
@@ -426,7 +447,7 @@ class CallPath:
         if attempt:
             scope.budget.know(plan.key, scope.recording.used_by(place))
         if scope.emit is not None:
-            scope.emit(CallStarted(plan.call, plan.repairs))
+            scope.emit(CallStarted(plan.shown, plan.repairs))
         began = scope.clock.monotonic()
         while True:
             attempt += 1
@@ -439,7 +460,7 @@ class CallPath:
                 result, error = await self._looked_up(plan, place, result, error)
             self._breakers.note(tool.name, error, scope.clock.monotonic())
             if plan.edited:
-                result = with_note(result, plan.call)
+                result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
             seconds = scope.clock.monotonic() - began
             result = self._settle(plan.said, place, result, seconds, detail, final=wait is None, plan=plan)
@@ -475,7 +496,7 @@ class CallPath:
                 attempt,
                 tool.name,
                 tool.digest,
-                plan.call.arguments,
+                plan.shown.arguments,
                 plan.key,
                 plan.decision.rule,
                 plan.repairs,
@@ -506,7 +527,7 @@ class CallPath:
                 result = checked(await work, plan)
             return result, None, ""
         except CallError as known:
-            error = known
+            error = self._told_of(plan.call, known)
         except InputRequired:
             raise
         except TimeoutError:
@@ -541,7 +562,7 @@ class CallPath:
             inquiry = LiveToolRequests(
                 scope=self._scope,
                 asker=self._asker,
-                call=plan.call,
+                call=plan.shown,
                 tool=plan.bound.tool,
                 place=place,
                 key=plan.key,
@@ -631,7 +652,7 @@ class CallPath:
 
     def _tell_finished(self, call: ToolCall, result: ToolResult, seconds: float) -> None:
         if self._scope.emit is not None:
-            self._scope.emit(CallFinished(call, result, seconds))
+            self._scope.emit(CallFinished(self.catalog.shown(call), result, seconds))
 
     def _tell_progress(self, clean: RedactedStream, context: Context, value: Json) -> None:
         """Pass progress on, from whichever thread it is told."""
@@ -644,6 +665,13 @@ class CallPath:
     def _deliver(self, clean: RedactedStream, context: Context, value: Json) -> None:
         if self._scope.emit is not None and not context.is_over:
             self._scope.emit(CallProgress(context.call.id, clean.value(value)))
+
+
+def _for_program(pending: Pending, plan: Plan) -> Pending:
+    """What a call waits for. Only a program that makes the call itself gets the secret values."""
+    if pending.kind == "result" and plan.bound.secrets:
+        return msgspec.structs.replace(pending, call=plan.call)
+    return pending
 
 
 def _is_same_check(known: PrecheckDone, required: Requirement) -> bool:

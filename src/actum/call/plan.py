@@ -15,6 +15,7 @@ from ..core.call import Problem, ToolCall
 from ..core.errors import InvalidArguments, PermissionDenied
 from ..core.interfaces import Ancestor, Decision, Facts, Policy, Requirement
 from ..core.pending import Quorum
+from ..core.secret_values import SECRET, is_missing, shown_arguments, shown_call, shown_repairs, taken_out
 from ..journal.recording import CallRef
 from ..policy.ruling import Required, rule_on
 from ..schema.canonical import Unclear
@@ -73,6 +74,11 @@ class Plan(Struct, frozen=True):
     level: int | None = None
 
     @property
+    def shown(self) -> ToolCall:
+        """The call as it is shown and written down: without the secret values in its arguments."""
+        return shown_call(self.call, self.bound.secrets) if self.bound.secrets else self.call
+
+    @property
     def all_quorums(self) -> tuple[Quorum, ...]:
         """The quorums that have to be met where a person is asked."""
         return self.quorums or (Quorum(self.decision.approvers or (), self.decision.quorum),)
@@ -105,7 +111,7 @@ def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs
         call=call,
         repairs=repairs,
         decision=decision,
-        key=idempotency_key(terms.root, place, call),
+        key=idempotency_key(terms.root, place, shown_call(call, bound.secrets) if bound.secrets else call),
         quorums=ruling.quorums,
         required=ruling.required,
         level=level,
@@ -127,6 +133,10 @@ def fit(call: ToolCall, bound: ResolvedTool, terms: PolicyInputs) -> tuple[ToolC
     if checked.problems:
         raise InvalidArguments(checked.problems)
     arguments, repairs = checked.arguments, call.repairs + checked.repairs
+    if bound.secrets:
+        if name := is_missing(arguments, bound.secrets):
+            raise InvalidArguments([Problem(name, "secret", _DELETED, SECRET)])
+        repairs = shown_repairs(repairs, taken_out(call.arguments, bound.secrets)[1])
     if bound.spots:
         try:
             arguments, changed = written_out(arguments, bound.spots, local=not bound.tool.foreign)
@@ -163,13 +173,14 @@ def check_of(requirement: Requirement, rule: str, key: str, catalog: Catalog, te
     if not bound.tool.reads_only or bound.toolset is None:
         raise PermissionDenied(f"{requirement.tool} is not declared to read only")
     call, repairs = fit(check, bound, terms)
-    own_key = hashlib.sha256(_sorted.encode((key, call.name, call.arguments))).hexdigest()
+    arguments = shown_arguments(call.arguments, bound.secrets)
+    own_key = hashlib.sha256(_sorted.encode((key, call.name, arguments))).hexdigest()
     return Plan(bound, call, call, repairs, Decision("allow", f"required by {rule}"), own_key)
 
 
 def idempotency_key(root: str, place: CallRef, call: ToolCall) -> str:
     """The same for every attempt at one call, and for no other: two payments that were meant twice differ in their
-    place.
+    place. The key is written down, so the call is given without secret values: a short password could be guessed.
     """
     return hashlib.sha256(_sorted.encode((root, place.cause, place.index, call.name, call.arguments))).hexdigest()
 
@@ -179,4 +190,8 @@ def _incomplete(call: ToolCall) -> Problem:
     return Problem("", "complete", f"one complete JSON object ({why})", call.raw[-60:])
 
 
+_DELETED = (
+    "the value itself: [secret] only stands in its place on record, and the value was deleted when an earlier run "
+    "ended; ask the user for it"
+)
 _sorted = msgspec.json.Encoder(order="sorted")

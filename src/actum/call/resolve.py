@@ -12,8 +12,10 @@ from heapq import nlargest
 import msgspec
 from msgspec import Struct
 
+from ..core.call import ToolCall
 from ..core.errors import BadTool, UnknownTool
 from ..core.interfaces import Toolset
+from ..core.secret_values import Path, paths_in, secret_paths, shown_call
 from ..core.tool import Tool, digest_of
 from ..schema.schema import Schema, compile_schema
 from .canonical import Spot, spots
@@ -25,14 +27,20 @@ _WORDS = re.compile(r"[_.\-]+")
 
 
 class ResolvedTool(Struct, frozen=True):
-    """A tool, where it lives, and its schemas ready for use. `toolset` is None for a bare definition, which the program
-    that uses actum carries out itself; `spots` are where paths and addresses stand in its arguments."""
+    """A tool, where it lives, and its schemas ready for use.
+
+    Attributes:
+        toolset: None for a bare definition, which the program that uses actum carries out itself.
+        spots: where paths and addresses stand in its arguments.
+        secrets: where its arguments hold secrets.
+    """
 
     tool: Tool
     toolset: Toolset | None
     schema: Schema
     result: Schema | None = None
     spots: tuple[Spot, ...] = ()
+    secrets: tuple[Path, ...] = ()
 
 
 class Catalog:
@@ -41,6 +49,7 @@ class Catalog:
     Attributes:
         tools: their definitions, in the order of the toolsets.
         digest: SHA-256 over the definitions, under which the journal keeps them.
+        has_secrets: whether a tool declares a parameter that holds a secret.
     """
 
     def __init__(self, bound: Iterable[ResolvedTool]) -> None:
@@ -53,6 +62,7 @@ class Catalog:
             self._bound[item.tool.name] = item
         self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
         self.digest = digest_of(self.tools)
+        self.has_secrets = any(item.secrets for item in self._bound.values())
 
     @classmethod
     async def of(cls, toolsets: Sequence[Toolset], bare: Sequence[Tool] = (), known: Catalog | None = None) -> Catalog:
@@ -80,6 +90,20 @@ class Catalog:
     def get(self, name: str) -> ResolvedTool | None:
         """The tool of exactly this name."""
         return self._bound.get(name)
+
+    def secret_paths(self, call: ToolCall) -> Sequence[Path]:
+        """Where the arguments of a call hold secrets. The call may be of a tool that is not here, or may not fit."""
+        bound = self._bound.get(call.name)
+        if bound is None:
+            return paths_in(call.arguments, ())
+        paths = paths_in(call.arguments, bound.secrets)
+        return (
+            paths if paths is bound.secrets else paths_in(call.arguments, bound.secrets, bound.tool.property_schemas())
+        )
+
+    def shown(self, call: ToolCall) -> ToolCall:
+        """A call without its secret values."""
+        return shown_call(call, self.secret_paths(call))
 
     def trusted(self, name: str) -> tuple[str, ...]:
         """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
@@ -123,9 +147,9 @@ async def _told(toolsets: Sequence[Toolset]) -> Sequence[tuple[Toolset, Sequence
 def _bind(tool: Tool, toolset: Toolset | None, known: Catalog | None) -> ResolvedTool:
     before = known.get(tool.name) if known is not None else None
     if before is not None and before.tool == tool:
-        return ResolvedTool(tool, toolset, before.schema, before.result, before.spots)
+        return ResolvedTool(tool, toolset, before.schema, before.result, before.spots, before.secrets)
     schema = compile_schema(tool.parameters, where=f"tool {tool.name!r}", foreign=tool.foreign)
     result = None
     if tool.result is not None:
         result = compile_schema(tool.result, where=f"result of tool {tool.name!r}", blanks=True)
-    return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters))
+    return ResolvedTool(tool, toolset, schema, result, spots(tool.parameters), secret_paths(tool.parameters))

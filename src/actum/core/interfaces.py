@@ -644,6 +644,28 @@ class Journal(Protocol):
             UnknownName: there is none.
         """
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether persons other than the user of this process may write to the journal."""
+
+    def hide(self, run_id: str, words: bytes) -> str:
+        """Hold secret values that were taken out of the next record of a run, until the run has ended; see
+        `core.secret_values`. They are written with that record: both are there or neither.
+
+        Returns:
+            Their digest, for the record to refer to.
+        """
+
+    async def hidden(self, run_id: str) -> dict[str, bytes]:
+        """The secret values of a run that has not ended, by their digests.
+
+        Raises:
+            JournalError: they were changed, or are encrypted with a key that this journal was not opened with.
+        """
+
+    async def hidden_intact(self, run_id: str) -> dict[str, bool]:
+        """The digests of the secret values that are held for a run, and whether each is as it was sealed."""
+
     async def read(self, run_id: str, after: int = -1) -> list[Entry]:
         """The entries of a run in order, those behind number `after`; empty when there are none.
 
@@ -690,6 +712,7 @@ class Journal(Protocol):
         Raises:
             UnknownName: there is no such run.
             Busy: it is being driven.
+            UsageError: the journal is signed, and was not opened with its key.
         """
 
     async def heads(self) -> list[SignedHead]:

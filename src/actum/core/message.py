@@ -229,7 +229,7 @@ class Transcript(Sequence[Message]):
     is kept by `render`, and whatever else is made of a conversation by `follow`.
     """
 
-    __slots__ = ("_digest", "_digested", "_followers", "_messages", "_rendered")
+    __slots__ = ("_digest", "_digested", "_followers", "_messages", "_rendered", "_shown")
 
     def __init__(self, messages: Iterable[Message] = ()) -> None:
         self._messages: list[Message] = list(messages)
@@ -237,6 +237,24 @@ class Transcript(Sequence[Message]):
         self._followers: dict[str, tuple[Hashable, Follower, int]] = {}
         self._digest = hashlib.sha256()
         self._digested = 0
+        self._shown: dict[int, Message] = {}
+
+    def show_as(self, message: Message, shown: Message) -> None:
+        """Say how a message is shown that holds secret values: so it counts in `digest`, which is written down, and so
+        it stands in `shown`. The model is told the message itself.
+
+        Args:
+            message: a message that is going to be appended.
+            shown: the message without its secret values.
+        """
+        self._shown[id(message)] = shown
+
+    @property
+    def shown(self) -> tuple[Message, ...]:
+        """All messages, without secret values."""
+        if not self._shown:
+            return tuple(self._messages)
+        return tuple([self._shown.get(id(message), message) for message in self._messages])
 
     def append(self, message: Message) -> None:
         """Add a message at the end."""
@@ -250,7 +268,8 @@ class Transcript(Sequence[Message]):
     def digest(self) -> str:
         """SHA-256 over all messages so far, hexadecimal."""
         for message in self._messages[self._digested :]:
-            self._digest.update(_encoder.encode(message))
+            said = self._shown.get(id(message), message) if self._shown else message
+            self._digest.update(_encoder.encode(said))
         self._digested = len(self._messages)
         return self._digest.hexdigest()
 

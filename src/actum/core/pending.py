@@ -57,6 +57,8 @@ class Pending(Struct, frozen=True, omit_defaults=True):
             several policies, the outermost). Only that run and the runs above it may answer by their `approver=`.
         sinks, parameters: as the tool of an approval declares them; `parameters` are the names.
         covers: what `Answer("approve", for_run=True)` lets through, in words: `again in this run, as long as ...`.
+        secrets: where the arguments of the call hold secrets, which are shown as `[secret]`. Who changes arguments and
+            leaves that word where it stands leaves the value as it is.
     """
 
     id: str
@@ -77,6 +79,7 @@ class Pending(Struct, frozen=True, omit_defaults=True):
     sinks: tuple[str, ...] | None = None
     parameters: tuple[str, ...] = ()
     covers: str = ""
+    secrets: tuple[tuple[str, ...], ...] = ()
 
     @property
     def all_quorums(self) -> tuple[Quorum, ...]:

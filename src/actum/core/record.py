@@ -3,7 +3,8 @@
 A run is a sequence of entries numbered from 0. An entry holds its record as stored bytes (the payload), a random salt,
 and two SHA-256 values: `digest` over salt and payload, `head` over the previous head, the number, the time and the
 digest. The chain covers digests, not payloads: a payload can be deleted and the chain still checks, and the salt keeps
-a deleted short payload from being guessed from its digest.
+a deleted short payload from being guessed from its digest. Secret values in arguments are no part of a payload: the
+record holds a digest of theirs (`hidden`), and they are deleted when the run has ended; see `core.secret_values`.
 
 The order of records in a run::
 
@@ -164,6 +165,8 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True)
         left_out: so many messages of the conversation's beginning, behind the instructions and a summary, the
             model was not told, since all of it was too long for the model.
         clipped: of each tool result it was told at most so many characters, for the same reason; 0 for all.
+        hidden: the digest of the secret values that were taken out of this record; empty where there were none. See
+            `core.secret_values`, and `Journal.hide`.
     """
 
     intention: str
@@ -173,6 +176,7 @@ class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True)
     cost: Decimal = ZERO
     left_out: int = 0
     clipped: int = 0
+    hidden: str = ""
 
 
 Requester = Literal["person", "client", "schedule", "event"]
@@ -192,11 +196,13 @@ class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=T
         by: who asked for them.
         speaks_for: whose words the arguments are by the word of the operator, where these are not the asker's own:
             `user` where the operator trusts a client to say only what its user said.
+        hidden: as in `ModelReplied`.
     """
 
     calls: tuple[ToolCall, ...]
     by: Requester
     speaks_for: Literal["", "user"] = ""
+    hidden: str = ""
 
     @property
     def source(self) -> Source:
@@ -389,6 +395,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
         for_run: calls of this run like this one need no further approval.
         free: with `for_run`, the arguments that may differ in those calls.
         met: as many as are needed have agreed, on the record of the run that this one works for.
+        hidden: as in `ModelReplied`.
     """
 
     id: str
@@ -400,6 +407,7 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     for_run: bool = False
     met: bool = False
     free: tuple[str, ...] = ()
+    hidden: str = ""
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
@@ -498,6 +506,11 @@ class Entry(Struct, frozen=True, gc=False):
 def written_by(format_: int) -> str:
     """Who wrote records of a format, as the predicate of a sentence."""
     return f"it was written by {WRITERS.get(format_, 'another version of actum')} (journal format {format_})"
+
+
+def ends_secrets(record: Record) -> bool:
+    """Whether the secret values of a run are deleted with this record: the run has ended, or is forgotten."""
+    return (isinstance(record, Ended) and record.status != "paused") or isinstance(record, Forgotten)
 
 
 class RunSummary(Struct, frozen=True, kw_only=True, gc=False):

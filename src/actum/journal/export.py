@@ -38,11 +38,13 @@ from ..core.record import (
     Started,
     ToolsChanged,
     against_head,
+    ends_secrets,
     records_of,
     summary_of,
     verify,
     verify_ledger,
 )
+from ..core.secret_values import Secretive
 from ..core.tool import Tool, digest_of
 
 LOOKS_MAX = 4
@@ -243,6 +245,7 @@ async def check_journal(
             report.problems += _unsigned(run_id, entries, records, signed.get(run_id, []), since)
         if _against_list(run_id, entries, records, lines.get(run_id)):
             doubtful.append(run_id)
+        report.problems += await _bad_secrets(journal, run_id, records)
         labels = await journal.mislabelled(run_id)
         report.problems += [f"run {run_id}: entry {number}: its kind is not that of its record" for number in labels]
         tools |= {record.tools for record in records if isinstance(record, Started | ToolsChanged) and record.tools}
@@ -285,6 +288,34 @@ def _check_run(
     report.runs += 1
     report.entries += len(entries)
     report.heads += len(heads)
+
+
+async def _bad_secrets(journal: Journal, run_id: str, records: Sequence[Record | None]) -> list[str]:
+    """What is wrong with the secret values that were taken out of the records of a run."""
+    digests = _hidden_in(records)
+    if not digests:
+        return []
+    intact = await journal.hidden_intact(run_id)
+    if not intact.keys() >= digests.keys():  # it may have ended since it was read
+        digests = _hidden_in(records_of(await journal.read(run_id)))
+    return [
+        f"run {run_id}: entry {number}: its secret values were {'changed' if digest in intact else 'deleted'}"
+        for digest, number in digests.items()
+        if not intact.get(digest)
+    ]
+
+
+def _hidden_in(records: Sequence[Record | None]) -> dict[str, int]:
+    """The digests of the secret values that must be there, with the numbers of their entries: those of a run that has
+    ended were deleted.
+    """
+    found: dict[str, int] = {}
+    for number, record in enumerate(records):
+        if isinstance(record, Secretive) and record.hidden:
+            found[record.hidden] = number
+        elif record is not None and ends_secrets(record):
+            found.clear()
+    return found
 
 
 def _by_run(heads: Iterable[SignedHead]) -> dict[str, list[SignedHead]]:

@@ -23,11 +23,13 @@ from ..core.record import (
     Record,
     RunSummary,
     SignedHead,
+    ends_secrets,
     is_telling,
     seal,
     sign,
     summarize,
 )
+from ..core.sealed import SealedWords, open_words, seal_words
 
 
 class MemoryJournal:
@@ -47,6 +49,7 @@ class MemoryJournal:
         self._summaries: dict[str, RunSummary] = {}
         self._kept: dict[str, bytes] = {}
         self._heads: list[SignedHead] = []
+        self._hidden: dict[str, dict[str, SealedWords]] = {}
         self._claims = Claims()
         self._runs_max = runs_max
 
@@ -63,6 +66,8 @@ class MemoryJournal:
         if self._key is not None and isinstance(record, Ended | Forgotten):
             previous = self._heads[-1].signature if self._heads else GENESIS
             self._heads.append(sign(self._key, previous, run_id, number, entries[-1].head))
+        if self._hidden and ends_secrets(record):
+            self._hidden.pop(run_id, None)
         return number
 
     def _make_room(self) -> None:
@@ -73,6 +78,7 @@ class MemoryJournal:
         oldest = next((id_ for id_ in self._entries if self._summaries[id_].status in over), None)
         if oldest is not None:
             del self._entries[oldest], self._summaries[oldest]
+            self._hidden.pop(oldest, None)
 
     @asynccontextmanager
     async def claim(self, name: str) -> AsyncIterator[None]:
@@ -93,6 +99,21 @@ class MemoryJournal:
             return self._kept[digest]
         except KeyError:
             raise UnknownName(f"the journal keeps nothing under {digest}") from None
+
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    def hide(self, run_id: str, words: bytes) -> str:
+        sealed = seal_words(words, self._key)
+        self._hidden.setdefault(run_id, {})[sealed.digest] = sealed
+        return sealed.digest
+
+    async def hidden(self, run_id: str) -> dict[str, bytes]:
+        return {digest: open_words(sealed, self._key) for digest, sealed in self._hidden.get(run_id, {}).items()}
+
+    async def hidden_intact(self, run_id: str) -> dict[str, bool]:
+        return {digest: sealed.is_intact for digest, sealed in self._hidden.get(run_id, {}).items()}
 
     async def read(self, run_id: str, after: int = -1) -> list[Entry]:
         return self._entries.get(run_id, [])[after + 1 :]

@@ -5,7 +5,7 @@ Knows nothing of models or tools. A fresh run has an empty recording, so that th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,7 @@ from ..core.record import (
     Started,
     ToolsChanged,
 )
+from ..core.secret_values import Secretive, differing_texts, filled, restored
 from ..core.tool import Tool
 from .excerpt import excerpt
 from .grant import Grant
@@ -79,9 +80,17 @@ class RunState:
             it was read from none.
         sampled: what a model answered running tools, by the id of what was asked.
         cut: of the calls whose result was too long, how many bytes of it the model is shown.
+        hidden: the digests of the secret values that were taken out of the records.
+        shown: by the number of its entry, each reply that holds secret values, as it is shown: without them.
+        secrets: the secret values, as texts.
+
+    Args:
+        entries: the entries.
+        words: the secret values by their digests (`Journal.hidden`), for a run that goes on. Without them the state
+            holds `[secret]` in their places, which is right for whatever shows a run.
     """
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[Entry] = (), words: Mapping[str, bytes] | None = None) -> None:
         self.started: Started | None = None
         self.ended: Ended | None = None
         self.replies: list[tuple[int, ModelReplied]] = []
@@ -110,8 +119,16 @@ class RunState:
         self._midway: list[InputRequested] = []
         self._parked: dict[CallRef, str] = {}
         self._requests: dict[CallRef, set[str]] = {}
+        self.hidden: set[str] = set()
+        self.shown: dict[int, Reply] = {}
+        self.secrets: set[str] = set()
+        self._edits: dict[CallRef, JsonObject] = {}
         for entry in entries:
-            self.take(entry.number, entry.record)
+            record = entry.record
+            if words and isinstance(record, Secretive) and record.hidden in words:
+                self.take_apart(entry.number, record, restored(record, words[record.hidden]))
+            else:
+                self.take(entry.number, record)
             self.latest = max(self.latest, entry.at)
 
     def take(self, number: int, record: Record) -> None:
@@ -128,6 +145,8 @@ class RunState:
                 self._end_attempt(CallRef(record.cause, record.index), record)
                 self.elapsed = record.elapsed
             case ModelReplied():
+                if record.hidden:
+                    self.hidden.add(record.hidden)
                 self.replies.append((number, record))
                 self.calls[number] = record.reply.calls
                 self.tools_at.append(self.tools)
@@ -138,6 +157,8 @@ class RunState:
             case Ended():
                 self.ended = record
             case CallsRequested():
+                if record.hidden:
+                    self.hidden.add(record.hidden)
                 self.requested.append((number, record))
                 self.calls[number] = record.calls
             case PrecheckDone():
@@ -149,6 +170,25 @@ class RunState:
                 self._answer(record)
             case other:
                 self._take_rare(other)
+
+    def take_apart(
+        self,
+        number: int,
+        shown: Secretive,
+        whole: Secretive,
+    ) -> None:
+        """Take in a record that secret values were taken out of.
+
+        Args:
+            number: of the record's entry.
+            shown: the record as it stands in the journal.
+            whole: the record with its secret values.
+        """
+        if isinstance(shown, ModelReplied):
+            self.shown[number] = shown.reply
+        for one, other in zip(_arguments_of(shown), _arguments_of(whole), strict=True):
+            self.secrets.update(differing_texts(one, other))
+        self.take(number, whole)
 
     def _take_rare(self, record: ToolsChanged | Compacted | Forgotten | Sampled | CallParked) -> None:
         match record:
@@ -340,6 +380,8 @@ class RunState:
 
     def _answer(self, answer: InputGiven) -> None:
         """A person answers. It counts at once, but a yes where several are needed: they have to agree to the same."""
+        if answer.hidden:
+            self.hidden.add(answer.hidden)
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
             agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), {})
@@ -350,7 +392,9 @@ class RunState:
                 answer = _as_all_say(answer, agreed.values())
             if answer.for_run and asked.kind == "approval" and asked.pending.call is not None:
                 arguments = asked.pending.call.arguments if answer.arguments is None else answer.arguments
-                self._grants.append(Grant(asked, arguments, answer.free))
+                self._grants.append(Grant(asked, self._filled(asked, arguments), answer.free))
+            if answer.arguments is not None and asked.pending.secrets:
+                self._edits[CallRef(asked.cause, asked.index)] = self._filled(asked, answer.arguments)
         self.answers[answer.id] = answer
 
     def agreed(self, ask_id: str, arguments: JsonObject | None = None) -> frozenset[str]:
@@ -363,8 +407,25 @@ class RunState:
             return None
         answer = self.answers.get(asked.id)
         if answer is not None and answer.verdict == "approve" and answer.arguments is not None:
-            return answer.arguments
-        return asked.pending.call.arguments if asked.edited and asked.pending.call is not None else None
+            return self._filled(asked, answer.arguments)
+        if asked.edited and asked.pending.call is not None:
+            return self._filled(asked, asked.pending.call.arguments)
+        return None
+
+    def _filled(self, asked: InputRequested, arguments: JsonObject) -> JsonObject:
+        """Arguments that were asked about or put in, with the secret values that a person is not shown: those of the
+        latest arguments that a person put in for this call, or the call's own.
+        """
+        if not asked.pending.secrets:
+            return arguments
+        place = CallRef(asked.cause, asked.index)
+        calls = self.calls.get(asked.cause, ())
+        own = calls[asked.index].arguments if 0 <= asked.index < len(calls) else {}
+        return filled(filled(arguments, self._edits.get(place, {}), asked.pending.secrets), own, asked.pending.secrets)
+
+    def question(self, ask_id: str) -> InputRequested | None:
+        """What was asked under this id."""
+        return self._by_id.get(ask_id)
 
     def _ask(self, asked: InputRequested) -> None:
         """A person is asked."""
@@ -380,6 +441,16 @@ class RunState:
             self._doubts[CallRef(asked.cause, asked.index)] = asked
         else:
             self._asked[CallRef(asked.cause, asked.index)] = asked
+
+
+def _arguments_of(record: Secretive) -> list[JsonObject]:
+    match record:
+        case ModelReplied():
+            return [call.arguments for call in record.reply.calls]
+        case CallsRequested():
+            return [call.arguments for call in record.calls]
+        case InputGiven():
+            return [record.arguments or {}]
 
 
 def _as_all_say(answer: InputGiven, said: Collection[InputGiven]) -> InputGiven:

@@ -20,7 +20,7 @@ from ..core.budget import Used
 from ..core.call import Failure, ToolCall, ToolResult
 from ..core.errors import ActumError, CallError, JournalError, ReplayDiverged
 from ..core.event import Event, RunFinished, RunResult
-from ..core.message import Usage
+from ..core.message import Transcript, Usage
 from ..core.pending import Pending
 from ..core.record import Ended
 from ..journal.recording import CallRef, RunState
@@ -264,13 +264,14 @@ class Run:
         """
         shown = {pending.id for pending in finish.pending}
         beside = [asked for asked in self.state.midway() if finish.pending and asked.id not in shown]
+        heard = self.context.heard
         result = RunResult(
             run_id=self.context.run_id,
             status=finish.status,
             text=finish.text,
             output_or_none=finish.output,
-            calls=tuple(self.calls),
-            messages=tuple(self.context.heard),
+            calls=tuple([(self.path.catalog.shown(call), result) for call, result in self.calls]),
+            messages=heard.shown if isinstance(heard, Transcript) else tuple(heard),
             usage=self.usage,
             steps=steps,
             cost=self.context.budget.cost,

@@ -47,6 +47,7 @@ from ..core.trace import checked_traceparent, trace_id
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import RunState
+from ..journal.secrets import write_answer, write_request
 from ..policy.rules import CAREFUL, DEFAULT
 from ..storage.place import open_journal
 from ..toolsets.function.function import FunctionTool, FunctionToolset
@@ -265,7 +266,7 @@ class Runner:
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
             requested = CallsRequested(tuple(calls), by, speaks_for)
-            state.take(self.journal.append(run_id, requested), requested)
+            write_request(self.journal, run_id, state, requested, (await self.catalog()).secret_paths)
             return await self._make_requested(run_id, state, setting)
 
     async def resume(
@@ -372,7 +373,7 @@ class Runner:
 
         Raises:
             UnknownName: there is no such run.
-            JournalError: the record was changed.
+            JournalError: the record was changed, or its secret values can not be read without the journal's key.
             ReplayDiverged: the tools have changed.
             UsageError: the policy of an agent above binds this run.
         """
@@ -382,6 +383,8 @@ class Runner:
             if not entries:
                 raise unknown_run(run_id)
             state = RunState(entries)
+            if state.hidden:
+                state = RunState(entries, await journal.hidden(run_id))
             _check_bound(run_id, state.beginning(), setting)
             answered = answers(state)
             check(state)
@@ -391,7 +394,7 @@ class Runner:
                     "or pass accept=True."
                 )
             for record in answered:
-                state.take(journal.append(run_id, record), record)
+                write_answer(journal, run_id, state, record)
             yield state
 
     async def answer(self, run_id: str, answers: Answers) -> RunState:
@@ -407,7 +410,7 @@ class Runner:
         async with self.journal.claim(run_id):
             state = RunState(await self.journal.read(run_id))
             for record in answers(state):
-                state.take(self.journal.append(run_id, record), record)
+                write_answer(self.journal, run_id, state, record)
             await self.journal.sync(run_id)
         return state
 
@@ -463,6 +466,7 @@ class Runner:
             emit=setting.emit,
             secrets=self._secrets,
             redaction=self._redaction,
+            told=set(state.secrets),
             heard=model.heard,
             requested=[requested for _, requested in state.requested],
             budget=budget,

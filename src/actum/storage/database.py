@@ -70,8 +70,12 @@ class Database(Protocol):
     def is_outage(self, error: Exception) -> bool:
         """Whether nothing else would work now either, so that there is no use in trying job by job."""
 
-    def scrub(self) -> None:
-        """Outside of a transaction: get rid of copies of what was deleted, as far as the database can."""
+    def scrub(self, *, wait: bool = True) -> None:
+        """Outside of a transaction: get rid of copies of what was deleted, as far as the database can.
+
+        Args:
+            wait: for another process that is just reading; otherwise the copies go when the database next can.
+        """
 
     def take(self, name: str) -> bool:
         """Claim a name until `release`, or until this process dies; False when another process has it."""

@@ -32,12 +32,14 @@ from ..core.record import (
     SignedHead,
     Started,
     Telling,
+    ends_secrets,
     is_telling,
     seal,
     sign,
     summarize,
     written_by,
 )
+from ..core.sealed import SealedWords, open_words, seal_words
 from .database import Database, Row
 from .migrations import Migrations, migrate
 from .writer import Writer
@@ -86,6 +88,8 @@ class DatabaseJournal:
         self._next: dict[str, tuple[int, bytes]] = {}
         self._kept: set[str] = set()
         self._to_keep: dict[str, bytes] = {}
+        self._to_hide: dict[str, list[SealedWords]] = {}
+        self._hiding: set[str] = set()
         self._claims = Claims()
         self._writer = Writer(database)
 
@@ -109,8 +113,12 @@ class DatabaseJournal:
             number, head = self._writer.ask_now(lambda database: _next(database, run_id))
         entry = seal(record, number, self._now(), head)
         to_keep, self._to_keep = self._to_keep, {}
+        to_hide = self._to_hide.pop(run_id, ()) if self._to_hide else ()
 
         def write(database: Database) -> None:
+            for words in to_hide:
+                row = (run_id, words.digest, words.salt, words.payload)
+                database.execute("INSERT INTO hidden VALUES (?, ?, ?, ?)", row)
             for digest, payload in to_keep.items():
                 database.execute("INSERT INTO kept VALUES (?, ?) ON CONFLICT DO NOTHING", (digest, payload))
             self._write(database, run_id, record, entry, head)
@@ -120,6 +128,9 @@ class DatabaseJournal:
                 self._kept.difference_update(to_keep)
 
         self._writer.put(write, run_id, tell)
+        if run_id in self._hiding and ends_secrets(record):
+            self._hiding.discard(run_id)
+            self._writer.put_aside(lambda database: database.scrub(wait=False))
         if isinstance(record, Ended):  # the run may go on in another process
             self._next.pop(run_id, None)
         else:
@@ -163,6 +174,30 @@ class DatabaseJournal:
         if digest in self._to_keep:
             return self._to_keep[digest]
         raise UnknownName(f"the journal {self.name} keeps nothing under {digest}")
+
+    def hide(self, run_id: str, words: bytes) -> str:
+        self._check_format()
+        self._writer.check(run_id)
+        sealed = seal_words(words, self._key)
+        self._to_hide.setdefault(run_id, []).append(sealed)
+        self._hiding.add(run_id)
+        return sealed.digest
+
+    async def hidden(self, run_id: str) -> dict[str, bytes]:
+        found = await self._sealed(run_id)
+        if found:
+            self._hiding.add(run_id)
+        return {sealed.digest: open_words(sealed, self._key) for sealed in found}
+
+    async def hidden_intact(self, run_id: str) -> dict[str, bool]:
+        return {sealed.digest: sealed.is_intact for sealed in await self._sealed(run_id)}
+
+    async def _sealed(self, run_id: str) -> list[SealedWords]:
+        if self._format != FORMAT:
+            return []  # a journal of an older format has no such table
+        query = "SELECT digest, salt, payload FROM hidden WHERE run_id = ?"
+        rows = await self._writer.ask(lambda database: database.execute(query, (run_id,)))
+        return [SealedWords(_str(digest), _bytes(salt), _bytes(payload)) for digest, salt, payload in rows]
 
     async def read(self, run_id: str, after: int = -1) -> list[Entry]:
         query = """SELECT number, at, payload, salt, digest, head FROM entries
@@ -292,6 +327,8 @@ class DatabaseJournal:
             database.execute(_FURTHER, (run_id, run_id, entry.number - 1, previous, *row))
         if is_telling(record):
             _tell(database, run_id, record, entry.at)
+            if ends_secrets(record):
+                database.execute("DELETE FROM hidden WHERE run_id = ?", (run_id,))
         if signs and self._key is not None:
             _sign(database, self._key, run_id, entry)
 

@@ -71,6 +71,13 @@ SQLITE: Migrations = (
         "CREATE INDEX runs_by_conversation ON runs (conversation, owner)",
     ),
     NewFormat(2),
+    (
+        # Secret values of runs that have not ended; see `core.sealed`.
+        """CREATE TABLE hidden (
+            run_id TEXT NOT NULL, digest TEXT NOT NULL, salt BLOB NOT NULL, payload BLOB NOT NULL,
+            PRIMARY KEY (run_id, digest)
+        )""",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -104,6 +111,12 @@ POSTGRES: Migrations = (
         "CREATE INDEX runs_by_conversation ON runs (conversation, owner, place)",
     ),
     NewFormat(2),
+    (
+        """CREATE TABLE hidden (
+            run_id TEXT NOT NULL, digest TEXT NOT NULL, salt BYTEA NOT NULL, payload BYTEA NOT NULL,
+            PRIMARY KEY (run_id, digest)
+        )""",
+    ),
 )
 
 

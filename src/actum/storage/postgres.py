@@ -171,7 +171,7 @@ class PostgresDatabase:
     def is_outage(self, error: Exception) -> bool:
         return bool(self._connection.closed) or isinstance(error, self._waited)
 
-    def scrub(self) -> None:
+    def scrub(self, *, wait: bool = True) -> None:
         """Copies of old rows are the server's; see the top of this file."""
 
     def take(self, name: str) -> bool:

@@ -7,9 +7,10 @@ loss of power once a later `FULL` follows. Claims lie in a file beside it, `<jou
 A new file is readable by its owner alone, and so are the files that SQLite puts beside it (`-wal`, `-shm`) and the
 file of claims. The mode of a file that is already there is left as it is: the files beside it get the same mode.
 
-What `forget` leaves: deleted payloads are overwritten in the file (`secure_delete`) and the log is emptied, unless
-another process is just reading from it; then that waits for the next checkpoint. Backups, snapshots of the file system
-and the worn cells of a flash disk are beyond the reach of any program.
+What `forget` leaves, and what is left of the secret values of a run that has ended: deleted payloads are overwritten in
+the file (`secure_delete`) and the log is emptied, unless another process is just reading from it; then that waits for
+the next checkpoint. Backups, snapshots of the file system and the worn cells of a flash disk are beyond the reach of
+any program.
 """
 
 from __future__ import annotations
@@ -135,8 +136,14 @@ class SQLiteDatabase:
     def is_outage(self, error: Exception) -> bool:
         return getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY  # each try waits for `BUSY_S`
 
-    def scrub(self) -> None:
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    def scrub(self, *, wait: bool = True) -> None:
+        if not wait:
+            self._connection.execute("PRAGMA busy_timeout=0")
+        try:
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        finally:
+            if not wait:
+                self._connection.execute(f"PRAGMA busy_timeout={int(BUSY_S * 1_000)}")
 
     def take(self, name: str) -> bool:
         return self._claims.take(name)

@@ -99,6 +99,10 @@ class Writer:
         """Have something written that nobody waits for; it fails its run."""
         self._jobs.put(Job(work, tell, run_id, writes=True))
 
+    def put_aside(self, work: Callable[[Database], None]) -> None:
+        """Have something done after all that was given before, outside of a transaction. Nobody hears when it fails."""
+        self._jobs.put(Job(work, lambda error: None, aside=True))
+
     async def ask(
         self,
         work: Callable[[Database], T],

@@ -9,6 +9,7 @@ from ...core.cancellation import is_being_cancelled
 from ...core.interfaces import Approver
 from ...core.pending import Pending
 from ...core.record import InputGiven
+from ...journal.secrets import write_answer
 from ..scope import RunContext
 from .inbox import answered, fit
 
@@ -65,5 +66,5 @@ class LiveApprover:
                 self._later.add(pending.id)
                 return None
             record = answered(pending.id, answer, scope.elapsed())
-            scope.write(record)
+            write_answer(scope.journal, scope.run_id, scope.recording, record)
         return record

@@ -30,6 +30,7 @@ from ...core.tool import Tool
 from ...journal.export import definitions, faults
 from ...journal.grant import check_free
 from ...journal.recording import MIDWAY, RunState
+from ...journal.secrets import write_answer
 from ...schema.schema import compile_schema
 
 log = logging.getLogger("actum.journal")
@@ -164,7 +165,7 @@ async def answer_pending(journal: Journal, ask_id: str, answer: Answer) -> Inbox
         if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
             _check(answer.arguments, waiting.asked, await definitions(journal, recording.tools))
         (record,) = records_of(recording, {ask_id: answer})
-        journal.append(run_id, record)
+        write_answer(journal, run_id, recording, record)
         await journal.sync(run_id)
     return waiting
 

@@ -50,7 +50,7 @@ class LiveToolRequests(Struct, kw_only=True):
     Attributes:
         scope: the run.
         asker: who can be asked now.
-        call: the call as it is made.
+        call: the call as it is shown: without secret values.
         tool: what it calls.
         place: where it stands.
         key: its idempotency key.
@@ -150,8 +150,8 @@ class LiveToolRequests(Struct, kw_only=True):
         digest = hashlib.sha256(self.key.encode() + what).hexdigest()[:20]
         self.count[digest] = self.count.get(digest, 0) + 1
         if self.count[digest] == 1:
-            return msgspec.structs.replace(pending, id=f"ask_{digest}")
-        return msgspec.structs.replace(pending, id=f"ask_{digest}_{self.count[digest]}", name="")
+            return msgspec.structs.replace(pending, id=f"ask_{digest}", call=self.call)
+        return msgspec.structs.replace(pending, id=f"ask_{digest}_{self.count[digest]}", call=self.call, name="")
 
     def _put_on_record(self, pending: Pending) -> None:
         asked = msgspec.structs.replace(pending, call=self.call)
@@ -205,6 +205,8 @@ class LiveToolRequests(Struct, kw_only=True):
         scope, place = self.scope, self.place
         cost = scope.price.of(reply.usage) if scope.price is not None and scope.peer is None else ZERO
         said = pending.request or {}
+        if scope.recording.secrets:
+            said = {name: scope.redaction.value(value, scope.recording.secrets) for name, value in said.items()}
         elapsed = scope.elapsed()
         sampled = Sampled(place.cause, place.index, pending.id, said, reply, seconds, elapsed, cost, self.others)
         scope.write(sampled)

@@ -80,7 +80,7 @@ class Approvals:
             return self._ask(plan, place, "The policy has changed since this was asked. ")
         if answer.arguments is not None:
             return None if plan.decision.rule == asked.rule else self._ask(plan, place, "The arguments were changed. ")
-        if asked.pending.call is None or not same(asked.pending.call.arguments, plan.call.arguments):
+        if asked.pending.call is None or not same(asked.pending.call.arguments, plan.shown.arguments):
             raise ApprovalExpired("The approval was given for other arguments. The call was not made.")
         return None
 
@@ -88,13 +88,13 @@ class Approvals:
         self, plan: Plan, place: CallRef, note: str = "", kind: Literal["approval", "result"] = "approval"
     ) -> InputRequested:
         """Put the question on record."""
-        approval, tool = kind == "approval", plan.bound.tool
+        approval, tool, call = kind == "approval", plan.bound.tool, plan.shown
         parameters = tuple(tool.property_schemas()) if approval else ()
         pending = Pending(
             id=new_id("ask"),
             kind=kind,
             message=note + plan.decision.reason + (_own_words(tool) if approval else ""),
-            call=plan.call,
+            call=call,
             origins=self._origins.of(plan.call.arguments),
             approvers=(plan.decision.approvers or ()) if approval else (),
             needs=plan.decision.quorum if approval else 1,
@@ -103,7 +103,8 @@ class Approvals:
             level=plan.level if approval else None,
             sinks=tool.sinks if approval else None,
             parameters=parameters,
-            covers=told(plan.call.arguments, tool.sinks, parameters) if approval else "",
+            covers=told(call.arguments, tool.sinks, parameters) if approval else "",
+            secrets=plan.bound.secrets,
         )
         asked = InputRequested(
             pending, place.cause, place.index, version=tool.digest, rule=plan.decision.rule, edited=plan.edited

@@ -1,0 +1,487 @@
+"""Secret values in arguments: which parameters hold them, what is shown in their place, and how they come back.
+
+A parameter holds a secret when its schema says so (`"x-secret": true`, or `"format": "password"` as OpenAPI and
+pydantic write it), or when its whole name does (`NAMES`). `"x-secret": false` says that a parameter of such a name
+holds none.
+
+A record with a secret value is split in two. The record that is written down, shown and exported has `[secret]` in the
+place of each value. The values themselves are kept apart, as the bytes that `split_*` returns: the journal holds them
+until the run ends (`Journal.hide`), and `restored` puts them back for the run that goes on.
+
+What is not found: a value that is said elsewhere, such as in the user's own words, and a value that a model repeats in
+a later reply. Pure; which journal holds the values, and how, stands in `core.sealed` and in the journals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from .call import Problem, TextPart, ToolCall
+from .json import Json, JsonObject, JsonProblem, dumps, parse_object, same
+from .message import ReasoningPart, RefusalPart, Reply, ReplyPart
+from .record import CallsRequested, InputGiven, ModelReplied
+
+SECRET = "[secret]"
+"""What is shown in the place of a secret value."""
+
+NAMES = frozenset({"password", "passwd", "pwd", "secret", "apikey", "accesstoken", "refreshtoken", "privatekey"})
+"""Whole names of parameters that hold secrets; compared without case, `_`, `-` and spaces. Not `key` and not `token`,
+which mean other things in most tools."""
+
+_WRITTEN = frozenset(
+    {"password", "Password", "passwd", "pwd", "secret"}
+    | {f"{first}{mark}{second}" for first, second in (("api", "key"), ("private", "key")) for mark in ("", "_", "-")}
+    | {f"{kind}{mark}token" for kind in ("access", "refresh") for mark in ("", "_", "-")}
+    | {"apiKey", "privateKey", "accessToken", "refreshToken"}
+)
+"""The usual spellings of `NAMES`, so that the names of arguments are looked at quickly."""
+
+DEPTH_MAX = 8
+NODES_MAX = 2_000
+"""So deep, and at so many places, a schema is looked into."""
+REPEATED_LENGTH_MIN = 4
+"""A value shorter than this is not looked for in the words around a call: it would be found everywhere."""
+
+Path = tuple[str, ...]
+"""Where a secret value stands in arguments: names of properties, and `*` for every item of a list or of a map."""
+
+_SEPARATORS = re.compile(r"[\s_-]+")
+_encoder = msgspec.json.Encoder()
+
+Secretive = ModelReplied | CallsRequested | InputGiven
+"""The records that can hold secret values."""
+
+
+class Taken(Struct, frozen=True, array_like=True):
+    """A value that was taken out of arguments, and the place where it stood."""
+
+    place: tuple[str | int, ...]
+    value: Json
+
+
+class SecretCall(Struct, frozen=True, omit_defaults=True):
+    """What was taken out of a call.
+
+    Attributes:
+        raw: the source text of the arguments; the values are read from it where `taken` is empty.
+        taken: the values.
+    """
+
+    raw: str = ""
+    taken: tuple[Taken, ...] = ()
+
+
+class SecretWords(Struct, frozen=True, omit_defaults=True):
+    """What was taken out of a record.
+
+    Attributes:
+        calls: of each call that held secrets, by its place in the record.
+        parts: other parts of a reply in which such a value stood as well, by their place.
+        extras: the same for a reply's extras; None where they held none.
+        arguments: of an answer's arguments.
+    """
+
+    calls: dict[int, SecretCall] = {}
+    parts: dict[int, ReplyPart] = {}
+    extras: JsonObject | None = None
+    arguments: tuple[Taken, ...] = ()
+
+
+_decoder = msgspec.json.Decoder(SecretWords)
+
+
+# Which parameters hold secrets ----------------------------------------------------------------------------------------
+
+
+def secret_paths(schema: JsonObject) -> tuple[Path, ...]:
+    """Where the arguments that fit a JSON Schema hold secrets.
+
+    >>> secret_paths({"properties": {"user": {}, "password": {}, "pin": {"x-secret": True}}})
+    (('password',), ('pin',))
+    >>> secret_paths({"properties": {"secret": {"type": "boolean"}, "pwd": {"x-secret": False}}})
+    ()
+    """
+    search = _Search(schema)
+    search.look(schema, (), 0)
+    return tuple(search.found)
+
+
+class _Search:
+    """Looks through one schema."""
+
+    def __init__(self, root: JsonObject) -> None:
+        self.found: dict[Path, None] = {}
+        self._root = root
+        self._left = NODES_MAX
+
+    def look(self, schema: Json, place: Path, depth: int) -> None:
+        self._left -= 1
+        if not isinstance(schema, dict) or depth > DEPTH_MAX or self._left < 0:
+            return
+        if place and self._says_so(schema):
+            self.found[place] = None
+            return
+        for other in self._same_place(schema):
+            self.look(other, place, depth + 1)
+        properties = schema.get("properties")
+        for name, below in properties.items() if isinstance(properties, dict) else ():
+            if self._is_secret(name, below):
+                self.found[(*place, name)] = None
+            else:
+                self.look(below, (*place, name), depth + 1)
+        prefix = schema.get("prefixItems")
+        patterns = schema.get("patternProperties")
+        inside = [schema.get("items"), schema.get("additionalProperties")]
+        inside += prefix if isinstance(prefix, list) else []
+        inside += patterns.values() if isinstance(patterns, dict) else []
+        for below in inside:
+            self.look(below, (*place, "*"), depth + 1)
+
+    def _is_secret(self, name: str, schema: Json) -> bool:
+        """Whether a property holds a secret, by its schema or by its name."""
+        if isinstance(schema, dict) and schema.get("x-secret") is False:
+            return False
+        nodes = self._alternatives(schema)
+        if any(self._says_so(node) for node in nodes):
+            return True
+        kinds = {kind for node in nodes for kind in _kinds(node)}
+        return is_secret_name(name) and not (kinds and kinds <= {"boolean", "null"})
+
+    @staticmethod
+    def _says_so(schema: JsonObject) -> bool:
+        said = schema.get("x-secret")
+        return bool(said) if said is not None else schema.get("format") == "password"
+
+    def _alternatives(self, schema: Json) -> list[JsonObject]:
+        """The schemas that hold at the same place as a schema, itself first."""
+        found = [schema] if isinstance(schema, dict) else []
+        for node in found:  # grows
+            if len(found) < DEPTH_MAX:
+                found += [other for other in self._same_place(node) if isinstance(other, dict)]
+        return found
+
+    def _same_place(self, schema: JsonObject) -> list[Json]:
+        found: list[Json] = []
+        for word in ("allOf", "anyOf", "oneOf"):
+            several = schema.get(word)
+            found += several if isinstance(several, list) else []
+        found += [schema[word] for word in ("then", "else") if word in schema]
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and reference.startswith("#"):
+            found.append(self._referred(reference))
+        return found
+
+    def _referred(self, reference: str) -> Json:
+        found: Json = self._root
+        for step in reference.removeprefix("#").split("/")[1:]:
+            found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+        return found
+
+
+def _kinds(schema: JsonObject) -> list[Json]:
+    kind = schema.get("type")
+    return kind if isinstance(kind, list) else [] if kind is None else [kind]
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a parameter of this name holds a secret, as far as its name says."""
+    return _plain(name) in NAMES
+
+
+def _plain(name: str) -> str:
+    return _SEPARATORS.sub("", name).lower()
+
+
+def paths_in(arguments: JsonObject, paths: Sequence[Path], declared: Collection[str] = ()) -> Sequence[Path]:
+    """Where the arguments of one call hold secrets.
+
+    Args:
+        arguments: as they came; they may not fit the tool.
+        paths: of the tool, as `secret_paths` finds them; empty where there is no tool of that name.
+        declared: the properties that the tool declares. What it does not declare holds a secret by its name alone.
+    """
+    if _WRITTEN.isdisjoint(arguments):
+        return paths
+    return [*paths, *((name,) for name in arguments if name not in declared and is_secret_name(name))]
+
+
+# Arguments and calls --------------------------------------------------------------------------------------------------
+
+
+def taken_out(arguments: JsonObject, paths: Sequence[Path]) -> tuple[JsonObject, tuple[Taken, ...]]:
+    """Arguments with `[secret]` in the place of each secret value, and the values.
+
+    >>> taken_out({"user": "ann", "password": "hunter2"}, [("password",)])[0]
+    {'user': 'ann', 'password': '[secret]'}
+    """
+    taken: list[Taken] = []
+    shown = _without(arguments, paths, (), taken)
+    assert isinstance(shown, dict)
+    return shown, tuple(taken)
+
+
+def shown_arguments(arguments: JsonObject, paths: Sequence[Path]) -> JsonObject:
+    """Arguments with `[secret]` in the place of each secret value."""
+    return taken_out(arguments, paths)[0] if paths else arguments
+
+
+def _without(value: Json, paths: Sequence[Path], place: tuple[str | int, ...], taken: list[Taken]) -> Json:
+    if any(not path for path in paths) or (isinstance(value, str) and place):  # a text holds what is below it, too
+        if value is None or value == SECRET:
+            return value
+        taken.append(Taken(place, value))
+        return SECRET
+    if isinstance(value, dict):
+        return {
+            name: _without(item, below, (*place, name), taken)
+            if (below := [path[1:] for path in paths if path[0] == "*" or _plain(path[0]) == _plain(str(name))])
+            else item
+            for name, item in value.items()
+        }
+    if isinstance(value, list) and (below := [path[1:] for path in paths if path[0] == "*"]):
+        return [_without(item, below, (*place, index), taken) for index, item in enumerate(value)]
+    return value
+
+
+def put_back(shown: JsonObject, taken: Sequence[Taken]) -> JsonObject:
+    """Arguments with the values that were taken out of them."""
+    whole: Json = shown
+    for each in taken:
+        whole = _with(whole, each.place, each.value)
+    assert isinstance(whole, dict)
+    return whole
+
+
+def _with(value: Json, place: tuple[str | int, ...], secret: Json) -> Json:
+    if not place:
+        return secret
+    step, rest = place[0], place[1:]
+    if isinstance(value, dict) and step in value:
+        return {**value, str(step): _with(value[str(step)], rest, secret)}
+    if isinstance(value, list) and isinstance(step, int) and step < len(value):
+        return [*value[:step], _with(value[step], rest, secret), *value[step + 1 :]]
+    return value
+
+
+def filled(shown: JsonObject, known: JsonObject, paths: Sequence[Path]) -> JsonObject:
+    """Arguments in which `[secret]` still stands, with the values that other arguments hold at the same places: a
+    person who edits a call is not shown its secrets and leaves them as they are.
+    """
+    return _filled(shown, known, paths) if paths else shown
+
+
+def _filled(shown: JsonObject, known: JsonObject, paths: Sequence[Path]) -> JsonObject:
+    values = {each.place: each.value for each in taken_out(known, paths)[1]}
+    plain = {tuple(_plain(step) if isinstance(step, str) else step for step in place): v for place, v in values.items()}
+    missing = [Taken(place, plain[key]) for place in _marks(shown, ()) if (key := _key(place)) in plain]
+    return put_back(shown, missing)
+
+
+def _key(place: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    return tuple(_plain(step) if isinstance(step, str) else step for step in place)
+
+
+def _marks(value: Json, place: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
+    """The places at which `[secret]` stands."""
+    if value == SECRET:
+        return [place]
+    if isinstance(value, dict):
+        return [found for name, item in value.items() for found in _marks(item, (*place, name))]
+    if isinstance(value, list):
+        return [found for index, item in enumerate(value) for found in _marks(item, (*place, index))]
+    return []
+
+
+def is_missing(arguments: JsonObject, paths: Sequence[Path]) -> str:
+    """The first secret parameter of which only `[secret]` is known; empty where there is none."""
+    for place in _marks(arguments, ()):
+        if any(_fits(place, path) for path in paths):
+            return ".".join(map(str, place))
+    return ""
+
+
+def _fits(place: tuple[str | int, ...], path: Path) -> bool:
+    return len(place) == len(path) and all(
+        wanted == "*" or wanted == step for wanted, step in zip(path, place, strict=True)
+    )
+
+
+def differing_texts(shown: JsonObject, whole: JsonObject) -> list[str]:
+    """The secret values that arguments hold and that are not shown, as texts."""
+    places = set(_marks(shown, ()))
+    return texts_of([each for place in places for each in [Taken(place, _at(whole, place))] if each.value != SECRET])
+
+
+def _at(value: Json, place: tuple[str | int, ...]) -> Json:
+    for step in place:
+        if isinstance(value, dict):
+            value = value.get(str(step))
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def texts_of(taken: Sequence[Taken]) -> list[str]:
+    """The secret values as texts, by which they are found elsewhere."""
+    found: list[str] = []
+    for each in taken:
+        found += _texts(each.value)
+    return [text for text in found if len(text) >= REPEATED_LENGTH_MIN]
+
+
+def _texts(value: Json) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for item in value.values() for text in _texts(item)]
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    return [] if value is None or isinstance(value, bool) else [dumps(value)]
+
+
+def shown_call(call: ToolCall, paths: Sequence[Path]) -> ToolCall:
+    """A call as it is shown; the same object where it holds no secret."""
+    parted = _split_call(call, paths) if paths else None
+    return call if parted is None else parted[0]
+
+
+def shown_repairs(repairs: tuple[str, ...], taken: Sequence[Taken]) -> tuple[str, ...]:
+    """What was mended in the arguments, without secret values: a repair quotes the value, or its beginning."""
+    quoted = [text[:6] for each in taken for text in _texts(each.value) if text]
+    return tuple(
+        ["a secret value was mended" if any(text in repair for text in quoted) else repair for repair in repairs]
+    )
+
+
+def shown_problems(problems: Sequence[Problem], paths: Sequence[Path]) -> tuple[Problem, ...]:
+    """What is wrong with arguments, without what came at the places of secrets."""
+    names = {_plain(path[0]) for path in paths}
+    return tuple(
+        [
+            msgspec.structs.replace(problem, received=SECRET)
+            if problem.received and (not problem.path or _plain(re.split(r"[.\[]", problem.path)[0]) in names)
+            else problem
+            for problem in problems
+        ]
+    )
+
+
+def _split_call(call: ToolCall, paths: Sequence[Path]) -> tuple[ToolCall, SecretCall, tuple[Taken, ...]] | None:
+    """A call as it is shown, and what was taken out of it; None where it holds no secret."""
+    shown, taken = taken_out(call.arguments, paths)
+    if not taken and (call.complete or not call.raw):
+        return None
+    kept = SecretCall(call.raw) if _says(call, call.arguments) else SecretCall(call.raw, taken)
+    repairs = shown_repairs(call.repairs, taken) if call.repairs else ()
+    if not call.complete:
+        repairs = tuple(["the arguments broke off" for _ in repairs])
+    return msgspec.structs.replace(call, arguments=shown, raw="", repairs=repairs), kept, taken
+
+
+def _says(call: ToolCall, arguments: JsonObject) -> bool:
+    """Whether the source text of a call says these arguments."""
+    if not call.raw or not call.complete:
+        return False
+    try:
+        return same(parse_object(call.raw)[0], arguments)
+    except (JsonProblem, RecursionError):
+        return False
+
+
+def _whole_call(shown: ToolCall, kept: SecretCall) -> ToolCall:
+    arguments = parse_object(kept.raw)[0] if kept.raw and not kept.taken and shown.complete else None
+    if arguments is None:
+        arguments = put_back(shown.arguments, kept.taken)
+    return msgspec.structs.replace(shown, arguments=arguments, raw=kept.raw)
+
+
+# Records --------------------------------------------------------------------------------------------------------------
+
+
+def split_reply(reply: Reply, paths: Sequence[Sequence[Path]]) -> tuple[Reply, bytes] | None:
+    """A model's reply as it is shown, and what was taken out of it; None where it holds no secret.
+
+    Args:
+        reply: the reply.
+        paths: of each call in the reply, where it holds secrets.
+    """
+    if not any(paths):
+        return None
+    content: list[ReplyPart] = list(reply.content)
+    calls: dict[int, SecretCall] = {}
+    texts: list[str] = []
+    of_calls = iter(paths)
+    for index, part in enumerate(content):
+        if isinstance(part, ToolCall):
+            parted = _split_call(part, next(of_calls))
+            if parted is not None:
+                content[index], calls[index], taken = parted
+                texts += texts_of(taken)
+    if not calls:
+        return None
+    parts: dict[int, ReplyPart] = {}
+    for index, part in enumerate(content):
+        if isinstance(part, TextPart | ReasoningPart | RefusalPart) and any(text in part.text for text in texts):
+            parts[index] = part
+            content[index] = msgspec.structs.replace(part, text=_marked(part.text, texts))
+    extras = reply.extras if reply.extras and any(text in dumps(reply.extras) for text in texts) else None
+    shown = msgspec.structs.replace(reply, content=tuple(content), extras={} if extras else reply.extras)
+    return shown, _encoder.encode(SecretWords(calls, parts, extras))
+
+
+def split_calls(
+    calls: Sequence[ToolCall], paths: Sequence[Sequence[Path]]
+) -> tuple[tuple[ToolCall, ...], bytes] | None:
+    """Calls as they are shown, and what was taken out of them; None where they hold no secret."""
+    shown, kept = list(calls), dict[int, SecretCall]()
+    for index, (call, places) in enumerate(zip(calls, paths, strict=True)):
+        parted = _split_call(call, places) if places else None
+        if parted is not None:
+            shown[index], kept[index], _ = parted
+    return (tuple(shown), _encoder.encode(SecretWords(kept))) if kept else None
+
+
+def split_answer(arguments: JsonObject, paths: Sequence[Path]) -> tuple[JsonObject, bytes] | None:
+    """The arguments of an answer as they are shown, and what was taken out of them; None where they hold no secret."""
+    shown, taken = taken_out(arguments, paths) if paths else (arguments, ())
+    return (shown, _encoder.encode(SecretWords(arguments=taken))) if taken else None
+
+
+def restored(record: Secretive, words: bytes) -> Secretive:
+    """A record with what was taken out of it.
+
+    Args:
+        record: as it stands in the journal.
+        words: what was kept apart.
+    """
+    kept = _decoder.decode(words)
+    if isinstance(record, ModelReplied):
+        content = list(record.reply.content)
+        for index, call in kept.calls.items():
+            shown = content[index]
+            assert isinstance(shown, ToolCall)
+            content[index] = _whole_call(shown, call)
+        for index, part in kept.parts.items():
+            content[index] = part
+        reply = msgspec.structs.replace(record.reply, content=tuple(content))
+        if kept.extras is not None:
+            reply = msgspec.structs.replace(reply, extras=kept.extras)
+        return msgspec.structs.replace(record, reply=reply)
+    if isinstance(record, CallsRequested):
+        calls = list(record.calls)
+        for index, call in kept.calls.items():
+            calls[index] = _whole_call(calls[index], call)
+        return msgspec.structs.replace(record, calls=tuple(calls))
+    return msgspec.structs.replace(record, arguments=put_back(record.arguments or {}, kept.arguments))
+
+
+def _marked(text: str, values: Sequence[str]) -> str:
+    for value in sorted(values, key=len, reverse=True):
+        text = text.replace(value, SECRET)
+    return text
