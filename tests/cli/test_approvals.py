@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
+import pwd
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -141,3 +143,15 @@ def test_a_webhook_is_told_what_waits(run: Run) -> None:
     assert heard[0]["waiting"][0]["asked"]["id"] == ask
     assert run("approvals", "remind", "--webhook", url, *RECORD).exit_code == 1
     assert run("approvals", "remind", "--webhook", url, "--older-than", "3600", *RECORD).exit_code == 0
+
+
+def test_the_record_holds_who_really_answered_beside_the_name_that_was_claimed(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask = asked(run)
+    monkeypatch.setenv("LOGNAME", "mallory")
+    monkeypatch.setenv("USER", "mallory")
+    run("approvals", "approve", ask, "--by", "bob", *RECORD)
+    told = run("audit", *RECORD).stdout
+    assert f'by {pwd.getpwuid(os.getuid()).pw_name}, as "bob" (claimed)' in " ".join(told.split())
+    assert "mallory" not in told

@@ -296,7 +296,7 @@ def _lines(text: str) -> list[str]:
 
 
 def test_a_run_that_is_missing_in_the_list_is_found_by_its_id_and_can_be_forgotten(
-    places: dict[str, Callable[[], str]], command: Callable[..., Result]
+    places: dict[str, Callable[[], str]], command: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind, new in places.items():
         place = new()
@@ -306,7 +306,11 @@ def test_a_run_that_is_missing_in_the_list_is_found_by_its_id_and_can_be_forgott
         shown = command("runs", "show", "run_bad", "--journal", place)
         assert "Pay run_bad" in shown.stdout, f"{kind}: {shown.output}"
         assert command("journal", "verify", "run_bad", "--journal", place).exit_code == 1
-        forgotten = command("journal", "forget", "run_bad", "--yes", "--journal", place)
+        refused = command("journal", "forget", "run_bad", "--yes", "--journal", place)
+        assert (refused.exit_code, "is signed" in refused.stderr) == (2, True), f"{kind}: {refused.output}"
+        with monkeypatch.context() as with_key:
+            with_key.setenv("ACTUM_JOURNAL_KEY_FILE", "key")
+            forgotten = command("journal", "forget", "run_bad", "--yes", "--journal", place)
         assert "forgotten: 1 runs, 4 records" in forgotten.stdout, f"{kind}: {forgotten.output}"
         rows = database.run("SELECT count(*) FROM entries WHERE run_id = 'run_bad' AND length(payload) > 0")
         assert rows == [(1,)]

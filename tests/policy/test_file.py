@@ -133,7 +133,7 @@ def test_a_file_makes_the_same_rules_as_python() -> None:
             "p.toml:1: rule 1: expires = 'soon': write a number and its unit",
         ),
         ("[[rules]]\nthen = 'ask'\nquorum = 0", "p.toml:1: rule 1: Rule(quorum=0)"),
-        ("[[rules]]\nthen = 'deny'\nquorum = 2", "p.toml:1: rule 1: approvers, quorum and expires_s belong"),
+        ("[[rules]]\nthen = 'deny'\nquorum = 2", "p.toml:1: rule 1: approvers, quorum, expires_s and not_self belong"),
         ("[[rules]]\nthen = 'ask'\nrequire = { tool = 'f' }", "p.toml:1: rule 1: Object missing required field `when`"),
         ("rules = [{ then = 'x' }]", "p.toml, rule 1: rule 1: Invalid enum value 'x'"),
     ],

@@ -401,7 +401,8 @@ class Agent(Generic[Output]):
             agent=self,
             model_settings=settings,
         )
-        return await self._go_on(run_id, lambda recording: records_of(recording, answers or {}), setting)
+        shared = self.journal.is_shared
+        return await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
 
     async def fork(
         self,

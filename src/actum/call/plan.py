@@ -81,7 +81,7 @@ class Plan(Struct, frozen=True):
     @property
     def all_quorums(self) -> tuple[Quorum, ...]:
         """The quorums that have to be met where a person is asked."""
-        return self.quorums or (Quorum(self.decision.approvers or (), self.decision.quorum),)
+        return self.quorums or (Quorum(self.decision.approvers or (), self.decision.quorum, self.decision.not_by),)
 
 
 def decide(call: ToolCall, place: CallRef, catalog: Catalog, terms: PolicyInputs, facts: Facts) -> Plan:

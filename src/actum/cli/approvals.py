@@ -39,7 +39,12 @@ from .show.terminal import (
 app = typer.Typer(help="What waits for a person: list, show, approve, deny, edit.", invoke_without_command=True)
 
 AskId = Annotated[str, typer.Argument(metavar="ASK_ID", help="What waits: its id, or the beginning of it.")]
-ByFlag = Annotated[str, typer.Option("--by", metavar="NAME", help="Who answers; you, by your name on this machine.")]
+ByFlag = Annotated[
+    str,
+    typer.Option(
+        "--by", metavar="NAME", help="A name to keep beside your own. It counts where the journal is your own file."
+    ),
+]
 
 
 @app.callback()
@@ -99,7 +104,7 @@ def approve(
 ) -> int:
     """Approve a call, exactly as it was asked."""
     names = tuple(map(said, free or ()))
-    return _answer(journal, ask_id, Answer("approve", by=by or who(), for_run=for_run, free=names))
+    return _answer(journal, ask_id, Answer("approve", by=who(), claimed=by, for_run=for_run, free=names))
 
 
 @app.command("deny")
@@ -110,7 +115,7 @@ def deny(
     journal: JournalFlag = "",
 ) -> int:
     """Deny a call; the model is told, with your reason."""
-    return _answer(journal, ask_id, Answer("deny", said(reason), by or who()))
+    return _answer(journal, ask_id, Answer("deny", said(reason), who(), claimed=by))
 
 
 @app.command("edit")
@@ -127,7 +132,9 @@ def edit(
     return _answer(
         journal,
         ask_id,
-        Answer("approve", by=by or who(), arguments={**one.asked.pending.call.arguments, **read_pairs(arguments)}),
+        Answer(
+            "approve", by=who(), claimed=by, arguments={**one.asked.pending.call.arguments, **read_pairs(arguments)}
+        ),
     )
 
 
@@ -147,14 +154,14 @@ def answer(
     """Answer a question, fill in a form, hand in a result, or say what became of a call in doubt."""
     one = _find(_read(journal), ask_id)
     if one.asked.kind not in MIDWAY:
-        return _answer(journal, ask_id, Answer("answer", said(" ".join(words)), by or who()))
+        return _answer(journal, ask_id, Answer("answer", said(" ".join(words)), who(), claimed=by))
     if words == ["cancel"]:
-        return _answer(journal, ask_id, Answer("cancel", by=by or who()))
+        return _answer(journal, ask_id, Answer("cancel", by=who(), claimed=by))
     pairs = [said(word).partition("=") for word in words]
     if not all(sign for _, sign, _ in pairs):
         raise UsageError(f"{one.asked.id} waits for NAME=VALUE of its form: `actum approvals show` lists them")
     given = read_form(one.asked.pending.schema or {}, {name: value for name, _, value in pairs})
-    return _answer(journal, ask_id, Answer("answer", by=by or who(), arguments=given))
+    return _answer(journal, ask_id, Answer("answer", by=who(), claimed=by, arguments=given))
 
 
 @app.command("remind")
@@ -212,13 +219,16 @@ def _answer(journal: str, ask_id: str, given: Answer) -> int:
     """Put the answer on record, and tell how the run goes on."""
     terminal = Terminal()
 
-    async def command() -> InboxItem:
+    async def command() -> tuple[InboxItem, bool]:
         async with options.journal(options.read(journal=journal)) as opened:
             one = _find(await inbox(opened), ask_id)
-            return await answer_pending(opened, one.asked.id, given)
+            return await answer_pending(opened, one.asked.id, given), opened.is_shared
 
-    one = asyncio.run(command())
-    agreed = {given.by} if given.arguments is not None else {*one.agreed, given.by}
+    one, is_shared = asyncio.run(command())
+    counts_as = given.by if is_shared or not given.claimed else given.claimed
+    if is_shared and given.claimed not in ("", given.by):
+        terminal.note(f"Several persons may write to this journal: the answer counts as {given.by}'s.")
+    agreed = {counts_as} if given.arguments is not None else {*one.agreed, counts_as}
     pending = one.asked.pending
     if given.for_run and pending.call is not None:
         terminal.note(f"It holds {told(pending.call.arguments, pending.sinks, pending.parameters, given.free)}.")
@@ -253,6 +263,7 @@ def _missing(asked: InputRequested, agreed: Collection[str]) -> str:
     for quorum in asked.pending.all_quorums:
         who_may, left = ", ".join(quorum.approvers) or "anybody", quorum.left(agreed)
         if left:
+            who_may += f" but {quorum.not_by}" if quorum.not_by else ""
             told.append(who_may if quorum.needs == 1 else f"{left} of {who_may}")
     return " and ".join(told)
 

@@ -52,8 +52,13 @@ class TerminalApprover:
         Raises:
             CancelledError: the person pressed Ctrl-C: the run is cancelled.
         """
+        if pending.kind == "approval" and pending.not_by == who():
+            if self._terminal.person:
+                show_pending(self._terminal, pending, SHOWN_MAX)
+                self._terminal.note(f"{INDENT}You began this run: another person has to approve it.")
+            return None
         if pending.kind == "approval" and self._yes:
-            return Answer("approve", by="--yes")
+            return Answer("approve", by=who(), claimed="--yes")
         if not self._terminal.person:
             return None
         self._terminal.waiting.end()

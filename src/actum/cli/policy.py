@@ -121,8 +121,9 @@ def _show(terminal: Terminal, call: ToolCall, looks: list[Look], decision: Decis
     if decision.require is not None:
         required = ToolCall("", decision.require.tool, decision.require.arguments)
         terminal.line("first", call_line(required), "cyan")
-    if decision.approvers or decision.quorum > 1:
+    if decision.approvers or decision.quorum > 1 or decision.not_by:
         some = ", ".join(decision.approvers or ()) or "anybody"
+        some += f" but {decision.not_by}" if decision.not_by else ""
         terminal.line("asks", f"{decision.quorum} of: {some}" if decision.quorum > 1 else some, "magenta")
     if decision.expires_s is not None:
         terminal.line("expires", f"after {decision.expires_s:g} s")
@@ -141,6 +142,7 @@ def _as_json(call: ToolCall, looks: list[Look], decision: Decision) -> JsonObjec
         "reason": decision.reason,
         "approvers": list(decision.approvers or ()),
         "quorum": decision.quorum,
+        "not_by": decision.not_by,
         "expires_s": decision.expires_s,
         "require": first,
         "looked_at": [{"rule": look.rule, "fits": not look.why_not, "why_not": look.why_not} for look in looks],

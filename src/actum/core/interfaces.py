@@ -541,6 +541,8 @@ class Decision(Struct, frozen=True):
         quorum: so many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
         require: what is to be looked up first, and again after approval.
+        not_by: with `ask`, who may not approve: the person whom the run is on behalf of. Empty where nobody is kept
+            out.
     """
 
     verdict: Literal["allow", "ask", "deny"]
@@ -550,6 +552,7 @@ class Decision(Struct, frozen=True):
     quorum: int = 1
     expires_s: float | None = None
     require: Requirement | None = None
+    not_by: str = ""
 
 
 class Policy(Protocol):
@@ -584,7 +587,10 @@ class Answer(Struct, frozen=True, omit_defaults=True):
         verdict: for an approval: `approve` or `deny`; for a question or a result: `answer`; for a doubt: `done`,
             `not_done`, `retry`, or `unknown` where nobody can tell.
         text: the user's answer, the result, or a word to the model.
-        by: who answered.
+        by: who answered. The program that passes the answer vouches for the name.
+        claimed: another name that whoever answered gave (`actum approvals --by`), for which nobody vouches. It is kept
+            on record beside `by`. Rules about approvers look at it where the journal is one person's own file, and at
+            `by` where several persons may write to the journal.
         arguments: with `approve`, what the call is to be made with instead of what the model said; it is judged anew.
         for_run: with `approve`, calls like this one need no further approval in this run: the same tool with the same
             arguments. Of a tool that declares `sinks`, only the sinks have to be the same; `sinks=()` declares that
@@ -598,6 +604,7 @@ class Answer(Struct, frozen=True, omit_defaults=True):
     arguments: JsonObject | None = None
     for_run: bool = False
     free: Collection[str] = ()
+    claimed: str = ""
 
 
 class Approver(Protocol):

@@ -20,15 +20,17 @@ class Quorum(Struct, frozen=True, omit_defaults=True):
     Attributes:
         approvers: who may agree; anybody when empty.
         needs: how many of the approvers have to.
+        not_by: a person who does not count: whoever the run is on behalf of. Empty where everybody counts.
     """
 
     approvers: tuple[str, ...] = ()
     needs: int = 1
+    not_by: str = ""
 
     def left(self, agreed: Collection[str]) -> int:
         """How many more persons have to agree, when these have; 0 when no more have to."""
-        counted = len(set(agreed).intersection(self.approvers) if self.approvers else set(agreed))
-        return max(0, self.needs - counted)
+        counted = set(agreed).intersection(self.approvers) if self.approvers else set(agreed)
+        return max(0, self.needs - len(counted - {self.not_by} if self.not_by else counted))
 
 
 class Pending(Struct, frozen=True, omit_defaults=True):
@@ -57,6 +59,7 @@ class Pending(Struct, frozen=True, omit_defaults=True):
             several policies, the outermost). Only that run and the runs above it may answer by their `approver=`.
         sinks, parameters: as the tool of an approval declares them; `parameters` are the names.
         covers: what `Answer("approve", for_run=True)` lets through, in words: `again in this run, as long as ...`.
+        not_by: who may not approve, because the run is on behalf of that person; empty where nobody is kept out.
         secrets: where the arguments of the call hold secrets, which are shown as `[secret]`. Who changes arguments and
             leaves that word where it stands leaves the value as it is.
     """
@@ -79,12 +82,13 @@ class Pending(Struct, frozen=True, omit_defaults=True):
     sinks: tuple[str, ...] | None = None
     parameters: tuple[str, ...] = ()
     covers: str = ""
+    not_by: str = ""
     secrets: tuple[tuple[str, ...], ...] = ()
 
     @property
     def all_quorums(self) -> tuple[Quorum, ...]:
         """The quorums that have to be met: one, or one for each rule that asks for other persons."""
-        return self.quorums or (Quorum(self.approvers, self.needs),)
+        return self.quorums or (Quorum(self.approvers, self.needs, self.not_by),)
 
     def is_agreed(self, agreed: Collection[str]) -> bool:
         """Whether all have agreed who have to, when these have."""
@@ -93,4 +97,10 @@ class Pending(Struct, frozen=True, omit_defaults=True):
     def includes(self, wanted: Sequence[Quorum]) -> bool:
         """Whether an answer to this question also meets these quorums."""
         known = self.all_quorums
-        return all(any(each.approvers == one.approvers and each.needs >= one.needs for each in known) for one in wanted)
+        return all(
+            any(
+                each.approvers == one.approvers and each.needs >= one.needs and one.not_by in ("", each.not_by)
+                for each in known
+            )
+            for one in wanted
+        )

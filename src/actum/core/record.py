@@ -389,6 +389,9 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     """What was asked under `id` is answered.
 
     Attributes:
+        by: who answered.
+        claimed: another name that whoever answered gave, for which nobody vouches.
+        as_claimed: rules about approvers look at `claimed`, since the journal was one person's own; see `counts_as`.
         elapsed: as in `ModelReplied`.
         arguments: what the call is to be made with instead; it is judged anew. Of what a running tool asked for, the
             answer itself.
@@ -408,6 +411,18 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     met: bool = False
     free: tuple[str, ...] = ()
     hidden: str = ""
+    claimed: str = ""
+    as_claimed: bool = False
+
+    @property
+    def counts_as(self) -> str:
+        """Who answered, for rules about approvers."""
+        return self.claimed if self.as_claimed else self.by
+
+    @property
+    def answered_by(self) -> str:
+        """Who answered, in words: `root, as "ann" (claimed)`."""
+        return f"{self.by}, as {dumps(self.claimed)} (claimed)" if self.claimed else self.by
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):

@@ -244,12 +244,12 @@ class _Fold:
         asked, at = self._asked.get(record.id, (None, entry.at))
         if asked is not None and record.verdict == "approve":
             place = CallRef(asked.cause, asked.index)
-            self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.by]))
+            self._approved_by[place] = ", ".join(filter(None, [self._approved_by.get(place), record.answered_by]))
         decision = _BY_VERDICT.get(record.verdict, "resolved")
         call = asked.pending.call if asked is not None else None
         if call is not None and record.arguments is not None and record.verdict == "approve":  # to be made with others
             call = structs.replace(call, arguments=record.arguments)
-        line = self._line(entry, decision, call, by=record.by, text=record.text)
+        line = self._line(entry, decision, call, by=record.answered_by, text=record.text)
         return structs.replace(
             line,
             waited_s=max(0.0, entry.at - at),

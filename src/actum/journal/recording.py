@@ -385,7 +385,7 @@ class RunState:
         asked = self._by_id.get(answer.id)
         if asked is not None and answer.verdict == "approve":
             agreed = self._agreed.setdefault((answer.id, _sorted.encode(answer.arguments)), {})
-            agreed[answer.by] = answer
+            agreed[answer.counts_as] = answer
             if not asked.pending.is_agreed(agreed) and not answer.met:
                 return
             if len(agreed) > 1:

@@ -65,6 +65,7 @@ class _Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     approvers: Texts | None = None
     quorum: int = 1
     expires: str | float | None = None
+    not_self: bool | None = None
 
 
 class _User(Struct, frozen=True, forbid_unknown_fields=True):
@@ -284,6 +285,7 @@ def _rule(raw: Mapping[str, object], where: str, place: int) -> Rule:
             approvers=[said.approvers] if isinstance(said.approvers, str) else said.approvers,
             quorum=said.quorum,
             expires_s=None if said.expires is None else _seconds(said.expires),
+            not_self=said.not_self,
             where=where,
         )
     except UsageError as error:

@@ -91,6 +91,9 @@ class Rule(Struct, frozen=True, omit_defaults=True):
         approvers: with `ask`, who may answer: users, or `role:` and a role; None for anybody.
         quorum: so many of them have to agree.
         expires_s: seconds in which they have to; None for the run's default.
+        not_self: with `ask`, the person whom the run is on behalf of may not approve. None: that person may, unless
+            `quorum` is above one. Where the rule says `not_self` and nobody knows whom the run is on behalf of, the
+            call is denied.
         where: the place in a file, for the record.
 
     >>> Rule("deny", tools="delete_*", reason="Nothing is deleted here.").then
@@ -110,6 +113,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
     approvers: Collection[str] | None = None
     quorum: int = 1
     expires_s: float | None = None
+    not_self: bool | None = None
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -125,6 +129,7 @@ class Rule(Struct, frozen=True, omit_defaults=True):
                 "approvers": self.approvers is None
                 or (_are_patterns(self.approvers) and not isinstance(self.approvers, str)),
                 "quorum": isinstance(self.quorum, int) and not isinstance(self.quorum, bool) and self.quorum > 0,
+                "not_self": self.not_self is None or isinstance(self.not_self, bool),
                 "expires_s": self.expires_s is None or self.expires_s > 0,
                 **{name: _are_patterns(getattr(self, name)) for name in _GIVEN},
             }.items()
@@ -138,8 +143,15 @@ class Rule(Struct, frozen=True, omit_defaults=True):
             )
         if self.approvers is not None and not self.approvers:
             raise UsageError("approvers = []: nobody could ever answer; leave approvers out where anybody may")
-        if self.then != "ask" and (self.approvers is not None or self.quorum != 1 or self.expires_s is not None):
-            raise UsageError("approvers, quorum and expires_s belong to a rule that asks")
+        if self.then != "ask" and (
+            self.approvers is not None or self.quorum != 1 or self.expires_s is not None or self.not_self
+        ):
+            raise UsageError("approvers, quorum, expires_s and not_self belong to a rule that asks")
+        if self.quorum > 1 and self.not_self is False:
+            raise UsageError(
+                f"quorum = {self.quorum}, not_self = false: where several have to agree, whoever began the run is "
+                "never one of them; leave not_self out"
+            )
         if self.then == "deny" and self.require is not None:
             raise UsageError("a rule that denies requires nothing to be looked up first")
 
@@ -371,6 +383,8 @@ class _Ready:
             if (said := getattr(rule, name)) is not None and "*" not in (patterns := _several(said))
         ]
         self._decision = Decision(rule.then, label, rule.reason, approvers, rule.quorum, rule.expires_s)
+        self._not_self = rule.then == "ask" and (rule.not_self or rule.quorum > 1)
+        self._is_demanded = bool(rule.not_self)
         self._effects = rule.effects
         self._when = None if not rule.when else Condition(rule.when) if isinstance(rule.when, str) else rule.when
         self._required = _Required(rule.require, rule.reason) if rule.require else None
@@ -380,11 +394,23 @@ class _Ready:
         try:
             if self.misfit(case):
                 return None
-            if self._required is None:
+            if self._required is None and not self._not_self:
                 return self._decision
-            return msgspec.structs.replace(self._decision, require=self._required.of(case))
+            require = None if self._required is None else self._required.of(case)
+            return self._by_another(msgspec.structs.replace(self._decision, require=require), case.facts.principal)
         except ConditionFailed as failed:
             return Decision("deny", f"{self.label}: its condition has no value: {failed}", _FAILED_REASON)
+
+    def _by_another(self, decision: Decision, principal: str) -> Decision:
+        """The decision, which another person than the run's own has to take where the rule wants that."""
+        if not self._not_self:
+            return decision
+        if not principal and self._is_demanded:
+            return Decision("deny", f"{self.label}: nobody knows whom the run is on behalf of", _NOBODY_KNOWN)
+        others = None if decision.approvers is None else tuple(n for n in decision.approvers if n != principal)
+        if others is not None and len(others) < decision.quorum:
+            return Decision("deny", f"{self.label}: {principal} may not approve, and no others are left", _NO_OTHERS)
+        return msgspec.structs.replace(decision, approvers=others, not_by=principal)
 
     def outright(self, case: _Case) -> Verdict | None:
         """What can come of the rule for any call of a tool: None where it fits none, or denies only some."""
@@ -501,6 +527,10 @@ def _listed(values: Collection[str]) -> str:
     return ", ".join(sorted(value or "(nobody)" for value in values)) or "(none)"
 
 
+_NOBODY_KNOWN = (
+    "Another person than the one who began this has to approve it, and who began it is not known: give `principal=`."
+)
+_NO_OTHERS = "Another person than the one who began this has to approve it, and there are not enough others who may."
 _PASSED = Decision("allow", "default: passed by the developer")
 _READS = Decision("allow", "default: only reads")
 _EFFECT = Decision("ask", "default: a side effect", "This changes something outside the conversation.")

@@ -135,7 +135,9 @@ def _together(words: Sequence[_Word]) -> Ruling:
         asking = [word for word in asking if not word.declared or word is words[-1]]
     if not asking:
         return Ruling(Decision("allow", "; ".join(word.decision.rule for word in words)), (), required)
-    quorums = _needed([Quorum(word.decision.approvers or (), word.decision.quorum) for word in asking])
+    quorums = _needed(
+        [Quorum(word.decision.approvers or (), word.decision.quorum, word.decision.not_by) for word in asking]
+    )
     times = [word.decision.expires_s for word in asking if word.decision.expires_s is not None]
     decision = Decision(
         "ask",
@@ -144,6 +146,7 @@ def _together(words: Sequence[_Word]) -> Ruling:
         _approvers(quorums) or None,
         _least(quorums),
         min(times, default=None),
+        not_by=quorums[0].not_by if len(quorums) == 1 else "",
     )
     return Ruling(decision, quorums if len(quorums) > 1 else (), required, asking[0].level)
 
@@ -170,7 +173,7 @@ def _needed(quorums: Sequence[Quorum]) -> tuple[Quorum, ...]:
 
 def _implies(quorum: Quorum, other: Quorum) -> bool:
     """Whether persons who meet the first quorum always meet the other."""
-    if quorum.needs < other.needs:
+    if quorum.needs < other.needs or other.not_by not in ("", quorum.not_by):
         return False
     return not other.approvers or (bool(quorum.approvers) and set(quorum.approvers) <= set(other.approvers))
 

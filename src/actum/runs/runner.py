@@ -291,7 +291,9 @@ class Runner:
         """
         await self.check_principal(run_id, principal)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
-        async with self.taken_up(run_id, lambda state: records_of(state, answers or {}), setting) as state:
+        async with self.taken_up(
+            run_id, lambda state: records_of(state, answers or {}, is_shared=self.journal.is_shared), setting
+        ) as state:
             return await self.go_on(run_id, state, setting)
 
     async def go_on(self, run_id: str, state: RunState, setting: Setting) -> RunResult:

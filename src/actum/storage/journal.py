@@ -311,7 +311,7 @@ class DatabaseJournal:
             which = "without its key" if self._key is None else "with this key, which is not the key that signed it"
             raise UsageError(
                 f"the journal {self.name} is signed, and nothing can be forgotten {which}: what is deleted would have "
-                "to be signed, or `actum journal verify` finds a fault. Name the key (`--key-file`)"
+                "to be signed, or `actum journal verify` finds a fault. Open it with its key (ACTUM_JOURNAL_KEY_FILE)"
             )
 
     def _write(self, database: Database, run_id: str, record: Record, entry: Entry, previous: bytes) -> None:

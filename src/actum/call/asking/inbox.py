@@ -164,7 +164,7 @@ async def answer_pending(journal: Journal, ask_id: str, answer: Answer) -> Inbox
         recording = RunState(await journal.read(run_id))
         if answer.arguments is not None and answer.verdict == "approve" and not waiting.asked.run:
             _check(answer.arguments, waiting.asked, await definitions(journal, recording.tools))
-        (record,) = records_of(recording, {ask_id: answer})
+        (record,) = records_of(recording, {ask_id: answer}, is_shared=journal.is_shared)
         write_answer(journal, run_id, recording, record)
         await journal.sync(run_id)
     return waiting
@@ -186,8 +186,13 @@ def _check(arguments: JsonObject, asked: InputRequested, tools: Sequence[Tool]) 
         raise UsageError(f"{name} can not be called so: {tell_problem(problems[0])}")
 
 
-def records_of(recording: RunState, answers: Mapping[str, Answer | str]) -> list[InputGiven]:
+def records_of(recording: RunState, answers: Mapping[str, Answer | str], *, is_shared: bool = True) -> list[InputGiven]:
     """The records of answers to what a run waits for, all looked at before one is taken.
+
+    Args:
+        recording: the run.
+        answers: the answers, by the id of what was asked.
+        is_shared: whether several persons may write to the journal; see `Answer.claimed`.
 
     Raises:
         UnknownName: nothing waits under an id.
@@ -199,23 +204,45 @@ def records_of(recording: RunState, answers: Mapping[str, Answer | str]) -> list
         if ask_id not in waiting:
             raise UnknownName(f"nothing waits under {ask_id!r}; waiting: {', '.join(waiting) or 'nothing'}")
         answer = _as_answer(waiting[ask_id], given)
-        fit(waiting[ask_id].pending, answer)
-        if answer.verdict == "approve" and answer.by in recording.agreed(ask_id, answer.arguments):
+        record = answered(ask_id, answer, recording.elapsed, is_shared=is_shared)
+        fit(waiting[ask_id].pending, answer, record.counts_as)
+        if answer.verdict == "approve" and record.counts_as in recording.agreed(ask_id, answer.arguments):
             needs = waiting[ask_id].pending.needs
-            raise UsageError(f"{answer.by} has agreed to {ask_id} already: {needs} persons are needed")
-        records.append(answered(ask_id, answer, recording.elapsed))
+            raise UsageError(f"{record.counts_as} has agreed to {ask_id} already: {needs} persons are needed")
+        records.append(record)
     return records
 
 
-def answered(ask_id: str, answer: Answer, elapsed: float) -> InputGiven:
-    """The record of an answer."""
-    text, by = whole_text(answer.text), whole_text(answer.by)
+def answered(ask_id: str, answer: Answer, elapsed: float, *, is_shared: bool = True) -> InputGiven:
+    """The record of an answer.
+
+    Args:
+        is_shared: whether several persons may write to the journal: then a claimed name counts for nothing.
+    """
+    text, by, claimed = whole_text(answer.text), whole_text(answer.by), whole_text(answer.claimed)
+    claimed = claimed if claimed != by else ""
     free = tuple(map(whole_text, answer.free))
-    return InputGiven(ask_id, answer.verdict, text, by, elapsed, answer.arguments, answer.for_run, free=free)
+    return InputGiven(
+        ask_id,
+        answer.verdict,
+        text,
+        by,
+        elapsed,
+        answer.arguments,
+        answer.for_run,
+        free=free,
+        claimed=claimed,
+        as_claimed=bool(claimed) and not is_shared,
+    )
 
 
-def fit(asked: Pending, answer: Answer) -> None:
+def fit(asked: Pending, answer: Answer, by: str = "") -> None:
     """An answer is of the kind that was asked for, and by somebody who may give it.
+
+    Args:
+        asked: what was asked.
+        answer: the answer.
+        by: who answers, as rules about approvers see it; `answer.by` where it is left out.
 
     Raises:
         UsageError: it is not.
@@ -223,8 +250,11 @@ def fit(asked: Pending, answer: Answer) -> None:
     kind = asked.kind
     if answer.verdict not in VERDICTS[kind]:
         raise UsageError(f"what waits is {kind}: expected {' or '.join(VERDICTS[kind])}, not {answer.verdict!r}")
-    if asked.approvers and answer.by not in asked.approvers:
-        raise UsageError(f"{answer.by} may not answer {asked.id}: {', '.join(asked.approvers)} may")
+    by = by or answer.by
+    if asked.approvers and by not in asked.approvers:
+        raise UsageError(f"{by} may not answer {asked.id}: {', '.join(asked.approvers)} may")
+    if asked.not_by and by == asked.not_by and answer.verdict == "approve":
+        raise UsageError(f"{by} may not approve {asked.id}: the run is on behalf of {by}, and another person has to")
     if answer.for_run and (answer.verdict != "approve" or kind != "approval"):
         raise UsageError("only an approval can hold for the whole run")
     check_free(asked, answer)

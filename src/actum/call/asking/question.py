@@ -98,6 +98,7 @@ class Approvals:
             origins=self._origins.of(plan.call.arguments),
             approvers=(plan.decision.approvers or ()) if approval else (),
             needs=plan.decision.quorum if approval else 1,
+            not_by=plan.decision.not_by if approval else "",
             expires=self._expiry(plan.decision) if approval else 0.0,
             quorums=plan.quorums if approval else (),
             level=plan.level if approval else None,

@@ -277,7 +277,9 @@ class _Rows:
 
     def _question(self, question: InputAsked) -> Html:
         words = [
-            f"{ANSWERED[answer.verdict]} by {answer.by} after {duration(at - question.at)}  {answer.text}".rstrip()
+            " ".join(
+                [ANSWERED[answer.verdict], "by", answer.answered_by, "after", duration(at - question.at), answer.text]
+            ).rstrip()
             for answer, at in question.answers
         ]
         told = [element("p", word, class_="person") for word in words or ["nobody has answered yet"]]

@@ -26,6 +26,9 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+if sys.platform != "win32":
+    import pwd
+
 GUTTER = 10
 """Columns before the text of a labelled line: eight for the label, two to part them."""
 
@@ -247,11 +250,13 @@ def interruptible() -> Iterator[None]:
 
 
 def who() -> str:
-    """The name of the person at the keyboard, for the record."""
+    """The name of the person at the keyboard, for the record: the system's user, which no variable changes."""
     try:
+        if sys.platform != "win32":
+            return pwd.getpwuid(os.getuid()).pw_name
         return getpass.getuser()
     except (KeyError, OSError):
-        return "user"
+        return f"uid {os.getuid()}" if sys.platform != "win32" else "user"
 
 
 def version_of(package: str) -> str:

@@ -234,7 +234,7 @@ class _Branches:
             other = f"  with {value_text(answered.arguments)}" if answered.arguments is not None else ""
             note = f"{'  for the whole run' if answered.for_run else ''}{other}"
             note += f"  any {', '.join(answered.free)}" if answered.free else ""
-            note += f"  by {answered.by}  after {duration(at - question.at)}"
+            note += f"  by {answered.answered_by}  after {duration(at - question.at)}"
             shown.add(_line(ANSWERED[answered.verdict], answered.text, "magenta", note))
 
     def _note(self, note: OtherEvent) -> Text:

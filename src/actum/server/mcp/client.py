@@ -119,6 +119,8 @@ class McpClient:
         """Whether the client can be asked this, and its user may answer."""
         if pending.kind not in WANTED or (pending.approvers and self.principal not in pending.approvers):
             return False
+        if pending.kind == "approval" and pending.not_by and self.principal == pending.not_by:
+            return False
         return not self._lacks(pending)
 
     def _lacks(self, pending: Pending) -> JsonObject:
