@@ -54,7 +54,7 @@ def test_a_parameter_is_secret_by_its_schema_or_by_its_whole_name(properties: Js
 
 def test_a_value_is_hidden_wherever_and_however_it_was_put() -> None:
     paths: list[Path] = [("password",), ("login", "pwd"), ("users", "*", "pwd")]
-    for arguments in (
+    several: tuple[JsonObject, ...] = (
         {"password": "hunter2"},
         {"Password": "hunter2", "PASSWORD": ["hunter2"]},
         {"password": {"value": "hunter2"}},
@@ -62,7 +62,8 @@ def test_a_value_is_hidden_wherever_and_however_it_was_put() -> None:
         {"login": '{"pwd": "hunter2"}'},
         {"users": [{"pwd": "hunter2"}, {"user": "ann", "pwd": "hunter2"}]},
         {"users": '[{"pwd": "hunter2"}]'},
-    ):
+    )
+    for arguments in several:
         shown = shown_arguments(arguments, paths)
         assert ("hunter2" in json.dumps(shown), SECRET in json.dumps(shown)) == (False, True), arguments
     assert shown_arguments({"password": None, "user": "ann"}, paths) == {"password": None, "user": "ann"}
@@ -144,6 +145,7 @@ def test_sealed_values_are_encrypted_with_a_key_and_open_with_no_other() -> None
         assert open_words(sealed, key).rstrip() == b'{"calls":"hunter2"}'
         assert (b"hunter2" in sealed.payload) == (key is None)
         assert seal_words(b'{"calls":"hunter2"}', key).digest != sealed.digest
+    sealed = seal_words(b"{}", b"the journal's own key")
     short, long = (len(seal_words(b"x" * size, b"key").payload) for size in (1, 100))
     assert short == long
     for other, told in ((None, "open the journal with its key"), (b"another", "with another key")):

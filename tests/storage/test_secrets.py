@@ -15,6 +15,7 @@ from actum.call.asking.inbox import answer_pending, inbox
 from actum.core.errors import JournalError
 from actum.core.event import Event, RunResult
 from actum.core.interfaces import Journal, Request
+from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage
 from actum.core.record import CallRefused, Ended, Intended, ModelReplied, Record, Started
 from actum.journal.audit import audit
@@ -189,7 +190,7 @@ async def test_a_person_who_edits_a_call_leaves_its_secret_or_gives_another(
     desk, journal = Desk(), store.open()
     first, _ = agent(journal, desk)
     paused = await first.run("Log in")
-    arguments = {"user": "bob", "password": edited}
+    arguments: JsonObject = {"user": "bob", "password": edited}
     await answer_pending(journal, paused.pending[0].id, Answer("approve", arguments=arguments))
     other = store.open() if store.place else journal
     second, _ = agent(other, desk)
@@ -202,11 +203,12 @@ async def test_a_person_who_edits_a_call_leaves_its_secret_or_gives_another(
 
 async def test_wrong_arguments_are_refused_without_the_value(store: Store) -> None:
     desk, journal = Desk(approval=False), store.open()
-    for arguments, raw in (
+    wrong: tuple[tuple[JsonObject, str], ...] = (
         ({"user": 1, "password": [VALUE]}, ""),
         ({"user": "ann", "passwd": VALUE}, ""),
         ({}, f'{{"password": "{VALUE}'),
-    ):
+    )
+    for arguments, raw in wrong:
         call = ToolCall("1", "login", arguments, raw=raw, complete=not raw)
         nobody = ToolCall("2", "log_on", {"password": VALUE})
         model = ScriptedModel([Reply((call, nobody)), "I can't."])
@@ -252,7 +254,7 @@ async def test_a_branch_has_secret_values_of_its_own(store: Store) -> None:
 
 
 async def test_a_secret_that_is_filled_into_a_form_is_kept_apart(store: Store) -> None:
-    form = {"type": "object", "properties": {"pin": {"type": "string", "x-secret": True}}}
+    form: JsonObject = {"type": "object", "properties": {"pin": {"type": "string", "x-secret": True}}}
     given: list[object] = []
 
     @tool(effects={"write"})

@@ -35,10 +35,11 @@ async def test_whoever_began_a_run_does_not_approve_its_calls(rule: Rule) -> Non
         UsageError, match=r"ann may not approve .*: the run is on behalf of ann, and another person has"
     ):
         await agent.resume(paused.run_id, {pending.id: Answer("approve", by="ann")})
-    for by in ("bob", "cy")[: rule.quorum]:
+    others = ("bob", "cy")[: rule.quorum]
+    for by in others:
         assert till.paid == []
-        result = await agent.resume(paused.run_id, {pending.id: Answer("approve", by=by)})
-    assert (result.status, till.paid) == ("done", [1])
+        await agent.resume(paused.run_id, {pending.id: Answer("approve", by=by)})
+    assert till.paid == [1]
 
 
 async def test_whoever_began_a_run_may_still_say_no() -> None:
