@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from actum.cli.show.terminal import who
+
 from .person import START
 
 Run = Callable[..., Result]
@@ -167,7 +169,7 @@ def test_a_denied_call_is_not_made_and_the_model_learns_why(run: Run, home: Path
 @pytest.mark.row("C4")
 def test_yes_approves_and_the_record_says_by_whom(run: Run, home: Path) -> None:
     assert run("run", "keep milk", "--yes", *MINE, "models.py:keep").stdout == "keep: kept\n"
-    assert "approved  by --yes" in run("runs", "show").stdout
+    assert f'approved  by {who()}, as "--yes" (claimed)' in run("runs", "show").stdout
 
 
 @pytest.mark.row("C4")
