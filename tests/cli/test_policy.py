@@ -27,7 +27,7 @@ then = "allow"
 tools = "keep"
 then = "ask"
 reason = "A long text."
-approvers = ["ada", "bob"]
+approvers = ["ada", "bob", "cy"]
 quorum = 2
 expires = "1h"
 require = { tool = "add", args = { a = "size(args.text)", b = "1" }, when = "check < 100" }
@@ -52,7 +52,7 @@ def test_a_decision_is_explained_rule_by_rule(run: Run) -> None:
     assert "policy.toml:5: allow keep  roles: (none) is none of clerk" in told.stdout
     assert "    fits  policy.toml:11: ask keep" in told.stdout
     assert "   first  add  a=4  b=1" in told.stdout
-    assert "    asks  2 of: ada, bob" in told.stdout
+    assert "    asks  2 of: ada, cy" in told.stdout
     assert " expires  after 3600 s" in told.stdout
     assert " verdict  ask  A long text.  (policy.toml:11: ask keep)" in told.stdout
 

@@ -263,7 +263,7 @@ def _missing(asked: InputRequested, agreed: Collection[str]) -> str:
     for quorum in asked.pending.all_quorums:
         who_may, left = ", ".join(quorum.approvers) or "anybody", quorum.left(agreed)
         if left:
-            who_may += f" but {quorum.not_by}" if quorum.not_by else ""
+            who_may += f" but {quorum.not_by}" if quorum.not_by and not quorum.approvers else ""
             told.append(who_may if quorum.needs == 1 else f"{left} of {who_may}")
     return " and ".join(told)
 

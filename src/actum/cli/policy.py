@@ -123,7 +123,7 @@ def _show(terminal: Terminal, call: ToolCall, looks: list[Look], decision: Decis
         terminal.line("first", call_line(required), "cyan")
     if decision.approvers or decision.quorum > 1 or decision.not_by:
         some = ", ".join(decision.approvers or ()) or "anybody"
-        some += f" but {decision.not_by}" if decision.not_by else ""
+        some += f" but {decision.not_by}" if decision.not_by and not decision.approvers else ""
         terminal.line("asks", f"{decision.quorum} of: {some}" if decision.quorum > 1 else some, "magenta")
     if decision.expires_s is not None:
         terminal.line("expires", f"after {decision.expires_s:g} s")
