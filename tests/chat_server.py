@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import functools
 import itertools
+import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -23,7 +24,7 @@ import uvicorn
 from msgspec import Struct
 from starlette.applications import Starlette
 from starlette.requests import Request as HttpRequest
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from actum.core.call import ToolCall
@@ -48,6 +49,7 @@ APIS: dict[
     ":streamGenerateContent": GEMINI_CONTENT,
 }
 """By the end of the path."""
+_AN_API = re.compile(r"/(v\d|api/)")
 
 
 class Raw(Struct, frozen=True):
@@ -97,22 +99,32 @@ class ChatServer:
         script: the answers in order, or a function of the request's JSON that gives the next one.
         native: whether it calls a tool when an `Endpoint` probes for that.
         probe: what it says to a probe instead.
+        models: the models that it lists; they are listed for a `GET` of `/v1/models`.
 
     Attributes:
         requests: what was asked, in order, without the probes.
         probes: how often it was probed.
         everything: what was asked, the probes among it.
+        probe: what it says to the next probe.
+        looked: the requests for the list of models.
     """
 
     def __init__(
-        self, script: Sequence[Said] | Callable[[JsonObject], Said], *, native: bool = True, probe: Said | None = None
+        self,
+        script: Sequence[Said] | Callable[[JsonObject], Said],
+        *,
+        native: bool = True,
+        probe: Said | None = None,
+        models: Sequence[str] = (),
     ) -> None:
         self.requests: list[Asked] = []
         self.probes = 0
         self.everything: list[Asked] = []
+        self.looked: list[Asked] = []
+        self._models = models
         self._script = script
         call = Reply.of(calls=[ToolCall("probe", "open_door", {"number": 7})])
-        self._probe = probe or (call if native else "I can not open doors.")
+        self.probe: Said = probe or (call if native else "I can not open doors.")
         self._path = f"/{next(_numbers)}"
         self.url = f"http://127.0.0.1:{_port()}{self._path}/v1"
 
@@ -127,6 +139,11 @@ class ChatServer:
         """The next answer of the script."""
         path = http.url.path.removeprefix(self._path)
         asked = Asked(path, http.url.query, dict(http.headers), await http.body())
+        if http.method == "GET":
+            self.looked.append(asked)
+            return JSONResponse({"object": "list", "data": [{"id": name} for name in self._models]})
+        if not _AN_API.match(path):
+            return JSONResponse({"detail": "Not Found"}, 404)
         said = self._next(asked)
         if isinstance(said, Raw):
             return StreamingResponse(_pieces(said), status_code=said.status, headers=said.headers)
@@ -143,7 +160,7 @@ class ChatServer:
         self.everything.append(asked)
         if asked.is_probe:
             self.probes += 1
-            return self._probe
+            return self.probe
         self.requests.append(asked)
         if callable(self._script):
             return self._script(asked.json)
@@ -174,7 +191,7 @@ def _port() -> int:
     """Starts the one HTTP server of this process."""
     listening = socket.create_server(("127.0.0.1", 0))  # whoever connects from now on waits until it is up
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or each answer in pieces waits 40 ms for an ACK
-    routes = [Route("/{number}/{version}/{path:path}", _dispatch, methods=["POST"])]
+    routes = [Route("/{number}/{version}/{path:path}", _dispatch, methods=["GET", "POST"])]
     server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="critical", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

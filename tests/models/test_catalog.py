@@ -374,7 +374,7 @@ def test_a_key_and_an_address_are_given_by_hand() -> None:
         endpoint = endpoint_of(open_model(name, environment=keys, **given))  # type: ignore[arg-type]
         assert (endpoint.url, endpoint.model, endpoint._key) == (url, model, key), (name, given)
     endpoint = endpoint_of(open_model("ollama:qwen3", timeout_s=7, headers={"X-Team": "blue"}, environment={}))
-    assert (endpoint._timeout_s, endpoint._headers["x-team"]) == (7, "blue")
+    assert (endpoint.timeout_s, endpoint._headers["x-team"]) == (7, "blue")
 
 
 def test_a_key_or_an_address_where_it_has_no_meaning_is_refused() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
 import socket
+import threading
 
 import msgspec
 import pytest
@@ -14,11 +17,13 @@ from actum.core.call import TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.interfaces import Model, Request
+from actum.core.json import JsonObject
 from actum.core.message import Message, Reply, ToolMessage, Transcript, UserMessage
 from actum.core.tool import Tool
 from actum.dialects.api.anthropic.dialect import ANTHROPIC
 from actum.dialects.api.openai_chat.dialect import OPENAI_CHAT, OPENAI_FUNCTIONS, OpenAiChat
 from actum.dialects.catalog import text_dialect
+from actum.models import open_model
 from actum.models.endpoint import Endpoint
 from actum.models.prompted import Auto
 from actum.testing import FakeClock
@@ -277,13 +282,13 @@ async def test_a_probe_tells_whether_the_endpoint_calls_tools_and_is_made_once(n
     [
         (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
         (400, '"auto" tool choice requires --enable-auto-tool-choice'),
-        (422, "extra fields not permitted"),
+        (422, [{"loc": ["body", "tools"], "msg": "extra fields not permitted", "type": "value_error.extra"}]),
         (404, "No endpoints found that support tool use"),
         (500, "tools param requires --jinja flag"),
     ],
 )
-async def test_an_endpoint_that_refuses_tools_does_not_call_them(status: int, words: str) -> None:
-    refusal = failing(status, msgspec.json.encode({"error": {"message": words}}))
+async def test_an_endpoint_that_refuses_tools_does_not_call_them(status: int, words: object) -> None:
+    refusal = failing(status, msgspec.json.encode({"detail": words}))
     with ChatServer([], probe=refusal) as server:
         assert await Endpoint(server.url, "m", clock=FakeClock(auto=True)).probe() is False
 
@@ -370,3 +375,121 @@ async def test_a_probe_has_the_headers_of_the_request_that_it_is_for() -> None:
         assert server.probes == 1
     assert [asked.headers.get("x-team") for asked in server.everything] == ["blue", "blue"]
     assert all(b'"zdr":true' in asked.body for asked in server.everything)
+
+
+def said(status: int, message: str, **more: str) -> Raw:
+    return failing(status, msgspec.json.encode({"error": {"message": message, **more}}))
+
+
+NO_TOOLS = said(400, "registry.ollama.ai/library/gemma:2b does not support tools")
+
+
+@pytest.mark.row("S8")
+async def test_an_unrelated_400_does_not_turn_native_calling_off() -> None:
+    loading = said(400, "model is being loaded")
+    with ChatServer([loading, Reply.of(calls=[BEIJING]), "text"], probe=loading) as server:
+        with pytest.raises(ModelRejected, match="being loaded"):
+            await open_model(f"{server.url}#toolace").reply(asking())
+        assert (await open_model(f"{server.url}#toolace").reply(asking())).calls == (BEIJING,)
+        assert await Endpoint(server.url, "toolace").probe()
+        assert server.probes == 2  # the call that came by the API is a yes
+    assert all("tools" in request.json for request in server.requests)
+
+
+@pytest.mark.row("S8")
+async def test_a_refusal_of_tools_after_a_good_probe_falls_back_to_text() -> None:
+    def script(asked: JsonObject) -> Raw | str:
+        return NO_TOOLS if "tools" in asked else '{"tool": "get_weather", "params": {"city": "北京"}}'
+
+    clock = FakeClock()
+    with ChatServer(script) as server:
+        model = Auto(endpoint(server, clock), text_dialect("prompt_json"))
+        assert await model.endpoint.probe(asking())
+        server.probe = NO_TOOLS
+        for _ in range(2):
+            assert [call.name for call in (await model.reply(asking())).calls] == ["get_weather"]
+        assert ["tools" in request.json for request in server.requests] == [True, False, False]
+        assert (model.dialect_used, server.probes) == ("prompt_json", 2)
+        clock.advance(3600.0)  # a no holds for an hour
+        server.probe = Reply.of(calls=[ToolCall("probe", "open_door", {"number": 7})])
+        assert model.dialect_used == ""
+        assert await model.endpoint.probe(asking())
+
+
+@pytest.mark.row("S8")
+async def test_a_refusal_of_one_tool_is_told_and_native_calling_stays() -> None:
+    with ChatServer([said(400, "Invalid schema for function 'get_weather'")]) as server:
+        model = Auto(endpoint(server), text_dialect("prompt_json"))
+        with pytest.raises(ModelRejected, match="Invalid schema"):
+            await model.reply(asking())
+        assert model.endpoint.native
+    assert len(server.requests) == 1
+
+
+@pytest.mark.row("S8")
+async def test_many_at_once_are_one_probe_and_one_that_is_cancelled_spoils_nothing() -> None:
+    with ChatServer(lambda _: "Hi.") as server:
+        first, *others = [asyncio.create_task(open_model(f"{server.url}#m").reply(asking())) for _ in range(8)]
+        await asyncio.sleep(0)  # each has begun
+        first.cancel()
+        assert {reply.text for reply in await asyncio.gather(*others)} == {"Hi."}
+    assert server.probes == 1
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+async def test_an_address_without_its_version_is_mended_and_told(
+    streamed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ChatServer(["Hi.", "Hello.", failing(404, b'{"error": "no such model"}')]) as server:
+        model = Endpoint(server.url.removesuffix("/v1"), "m")
+        emit = (lambda delta: None) if streamed else None
+        assert [(await model.reply(asking(), emit)).text for _ in range(2)] == ["Hi.", "Hello."]
+        assert model.url == server.url
+        assert caplog.text.count(f"It is at {server.url}") == 1
+        with pytest.raises(ModelRejected, match="no such model"):
+            await model.reply(asking(), emit)
+    with ChatServer([]) as server, pytest.raises(ModelRejected, match="404"):
+        await Endpoint(server.url.removesuffix("/v1") + "/nothing", "m").reply(asking(), emit)
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refusal_without_a_key_names_the_variable(status: int) -> None:
+    with ChatServer([failing(status)] * 2) as server:
+        with pytest.raises(ModelRejected, match="No key was sent: set OPENAI_API_KEY"):
+            await Endpoint(server.url, "m", key_variable="OPENAI_API_KEY").reply(asking())
+        with pytest.raises(ModelRejected) as raised:
+            await Endpoint(server.url, "m", key=KEY, key_variable="OPENAI_API_KEY").reply(asking())
+    assert "No key" not in str(raised.value)
+
+
+async def test_an_account_without_quota_is_not_asked_again() -> None:
+    spent = said(429, "You exceeded your current quota", type="insufficient_quota", code="insufficient_quota")
+    with (
+        ChatServer([spent, "never"]) as server,
+        pytest.raises(ModelRejected, match="no quota or credit left") as raised,
+    ):
+        await endpoint(server).reply(asking())
+    assert (raised.value.status, len(server.requests)) == (429, 1)
+
+
+async def test_a_stream_that_says_nothing_more_ends_after_its_time_and_is_not_begun_again() -> None:
+    came: list[int] = []
+    over = threading.Event()
+
+    def serve(listening: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # the client has hung up, or the test is over
+            while True:
+                with listening.accept()[0] as connection:
+                    came.append(1)
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+                    while not over.wait(0.01):
+                        connection.sendall(b": still there\n\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=serve, args=(listening,), daemon=True).start()
+        model = Endpoint(f"http://127.0.0.1:{listening.getsockname()[1]}/v1", "m", timeout_s=0.2)
+        with pytest.raises(ModelUnavailable, match=r"stood still for 0.2 s"):
+            await model.reply(asking(), lambda delta: None)
+        over.set()
+    assert len(came) == 1

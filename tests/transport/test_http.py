@@ -6,6 +6,7 @@ import asyncio
 import gc
 import gzip
 import socket
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -70,7 +71,40 @@ async def test_a_refused_connection_is_told_as_not_sent() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         failed = await failure(f"http://127.0.0.1:{nobody.getsockname()[1]}")
-    assert (str(failed), failed.sent, failed.lasting) == ("it can not be reached", False, False)
+    assert str(failed).startswith("it can not be reached: nothing listens at this port")
+    assert (failed.sent, failed.lasting) == (False, False)
+
+
+def answering(raw: bytes) -> socket.socket:
+    """A server that says this to whoever comes, and hangs up."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with server, server.accept()[0] as came:
+            came.recv(4096)
+            came.sendall(raw)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return server
+
+
+@pytest.mark.parametrize(
+    ("scheme", "raw", "told"),
+    [
+        ("https", b"HTTP/1.1 400 Bad Request\r\n\r\n", "it does not speak TLS: is its address http://"),
+        ("http", b"\x15\x03\x01\x00\x02\x02\x46", "its answer is not HTTP: is its address https://"),
+    ],
+)
+async def test_tls_where_there_is_none_and_none_where_there_is_are_told_apart(
+    scheme: str, raw: bytes, told: str
+) -> None:
+    failed = await failure(f"{scheme}://127.0.0.1:{answering(raw).getsockname()[1]}")
+    assert str(failed).startswith(told)
+    assert failed.lasting
+
+
+async def test_a_name_that_is_not_known_is_told() -> None:
+    assert str(await failure("http://no-such-host.invalid")).startswith("its name is not known")
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1", "http://", "http://127.0.0.1:99999", "http://[::1", "nonsense"])

@@ -5,7 +5,8 @@
 It streams when somebody listens and not otherwise. What passes by itself (too many requests, a server's trouble, no
 connection, an answer that broke off) is tried again, at most twice, and never after a part of the answer was heard.
 
-Where an API is below its address, and how it wants its key, is a row of `WIRES`.
+Where an API is below its address, and how it wants its key, is a row of `WIRES`. Where the API is not at this place
+and the address has no version, the same place below `/v1` is tried once, and the log says so.
 
 The key stands in one header and nowhere else: not in `repr`, not in errors, even where the endpoint quotes it.
 """
@@ -14,14 +15,17 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
+from functools import partial
 from typing import Protocol, runtime_checkable
 from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 
 from msgspec import Struct, structs
 
 from ..core.clock import SystemClock
-from ..core.errors import ModelError, ModelRejected, ModelUnavailable, UsageError
+from ..core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
 from ..core.event import Delta
 from ..core.interfaces import Clock, Request
 from ..core.json import JsonObject
@@ -29,10 +33,11 @@ from ..core.message import Reply, UserMessage
 from ..core.model_settings import check_headers
 from ..core.tool import Tool
 from ..dialects.api.openai_chat.dialect import OPENAI_CHAT
-from ..dialects.base import ApiDialect
+from ..dialects.base import ApiDecoder, ApiDialect
 from ..dialects.loose import Loose
 from ..transport.http import HttpFailure, HttpResponse, post, retry_after
 from .answer_schema import AnswerSchema, SendSchema
+from .probe_memory import PROBES, Asked, SharedProbes
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +53,7 @@ class Wire(Struct, frozen=True, kw_only=True):
 
     Attributes:
         path: below the address of an endpoint; `{model}` stands for the model's name.
+        version: what the address of an endpoint ends in; empty where the API has none.
         stream_path: where it streams, with the query that this takes; empty for the same place.
         key_header: the header with the key.
         key_form: what it says there.
@@ -55,6 +61,7 @@ class Wire(Struct, frozen=True, kw_only=True):
     """
 
     path: str = "/chat/completions"
+    version: str = "/v1"
     stream_path: str = ""
     key_header: str = "authorization"
     key_form: str = "Bearer {key}"
@@ -68,23 +75,42 @@ WIRES = {
     ),
     "gemini_content": Wire(
         path="/models/{model}:generateContent",
+        version="/v1beta",
         stream_path="/models/{model}:streamGenerateContent?alt=sse",
         key_header="x-goog-api-key",
         key_form="{key}",
     ),
-    "ollama_generate": Wire(path="/api/generate"),
+    "ollama_generate": Wire(path="/api/generate", version=""),
     "openai_completions": Wire(path="/completions"),
     "openai_responses": Wire(path="/responses"),
 }
 """By the name of a dialect; all others are spoken as `CHAT`."""
+
+
+class _Place(Struct, frozen=True):
+    """Where an API is.
+
+    Attributes:
+        url: the address of the endpoint, without a query.
+        whole: where a whole answer is asked for.
+        streamed: where a stream is asked for.
+    """
+
+    url: str
+    whole: str
+    streamed: str
+
 
 _PROBE = Tool(
     name="open_door",
     description="Opens the door with this number.",
     parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
 )
-_probed: dict[tuple[str, str, str], bool] = {}
-"""What was found out by probing: whether the model at an address calls tools in a dialect."""
+_UNDER_WAY = SharedProbes()
+_VERSION = re.compile(r"/v\d\w*(/|$)")
+"""A version in the path of an address: `/v1`, `/v1beta/openai`."""
+_ABOUT_TOOLS = re.compile(r"\btool|\bfunctions?\b|\bfunction[_ ]call|工具", re.IGNORECASE)
+"""What an endpoint says that refuses tools."""
 
 
 @runtime_checkable
@@ -118,6 +144,7 @@ class Endpoint:
         key: sent as the API of the dialect wants it; None or empty for none.
         dialect: of the endpoint.
         timeout_s: the longest silence, in seconds.
+        key_variable: the environment variable in which the key is looked for, to be named where the key is missing.
         headers: further ones. They never take the place of the header with the key.
         extras: further fields of every request's body.
         native: whether it calls tools; None when that is not known (see `probe`).
@@ -127,7 +154,9 @@ class Endpoint:
         clock: for the waits between attempts.
 
     Attributes:
-        native: as the argument, or as `probe` found out.
+        url: the address that is used: with `/v1` behind the address that was given, once the API was found there.
+        timeout_s: the longest silence in seconds: before the answer, and in a stream without a word of the answer,
+            whatever the server sends meanwhile to keep the connection open. Not tried again.
         loose: the tools of the latest request whose schemas a strict endpoint was not asked to hold the model to.
 
     Raises:
@@ -149,30 +178,35 @@ class Endpoint:
         path: str = "",
         send_schema: SendSchema = "alone",
         clock: Clock | None = None,
+        key_variable: str = "",
     ) -> None:
         address = _checked(url)
         wire = WIRES.get(dialect.name, CHAT)
         named = quote(model.removeprefix("models/"), safe="/@")
         whole = (path or wire.path).replace("{model}", named)
         streamed = (path or wire.stream_path or wire.path).replace("{model}", named)
-        where = address.path.rstrip("/").removesuffix(whole)
-        self.url = urlunsplit((address.scheme, address.netloc, where, "", ""))
+        given = address.path.rstrip("/")
+        where = given.removesuffix(whole)
+        self._netloc = address.netloc
+        self._place = _placed(address, where, whole, streamed)
+        sure = path or where != given or _VERSION.search(where)
+        self._guess = None if sure or not wire.version else _placed(address, where + wire.version, whole, streamed)
         self.model = model
         self.name = name or f"{model}@{address.netloc}"
         self.dialect = dialect
         self._answer_schema = AnswerSchema(self.name, send_schema)
-        self.native = native
+        self.timeout_s = timeout_s
         self.loose: tuple[Loose, ...] = ()
         self._told: tuple[Tool, ...] = ()
-        self._whole, self._streamed = _below(address, where, whole), _below(address, where, streamed)
+        self._native = native
         self._key = (key or "").strip()
+        self._key_variable = key_variable
         ours = {"content-type": "application/json", "user-agent": "actum", **wire.headers}
         check_headers(headers or {})
         self._headers = {**ours, **{name.lower(): value for name, value in (headers or {}).items()}}
         self._key_header = {wire.key_header: wire.key_form.replace("{key}", self._key)} if self._key else {}
         self._further = dict(headers or {})
         self._unsaid: tuple[str, ...] = ()
-        self._timeout_s = timeout_s
         self._extras = extras or {}
         self._clock = clock or SystemClock()
 
@@ -210,7 +244,9 @@ class Endpoint:
         attempt = 1
         while True:
             try:
-                return await self._ask(body, request, ear)
+                return await self._ask_anywhere(body, request, ear)
+            except _Silent as silence:
+                raise ModelUnavailable(str(silence)) from None
             except ModelUnavailable as error:
                 wait_s = _backoff_s(attempt) if error.retry_after is None else error.retry_after
                 if attempt == ATTEMPTS_MAX or (ear and ear.heard) or wait_s > WAIT_S_MAX:
@@ -218,8 +254,24 @@ class Endpoint:
             await self._clock.sleep(wait_s)
             attempt += 1
 
+    @property
+    def url(self) -> str:
+        """The address that is used: with a version behind the one that was given, once the API was found there."""
+        return self._place.url
+
+    @property
+    def native(self) -> bool | None:
+        """Whether the model calls tools by the API: as the argument, or as a probe found out; None where that is not
+        known, or not any more.
+        """
+        return self._native if self._native is not None else PROBES.recall(self._asked, self._clock.now())
+
     async def probe(self, like: Request | None = None) -> bool:
-        """Whether the model answers with tool calls: a small request asks for one. What is found is kept in memory.
+        """Whether to call tools by the API: a small request asks for a call, where nothing is known yet.
+
+        What is found is remembered; see `probe_memory`. A refusal that says nothing of tools leaves the question open:
+        tools are then tried, so that the request itself tells what is the matter. Requests that come meanwhile wait for
+        the same probe.
 
         Args:
             like: a request whose headers, timeout and extras the small request has too, as a gateway may want them.
@@ -227,24 +279,67 @@ class Endpoint:
         Raises:
             ModelError: the endpoint does not answer at all, so that nothing can be said.
         """
-        known = (self.url, self.model, self.dialect.name)
-        if self.native is None:
-            self.native = _probed.get(known)
-        if self.native is None:
-            self.native = _probed[known] = await self._calls_a_tool(like or Request(messages=()))
-        return self.native
+        known = self._native
+        if known is None:
+            known = PROBES.look_up(self._asked, self._clock.now())
+        if known is None:
+            known = await _UNDER_WAY.found(self._asked, self._key, partial(self._find_out, like))
+        return True if known is None else known
 
-    async def _calls_a_tool(self, like: Request) -> bool:
+    async def refuses_tools(self, error: ModelError, like: Request | None = None) -> bool:
+        """Whether this refusal of a request shows that the model calls no tools after all, against what was known.
+
+        The endpoint is probed again where the refusal speaks of tools: it may be about one tool of the request alone.
+
+        Args:
+            error: as `reply` raised it.
+            like: the request that was refused.
+
+        Raises:
+            ModelError: the endpoint does not answer the probe.
+        """
+        if not self._about_tools(error):
+            return False
+        refused = await _UNDER_WAY.found(self._asked, self._key, partial(self._find_out, like)) is False
+        if refused:
+            self._native = None  # where it was said, it was wrong
+        return refused
+
+    def called(self) -> None:
+        """Remember that the model has called a tool by the API."""
+        if self.native is None:
+            PROBES.learn(self._asked, self._clock.now(), native=True)
+
+    @property
+    def _asked(self) -> Asked:
+        return Asked(self.url, self.model, self.dialect.name)
+
+    async def _find_out(self, like: Request | None) -> bool | None:
+        found = await self._calls_a_tool(like or Request(messages=()))
+        if found is not None:
+            PROBES.learn(self._asked, self._clock.now(), native=found)
+        return found
+
+    async def _calls_a_tool(self, like: Request) -> bool | None:
+        """Whether the model answers with a call; None where the endpoint refuses for another reason."""
         question = UserMessage.of("Open the door with the number 7. Use the tool.")
         try:
             small = Request(messages=[question], tools=(_PROBE,), max_tokens=PROBE_TOKENS_MAX, extras=like.extras)
             reply = await self.reply(structs.replace(small, headers=like.headers, timeout_s=like.timeout_s))
         except ModelError as error:
-            # Servers refuse tools with many a status: 400 (Ollama, vLLM), 404 (OpenRouter), 422, 500 (llama.cpp).
-            if error.status in (400, 422) or (error.status not in (401, 403, 429) and "tool" in str(error).lower()):
+            if self._about_tools(error):
                 return False
+            if error.status in (400, 422):
+                return None
             raise
         return any(call.name == _PROBE.name for call in reply.calls)
+
+    def _about_tools(self, error: ModelError) -> bool:
+        """Servers refuse tools with many a status: 400 (Ollama, vLLM), 404 (OpenRouter), 422, 500 (llama.cpp)."""
+        if error.status is None or error.status in (401, 403, 429):
+            return False
+        said = str(error).replace(self.name, "").replace(self.model, "")  # a name may hold the word
+        return _ABOUT_TOOLS.search(said) is not None
 
     def _tell_loose(self, tools: tuple[Tool, ...]) -> None:
         """Say in the log what the endpoint is not asked for, once for the same tools."""
@@ -260,12 +355,45 @@ class Endpoint:
             self._unsaid = unsaid
             _log.warning("%s: not sent, since the API has no field for it: %s", self.name, ", ".join(unsaid))
 
-    async def _ask(self, body: bytes, request: Request, ear: _Ear | None) -> Reply:
+    async def _ask_anywhere(self, body: bytes, request: Request, ear: _Ear | None) -> Reply:
+        """Ask; where the API is not at this address, ask once below its version."""
+        guess = self._guess
         try:
-            target = self._whole if ear is None else self._streamed
+            reply = await self._ask(self._place, body, request, ear)
+        except ModelError as error:
+            if guess is None or (ear and ear.heard) or not _elsewhere(error):
+                raise
+            refusal = error
+        else:
+            self._guess = None
+            return reply
+        try:
+            reply = await self._ask(guess, body, request, ear)
+        except ModelError as error:
+            if _elsewhere(error):
+                raise refusal from None
+            self._move(guess)
+            raise
+        self._move(guess)
+        return reply
+
+    def _move(self, found: _Place) -> None:
+        """Ask at this place from now on."""
+        if self._place != found:
+            _log.warning("%s: there is no API at %s. It is at %s: name that address", self.name, self.url, found.url)
+            self._place, self._guess = found, None
+
+    def _silence_s(self, request: Request) -> float:
+        """How long the endpoint may say nothing."""
+        return self.timeout_s if request.timeout_s is None else request.timeout_s
+
+    async def _ask(self, place: _Place, body: bytes, request: Request, ear: _Ear | None) -> Reply:
+        try:
+            target = place.whole if ear is None else place.streamed
             headers = {**self._headers, **{name.lower(): request.headers[name] for name in request.headers}}
-            silence_s = self._timeout_s if request.timeout_s is None else request.timeout_s
-            async with post(target, headers=headers | self._key_header, body=body, timeout_s=silence_s) as answer:
+            async with post(
+                target, headers=headers | self._key_header, body=body, timeout_s=self._silence_s(request)
+            ) as answer:
                 if answer.status != 200:
                     wait_s = retry_after(answer.headers, self._clock.now())
                     raise self.dialect.decode_error(answer.status, wait_s, await answer.read())
@@ -273,10 +401,12 @@ class Endpoint:
                     return self.dialect.decode(await answer.read(), tools=request.tools)
                 return await self._listen(answer, request, ear)
         except HttpFailure as failure:
+            if failure.silent:
+                raise _Silent(f"{self._where}: it did not answer for {self.timeout_s:g} s (timeout_s)") from None
             kind = ModelRejected if failure.lasting else ModelUnavailable
-            raise kind(f"{self.name}: {failure}") from None
+            raise kind(f"{self._where}: {failure}") from None
         except ModelError as error:
-            error.args = (f"{self.name}: {self._without_keys(str(error), request)}",)
+            error.args = (f"{self.name}: {self._without_keys(str(error), request)}{self._about_the_key(error)}",)
             raise
 
     def _without_keys(self, said: str, request: Request) -> str:
@@ -286,14 +416,44 @@ class Endpoint:
                 said = said.replace(secret, "[key]")
         return said
 
+    @property
+    def _where(self) -> str:
+        """The name, with the host that could not be reached."""
+        return self.name if self._netloc in self.name else f"{self.name} at {self._netloc}"
+
+    def _about_the_key(self, error: ModelError) -> str:
+        wanted = error.status in (401, 403) and self._key_variable and not self._key
+        return f". No key was sent: set {self._key_variable}" if wanted else ""
+
     async def _listen(self, answer: HttpResponse, request: Request, ear: _Ear) -> Reply:
         decoder = self.dialect.decoder(tools=request.tools)
-        async for chunk in answer.chunks():
-            ear.tell(decoder.feed(chunk))
+        async with aclosing(answer.chunks()) as chunks:
+            while True:
+                try:
+                    async with self._clock.timeout(self._silence_s(request)):
+                        said = await _next_said(chunks, decoder)
+                except TimeoutError:
+                    stalled = f"{self._where}: its answer stood still for {self._silence_s(request):g} s (timeout_s)"
+                    raise _Silent(stalled) from None
+                if not said:
+                    break
+                ear.tell(said)
         ear.tell(decoder.close())
         if not decoder.ended:
             raise ModelUnavailable("the answer broke off")
         return decoder.reply
+
+
+async def _next_said(chunks: AsyncIterator[bytes], decoder: ApiDecoder) -> Sequence[Delta]:
+    """The next deltas of a stream; none at its end. What only keeps the connection open is read past."""
+    async for chunk in chunks:
+        if said := decoder.feed(chunk):
+            return said
+    return ()
+
+
+class _Silent(Exception):
+    """The time is over that the caller gave. Another try would take as long again."""
 
 
 class _Ear:
@@ -312,6 +472,16 @@ class _Ear:
 def _backoff_s(attempt: int) -> float:
     """Doubled each time, and up to half of it less, so that many clients do not come back at once."""
     return BACKOFF_S * 2.0 ** (attempt - 1) * random.uniform(0.5, 1.0)
+
+
+def _placed(address: SplitResult, where: str, whole: str, streamed: str) -> _Place:
+    url = urlunsplit((address.scheme, address.netloc, where, "", ""))
+    return _Place(url, _below(address, where, whole), _below(address, where, streamed))
+
+
+def _elsewhere(error: ModelError) -> bool:
+    """Whether this is what answers where there is no API: a status, a page, or LM Studio's words with status 200."""
+    return error.status in (404, 405) or isinstance(error, ModelGarbled) or "nexpected endpoint" in str(error)
 
 
 def _below(address: SplitResult, where: str, path: str) -> str:

@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import structs
 
 from ..core.call import TextPart, ToolCall
+from ..core.errors import ModelError
 from ..core.event import CallSaid, Delta, ReasoningDelta, TextDelta
 from ..core.interfaces import Model, Request, default_max_tokens, is_supervised
 from ..core.message import ReasoningPart, Reply, ReplyPart
@@ -171,14 +172,23 @@ class ProbedModel(Model, Protocol):
         """The dialect of its API."""
 
     async def probe(self, like: Request) -> bool:
-        """Find it out, by a request with the headers, the timeout and the extras of this one."""
+        """Find it out, by a request with the headers, the timeout and the extras of this one; True where it stays
+        open.
+        """
+
+    async def refuses_tools(self, error: ModelError, like: Request) -> bool:
+        """Whether this refusal of a request with tools shows that it does not call them after all."""
+
+    def called(self) -> None:
+        """It has called a tool."""
 
 
 class Auto:
     """A `Model` that calls tools by its endpoint's API where that works, and by its prompt where it does not.
 
     Args:
-        endpoint: is asked once, with the first request that has tools.
+        endpoint: is probed with the first request that has tools. Where it refuses tools later on, the calls are
+            written in text from then on.
         fallback: how calls are written, or found, in text.
 
     Attributes:
@@ -220,8 +230,25 @@ class Auto:
         """Answer a request; see `Model.reply`."""
         if not request.tools and self.endpoint.native is None:
             return await self.endpoint.reply(request, emit)
-        model = self._native if await self.endpoint.probe(request) else self._prompted
-        return await model.reply(request, emit)
+        if not await self.endpoint.probe(request):
+            return await self._prompted.reply(request, emit)
+        heard = False
+
+        def hear(delta: Delta) -> None:
+            nonlocal heard
+            heard = True
+            assert emit is not None
+            emit(delta)
+
+        try:
+            reply = await self._native.reply(request, hear if emit else None)
+        except ModelError as error:
+            if heard or not request.tools or not await self.endpoint.refuses_tools(error, request):
+                raise
+            return await self._prompted.reply(request, emit)
+        if any(WRITTEN_AS_TEXT not in call.repairs for call in reply.calls):
+            self.endpoint.called()
+        return reply
 
 
 def _read_whole(dialect: TextDialect, reply: Reply, tools: Sequence[Tool]) -> Reply:

@@ -34,12 +34,14 @@ class HttpFailure(Exception):
         message: what happened, in words of ours.
         sent: the request may have reached the other side.
         lasting: another try would end the same.
+        silent: the whole time that the caller gave has passed without an answer.
     """
 
-    def __init__(self, message: str, *, sent: bool, lasting: bool = False) -> None:
+    def __init__(self, message: str, *, sent: bool, lasting: bool = False, silent: bool = False) -> None:
         super().__init__(message)
         self.sent = sent
         self.lasting = lasting
+        self.silent = silent
 
 
 class HttpResponse:
@@ -56,7 +58,7 @@ class HttpResponse:
         self._response = response
         self._bytes_max = bytes_max
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def chunks(self) -> AsyncGenerator[bytes]:
         """The body as it comes.
 
         Raises:
@@ -180,25 +182,55 @@ def certificates() -> ssl.SSLContext:
 
 
 class _Failure(NamedTuple):
-    kind: type[Exception]
+    """A row of the table of failures.
+
+    Attributes:
+        kind: of the foreign error.
+        message: in words of ours.
+        words: one of them stands in the foreign error; empty for any error of this kind.
+        sent, lasting, silent: as of `HttpFailure`.
+    """
+
+    kind: type[BaseException]
     message: str
+    words: tuple[str, ...] = ()
     sent: bool = False
     lasting: bool = False
+    silent: bool = False
 
+    def fits(self, error: BaseException) -> bool:
+        said = str(error).lower().replace("_", " ") if self.words else ""
+        return isinstance(error, self.kind) and (not self.words or any(word in said for word in self.words))
+
+
+_PLAIN_PORT = ("wrong version number", "record layer failure", "http request", "packet length too long")
+"""What OpenSSL says, in the words of its versions, where the other side does not speak TLS."""
 
 _FAILURES = (
     _Failure(ssl.SSLCertVerificationError, "its certificate is not trusted", lasting=True),
-    _Failure(socket.gaierror, "its name is not known"),
-    _Failure(httpx2.ConnectTimeout, "no connection came about in time"),
+    _Failure(
+        ssl.SSLError, "it does not speak TLS: is its address http:// and not https://?", _PLAIN_PORT, lasting=True
+    ),
+    _Failure(ssl.SSLError, "no TLS connection came about"),
+    _Failure(socket.gaierror, "its name is not known: is the address right, and is there a network?"),
+    _Failure(httpx2.ConnectTimeout, "no connection came about in time: is it behind a firewall, or is the port wrong?"),
     _Failure(httpx2.PoolTimeout, "no connection was free in time"),
+    _Failure(ConnectionRefusedError, "it can not be reached: nothing listens at this port. Is the server started?"),
     _Failure(httpx2.ConnectError, "it can not be reached"),
     _Failure(httpx2.ProxyError, "the proxy does not let this through"),
     _Failure(httpx2.UnsupportedProtocol, "its address is not of the kind http:// or https://", lasting=True),
     _Failure(httpx2.InvalidURL, "its address is not well formed", lasting=True),
     _Failure(httpx2.LocalProtocolError, "the request is not one that HTTP can carry", lasting=True),
+    _Failure(
+        httpx2.RemoteProtocolError,
+        "its answer is not HTTP: is its address https:// and not http://?",
+        ("illegal",),
+        sent=True,
+        lasting=True,
+    ),
     _Failure(UnicodeError, "its address or a header has characters that HTTP can not carry", lasting=True),
     _Failure(ValueError, "its address is not well formed", lasting=True),
-    _Failure(httpx2.TimeoutException, "it did not answer in time", sent=True),
+    _Failure(httpx2.TimeoutException, "it did not answer in time", sent=True, silent=True),
     _Failure(httpx2.DecodingError, "its answer can not be unpacked", sent=True, lasting=True),
     _Failure(Exception, "the connection was lost", sent=True),
 )
@@ -210,7 +242,8 @@ def translated(error: Exception) -> HttpFailure:
     Foreign words stay out: they may hold secrets.
     """
     chain: list[BaseException] = [error]
-    while chain[-1].__cause__ is not None:
-        chain.append(chain[-1].__cause__)
-    fits = next(line for line in _FAILURES if any(isinstance(link, line.kind) for link in chain))
-    return HttpFailure(fits.message, sent=fits.sent, lasting=fits.lasting)
+    for link in chain:  # which grows meanwhile
+        inner = link.exceptions if isinstance(link, BaseExceptionGroup) else ()
+        chain += [*inner, *filter(None, [link.__cause__ or link.__context__])]
+    fits = next(line for line in _FAILURES if any(line.fits(link) for link in chain))
+    return HttpFailure(fits.message, sent=fits.sent, lasting=fits.lasting, silent=fits.silent)

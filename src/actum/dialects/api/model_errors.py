@@ -29,6 +29,7 @@ MESSAGE_CHARS_MAX = 300
 _PASSES_BY_ITSELF = {408, 409, 425, 429}
 _STATUS_OF_WORD = {
     "authentication_error": 401,
+    "insufficient_quota": 429,
     "invalid_request_error": 400,
     "not_found_error": 404,
     "permission_error": 403,
@@ -56,6 +57,14 @@ _MEANING = {
     429: "the endpoint asks to slow down",
     529: "the endpoint is overloaded",
 }
+_NO_QUOTA = frozenset(
+    {
+        *("insufficient_quota", "billing_hard_limit_reached", "billing_not_active"),  # OpenAI
+        "exceeded_current_quota_error",  # Moonshot
+        "1113",  # Zhipu
+    }
+)
+"""What stands as `type` or `code` where the account is used up: status 429 as well, but no wait helps."""
 _SECRET = re.compile(r"\b(?:[A-Za-z]{2,8}-[\w*-]*[\w*]{8,}|AIza[\w*-]{8,}|Bearer\s+\S+)")
 """What looks like a key (`sk-...`, Google's `AIza...`). Endpoints like to quote the key that they refuse."""
 
@@ -127,26 +136,35 @@ def error_of_event(wire: bytes) -> ModelError | None:
 
 def error_of_field(error: Json) -> ModelError:
     """The error that the value of a field `error` means."""
-    words: list[Json] = [error.get("type"), error.get("code")] if isinstance(error, dict) else []
-    status = next((_STATUS_OF_WORD[word] for word in words if isinstance(word, str) and word in _STATUS_OF_WORD), 500)
+    words = _words(error)
+    status = next((_STATUS_OF_WORD[word] for word in words if word in _STATUS_OF_WORD), 500)
     for word in words:
-        if isinstance(word, int | str) and re.fullmatch(r"[45]\d\d", str(word)):
+        if re.fullmatch(r"[45]\d\d", word):
             status = int(word)
     return error_of(status, None, error)
+
+
+def _words(body: Json) -> list[str]:
+    """The `type` and the `code` of an error, which may stand in a field `error`, in the form of text."""
+    error = body.get("error", body) if isinstance(body, dict) else body
+    found = [error.get("type"), error.get("code")] if isinstance(error, dict) else []
+    return [str(word) for word in found if isinstance(word, int | str)]
 
 
 def error_of(status: int, retry_after: float | None, body: Json) -> ModelError:
     """The error of this status, with what the body says about it."""
     kind: type[ModelError]
+    meaning = _MEANING.get(status)
     if status >= 400 and (status == 413 or _is_overflow(body)):
         kind, meaning = ContextOverflow, "the conversation is too long for the model"
+    elif status == 429 and not _NO_QUOTA.isdisjoint(_words(body)):
+        kind, meaning, retry_after = ModelRejected, "the account at the endpoint has no quota or credit left", None
     elif status in _PASSES_BY_ITSELF or status >= 500:
-        kind, meaning = ModelUnavailable, "the endpoint has trouble"
+        kind, meaning = ModelUnavailable, meaning or "the endpoint has trouble"
     elif status >= 400:
-        kind, meaning = ModelRejected, "the endpoint refused the request"
+        kind, meaning = ModelRejected, meaning or "the endpoint refused the request"
     else:
-        kind, meaning = ModelGarbled, "this is not how the API answers; is the address right?"
-    meaning = meaning if kind is ContextOverflow else _MEANING.get(status, meaning)
+        kind, meaning = ModelGarbled, meaning or "this is not how the API answers; is the address right?"
     text, message = f"{meaning} ({status})", _message(body)
     return kind(f"{text}: {message}" if message else text, status=status, retry_after=retry_after)
 
@@ -159,12 +177,12 @@ def _is_overflow(body: Json) -> bool:
     for error in (body, inner):
         if isinstance(error, dict) and not _OVERFLOW_WORDS.isdisjoint(map(str, (error.get("type"), error.get("code")))):
             return True
-    words = _words(body)
+    words = _told(body)
     said = words if isinstance(words, str) else dumps(words)
     return _OVERFLOW.search(said) is not None and _ANSWER_TOO_LONG.search(said) is None
 
 
-def _words(body: Json) -> Json:
+def _told(body: Json) -> Json:
     """What the endpoint says in words."""
     while isinstance(body, dict):
         body = next((body[key] for key in ("error", "message", "detail", "code") if body.get(key)), None)
@@ -175,7 +193,7 @@ def _message(body: Json) -> str:
     """The endpoint's own words, shortened and without what looks like a key."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
-    body = _words(body)
+    body = _told(body)
     if body is None:
         return ""
     text = " ".join(_SECRET.sub("[key]", body if isinstance(body, str) else dumps(body)).split())
