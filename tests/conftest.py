@@ -23,7 +23,7 @@ for name in list(os.environ):
 # What a test approves or logs in to is no state of the person's; processes that a test starts inherit the folder.
 STATE = tempfile.mkdtemp(prefix="actum-state-")
 atexit.register(shutil.rmtree, STATE, ignore_errors=True)
-os.environ["XDG_STATE_HOME"] = STATE
+os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = STATE
 
 # The same examples each time, so that what passed passes again; `--hypothesis-profile=default` looks for new ones.
 settings.register_profile("steady", deadline=None, derandomize=True)

@@ -101,6 +101,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for server in ("OLLAMA", "LLAMACPP", "LMSTUDIO", "VLLM"):  # whatever runs on this machine is not looked at
+        monkeypatch.setenv(f"{server}_HOST", "no-server.invalid")
     monkeypatch.setattr(
         sys, "path", [*sys.path]
     )  # a command looks for modules in its folder; the next test has another

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,3 +83,46 @@ def test_the_doctor_asks_the_endpoint_and_sees_whether_it_calls_tools(run: Run, 
         told = json.loads(run("doctor", "--json", "-m", f"{server.url}#tiny").stdout)
     verdicts = {finding["about"]: finding["verdict"] for finding in told}
     assert (verdicts["model"], verdicts["calls"]) == ("ok", calls)
+
+
+def refusing(status: int, message: str, code: str = "") -> Raw:
+    return Raw((json.dumps({"error": {"message": message, "code": code}}).encode(),), status=status)
+
+
+@pytest.mark.parametrize(
+    ("probe", "found", "advice"),
+    [
+        (refusing(401, "Missing key"), "No key was sent: set ACTUM_API_KEY", "set the variable"),
+        (refusing(404, "model 'tiny' not found"), "model 'tiny' not found", "check the model's name"),
+        (refusing(429, "no money", "insufficient_quota"), "no quota or credit left", "see the account"),
+        (refusing(400, "tiny is being loaded"), "is being loaded", "see what the endpoint says"),
+    ],
+)
+def test_the_doctor_tells_refusals_apart(run: Run, probe: Raw, found: str, advice: str) -> None:
+    with ChatServer([probe], probe=probe) as server:
+        told = json.loads(run("doctor", "--json", "-m", f"{server.url}#tiny").stdout)
+    (model,) = [finding for finding in told if finding["about"] == "model"]
+    assert (model["verdict"], found in model["found"], advice in model["advice"]) == ("bad", True, True), model
+
+
+def test_the_doctor_tells_what_is_not_reached_apart(run: Run) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        down = f"127.0.0.1:{nobody.getsockname()[1]}"
+        plain = ChatServer([]).url.removeprefix("http://")
+        for address, found in {
+            f"http://{down}/v1": f"{down}: it can not be reached: nothing listens at this port",
+            f"https://{plain}": "it does not speak TLS",
+            "http://no-such-host.invalid/v1": "its name is not known",
+        }.items():
+            told = json.loads(run("doctor", "--json", "-m", f"{address}#tiny").stdout)
+            (model,) = [finding for finding in told if finding["about"] == "model"]
+            assert (model["verdict"], found in model["found"]) == ("bad", True), model
+
+
+def test_an_address_without_its_version_works_and_the_right_one_is_said(
+    run: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    with ChatServer(["Hello."]) as server:
+        assert run("run", "hi", "-m", f"{server.url.removesuffix('/v1')}#tiny", *MINE).stdout == "Hello.\n"
+        assert f"It is at {server.url}" in caplog.text

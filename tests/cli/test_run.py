@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -159,6 +160,17 @@ def test_the_command_that_is_told_approves_the_call(run: Run, home: Path) -> Non
 
 
 @pytest.mark.row("C4")
+def test_the_command_that_is_told_carries_the_flags_of_the_run(run: Run, home: Path) -> None:
+    (home / "servers.json").write_text('{"mcpServers": {}}')
+    flags = ("--mcp", "servers.json", "-i", "Be brief.", "--limit", "calls=3", "--limit", "seconds=none")
+    paused = run("run", "keep milk", *flags, *MINE, "models.py:keep")
+    (told,) = re.findall(r"^  actum (resume .*)$", paused.stderr, re.MULTILINE)
+    for flag in ("--mcp servers.json", "--instructions 'Be brief.'", "--limit calls=3", "--model models.py:keep"):
+        assert flag in told, flag
+    assert run(*shlex.split(told)).stdout == "keep: kept\n"
+
+
+@pytest.mark.row("C4")
 def test_a_denied_call_is_not_made_and_the_model_learns_why(run: Run, home: Path) -> None:
     ask_id = json.loads(run("run", "keep milk", "--json", *MINE, "models.py:keep").stdout)["pending"][0]["id"]
     result = run("resume", "last", "--deny", ask_id, "--reason", "I have some", *MINE, "models.py:keep")
@@ -223,7 +235,9 @@ def test_a_model_that_is_not_there_is_one_line_and_the_run_can_be_resumed(run: R
     result = run("run", "go", *MINE, "models.py:away")
     assert (result.exit_code, result.stdout) == (1, "")
     assert re.fullmatch(
-        r"actum: the endpoint does not answer \(on record as (run_\w+): actum resume \1 tries again\)\n", result.stderr
+        r"actum: the endpoint does not answer "
+        r"\(on record; to try again: actum resume run_\w+ --tools tools.py --model models.py:away\)\n",
+        result.stderr,
     )
 
 

@@ -11,7 +11,7 @@ from actum import Limits, ModelSettings, Price, ToolLimits
 from actum.compose.agents import make_agent
 from actum.compose.journals import journal_place
 from actum.compose.models import make_model
-from actum.compose.settings import Settings, read_settings
+from actum.compose.settings import Settings, read_settings, remember_model
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal
@@ -106,3 +106,51 @@ def test_how_a_model_is_asked_comes_from_the_file_under_the_flags(tmp_path: Path
         (tmp_path / "actum.toml").write_text(line, "utf-8")
         with pytest.raises(UsageError, match=words):
             read_settings(tmp_path, {}, {})
+
+
+OWN = """# mine
+instructions = '''
+not = this
+'''
+model = "old"  # the old one
+
+[limits]
+calls = 9
+"""
+
+
+def test_a_persons_own_settings_stand_below_all_others_and_remember_a_model(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    own = remember_model('ollama:"qwen"', environment)
+    assert own == tmp_path / "actum" / "actum.toml"
+    settings = read_settings(tmp_path / "work", environment, {})
+    assert (settings.model, settings.sources) == ('ollama:"qwen"', {"model": str(own)})
+    (tmp_path / "work" / "actum.toml").write_text("model = 'b'\n[limits]\nsteps = 3")
+    own.write_text(OWN)
+    settings = read_settings(tmp_path / "work", environment, {})
+    assert (settings.model, settings.limits.calls, settings.limits.steps) == ("b", 9, 3)
+    assert read_settings(tmp_path, {"HOME": str(tmp_path)}, {}).model == ""
+    remember_model("new", environment)
+    assert own.read_text() == 'model = "new"\n' + OWN.replace('model = "old"  # the old one\n', "")
+
+
+def test_what_can_not_be_changed_safely_is_left_as_it_is(tmp_path: Path) -> None:
+    environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+    own = remember_model("a", environment)
+    for text in ('instructions = """\nmodel = \'is a word\'\n"""\n', "nonsense", "modle = 'x'", "model = 7"):
+        own.write_text(text)
+        with pytest.raises(UsageError, match=r"actum\.toml"):
+            remember_model("b", environment)
+        assert own.read_text() == text
+    with pytest.raises(UsageError, match="can not be written"):
+        remember_model("b", {"XDG_CONFIG_HOME": "/dev/null"})
+    with pytest.raises(UsageError, match="no home folder"):
+        remember_model("b", {})
+
+
+def test_an_address_that_is_set_is_not_passed_by_for_the_model_of_the_persons_own_settings(tmp_path: Path) -> None:
+    environment = {"XDG_CONFIG_HOME": str(tmp_path), "ACTUM_BASE_URL": "http://127.0.0.1:9/v1"}
+    remember_model("ollama:qwen3", environment)
+    assert read_settings(tmp_path, environment, {}).model == ""
+    assert read_settings(tmp_path, environment, {"model": "m"}).model == "m"

@@ -398,3 +398,29 @@ def test_claude_says_how_long_an_answer_may_be_where_nothing_is_set() -> None:
     assert default_max_tokens(open_model("anthropic:claude", environment=keys)) == 8192
     assert default_max_tokens(open_model("openai:gpt-5", environment=keys)) is None
     assert default_max_tokens(ScriptedModel(["x"])) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("gpt-5", "openai:gpt-5"),
+        ("opnai:gpt-5", "openai:gpt-5"),
+        ("openai/gpt-5", "openai:gpt-5"),
+        ("OpenAI:gpt-5", "openai:gpt-5"),
+        ("o3", "openai:o3"),
+        ("claude-opus-5-5", "anthropic:claude-opus-5-5"),
+        ("qwen3:8b", "ollama:qwen3:8b"),
+        ("olama:qwen3:8b", "ollama:qwen3:8b"),
+        ("embeded", "embedded"),
+    ],
+)
+def test_a_name_that_comes_near_one_is_asked_about(name: str, near: str) -> None:
+    with pytest.raises(UnknownName, match=f"Did you mean {near}\\?"):
+        open_model(name)
+
+
+def test_a_name_that_is_near_to_none_is_not_asked_about() -> None:
+    for name in ("", "nobody:m", ":", "x", "日本"):
+        with pytest.raises(UnknownName) as raised:
+            open_model(name)
+        assert "Did you mean" not in str(raised.value), name

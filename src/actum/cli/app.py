@@ -30,6 +30,7 @@ from . import (
     dialects,
     doctor,
     journal,
+    models,
     policy,
     run,
     runs,
@@ -43,7 +44,7 @@ CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "tools", "mcp", "policy", "runs", "resume", "approvals"),
+    *("demo", "run", "chat", "call", "models", "tools", "mcp", "policy", "runs", "resume", "approvals"),
     *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
@@ -90,6 +91,7 @@ app.command()(run.run)
 app.command()(chat.chat)
 app.command()(call.call)
 app.command()(run.resume)
+app.command("models")(models.models)
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shlex
 import sys
 from collections.abc import Callable
 
@@ -22,6 +21,8 @@ from ..journal.timeline import Timeline
 from . import options
 from .approve import TerminalApprover
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
+from .going_on import chat_command, resume_command
+from .models import choose_model
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
 from .runs import show_recorded
@@ -40,6 +41,7 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
     """Talk: each line is a turn, and what was said is kept in mind."""
     settings = settings_of(parts, asking, how, instructions=talk.instructions)
     terminal = Terminal()
+    settings = choose_model(settings, terminal, as_json=how.as_json)
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
         try:
@@ -128,9 +130,9 @@ class Chat:
                 self._terminal.note("cancelled")
                 self._runner.run(self._look_back())
         if self._terminal.person and self._trace.run_id:
-            words = ["actum", "chat", "--conversation", self._conversation]
-            words += ["--owner", self._owner] if self._owner != who() else []
-            self._terminal.note(f"To go on with this conversation: {shlex.join(words)}")
+            more = ["--owner", self._owner] if self._owner != who() else []
+            way = chat_command(self._settings, self._conversation, *more)
+            self._terminal.note(f"To go on with this conversation: {way}")
         return DONE if self._terminal.person else self._code
 
     def _next_line(self) -> str | None:
@@ -225,7 +227,7 @@ class Chat:
             if doubtful:
                 self._terminal.note(f"Nobody knows whether this happened in the last turn: {', '.join(doubtful)}.")
             if doubtful or run.status in ("interrupted", "waiting", "paused"):
-                self._terminal.note(f"To go on with that turn first: actum resume {run.run_id}")
+                self._terminal.note(f"To go on with that turn first: {resume_command(self._settings, run.run_id)}")
 
     def _welcome(self) -> None:
         tools = self._runner.run(self._agent.list_tools())

@@ -19,7 +19,7 @@ from ..compose.mcp import find_servers
 from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
 from ..compose.tools import load_tools
-from ..core.errors import ActumError, ModelError
+from ..core.errors import ActumError, ModelError, ModelRejected
 from ..core.interfaces import Model, Request, default_max_tokens
 from ..core.json import JsonObject
 from ..core.message import UserMessage
@@ -27,8 +27,10 @@ from ..core.tool import Tool
 from ..journal.export import Report, check_journal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
+from ..models.local_servers import find_local_models
 from . import options
 from .mcp.commands import looked_at
+from .models import NOTHING_FOUND
 from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, ToolsFlag
 from .run import DONE, FAILED
 from .show.terminal import (
@@ -40,6 +42,7 @@ from .show.terminal import (
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 ENDPOINT_S_MAX = 60.0
+LOCAL_SHOWN_MAX = 5
 CHECKED_MAX = 200
 """So many of the latest runs are checked from their first entry to their last."""
 _DOOR = Tool(
@@ -48,7 +51,7 @@ _DOOR = Tool(
     parameters={"type": "object", "properties": {"number": {"type": "integer"}}, "required": ["number"]},
 )
 _QUESTION = "Open the door with the number 7. Use the tool."
-REAL_MODEL = "for a real one: --model ollama:qwen3, or ACTUM_BASE_URL, ACTUM_MODEL and ACTUM_API_KEY"
+REAL_MODEL = "for a real one: `actum models`, --model ollama:qwen3, or ACTUM_BASE_URL, ACTUM_MODEL and ACTUM_API_KEY"
 
 
 class CheckFinding(Struct, frozen=True, omit_defaults=True):
@@ -97,6 +100,8 @@ def doctor(
             take(_trusted_clients(settings))
         for finding in asyncio.run(_servers(settings, terminal)):
             take(finding)
+        if terminal.person and not (settings.model or settings.base_url):
+            take(asyncio.run(_local_models()))
         for finding in asyncio.run(_model(settings, terminal)):
             take(finding)
     if as_json:
@@ -207,6 +212,16 @@ def _server(told: JsonObject) -> CheckFinding:
     return CheckFinding("bad", "mcp", f"{name}: {told['problem']}", f"actum mcp test {name}")
 
 
+async def _local_models() -> CheckFinding:
+    """Which models servers on this machine list. Nothing else is sent there."""
+    found = [model.name for model in await find_local_models(os.environ)]
+    if not found:
+        return CheckFinding("ok", "local", NOTHING_FOUND)
+    more = f" and {len(found) - LOCAL_SHOWN_MAX} more" if len(found) > LOCAL_SHOWN_MAX else ""
+    shown = ", ".join(found[:LOCAL_SHOWN_MAX]) + more
+    return CheckFinding("ok", "local", f"servers on this machine list {shown}", f"actum models --use {found[0]}")
+
+
 async def _model(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
     """Whether the model is there, and whether it calls tools by itself."""
     try:
@@ -224,9 +239,23 @@ async def _model(settings: Settings, terminal: Terminal) -> list[CheckFinding]:
             CheckFinding("bad", "model", f"{model.name}: no answer in {ENDPOINT_S_MAX:.0f} s", "is it still loading?")
         ]
     except ModelError as error:
-        return [CheckFinding("bad", "model", str(error), "check the address, the model's name and the key")]
+        return [CheckFinding("bad", "model", str(error), _what_to_do(error))]
     finally:
         terminal.waiting.end()
+
+
+def _what_to_do(error: ModelError) -> str:
+    """What to do about a model that gives no answer. What could not be reached says so itself."""
+    if error.status is None:
+        return "start the server, or name another address or model"
+    advice = {
+        401: "set the variable with the key of this endpoint; `keys` above lists those that are set",
+        403: "see at the endpoint what this key may do",
+        404: "check the model's name and the address",
+        402: "see the account at the endpoint",
+        429: "see the account at the endpoint" if isinstance(error, ModelRejected) else "try again later",
+    }
+    return advice.get(error.status, "try again later" if error.status >= 500 else "see what the endpoint says")
 
 
 async def _asked(model: Model) -> list[CheckFinding]:

@@ -40,7 +40,7 @@ ModelFlag = Annotated[
         "-m",
         metavar="NAME",
         help="openai:gpt-5, ollama:qwen3, http://host/v1#name, embedded, or file.py:name of your own. "
-        "Default: ACTUM_MODEL, then actum.toml, then embedded.",
+        "Default: ACTUM_MODEL, then actum.toml, then your own settings, then embedded; see `actum models`.",
     ),
 ]
 ToolsFlag = Annotated[

@@ -15,7 +15,7 @@ import typer
 from ..agents.agent import Agent
 from ..compose.agents import make_runner
 from ..compose.models import make_model
-from ..compose.settings import EMBEDDED, EVERYDAY, MEMORY, Settings, shown_journal
+from ..compose.settings import MEMORY, Settings
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
@@ -25,13 +25,15 @@ from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
+from .going_on import resume_command
+from .models import choose_model
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
 
 DONE, FAILED, MISUSED, PAUSED = 0, 1, 2, 3
 """What every command ends with."""
 
-NO_LANGUAGE_MODEL = "The embedded model: rules, no language model. `actum doctor` says how to use a real one."
+NO_LANGUAGE_MODEL = "The embedded model answers: rules, no language model. `actum doctor` says how to use a real one."
 
 Go = Callable[[Emit], Awaitable[RunResult]]
 
@@ -51,6 +53,7 @@ def run(
         raise UsageError('there is no question: actum run "What is 17 * 23?"')
     settings = settings_of(parts, asking, how, instructions=talk.instructions)
     terminal = Terminal()
+    settings = choose_model(settings, terminal, as_json=how.as_json)
     if not settings.model and terminal.err.is_terminal and not how.as_json:
         terminal.note(NO_LANGUAGE_MODEL)
 
@@ -92,6 +95,7 @@ def resume(
         typer.Option(metavar="ASK_ID=TEXT", help="Answer this question or doubt."),
     ] = None,
     accept: Annotated[bool, typer.Option(help="Go on although prompt or tools have changed.")] = False,
+    instructions: options.InstructionsFlag = "",
     *,
     parts: AgentFlags,
     asking: ModelFlags,
@@ -99,10 +103,10 @@ def resume(
 ) -> int:
     """Go on with a run that waits for a person.
 
-    Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools that
-    it was started with.
+    Also with one that was interrupted or whose model failed: what is on record is not done again. Give the --tools and
+    the --instructions that it was started with.
     """
-    settings = settings_of(parts, asking, how)
+    settings = settings_of(parts, asking, how, instructions=instructions)
     terminal = Terminal()
     answers = _answers(approve or [], deny or [], reason, answer or [])
 
@@ -158,7 +162,7 @@ async def carry_out(
     try:
         result = await go(view.show)
     except ModelError as error:
-        hint = _how_to_try_again(error, view.run_id, conversation) if view.run_id else ""
+        hint = _how_to_try_again(error, settings, view.run_id, conversation) if view.run_id else ""
         raise type(error)(f"{error}{hint}", status=error.status, retry_after=error.retry_after) from error
     finally:
         if isinstance(view, Trace):
@@ -168,12 +172,12 @@ async def carry_out(
     return report(terminal, result, settings, quiet=as_json)
 
 
-def _how_to_try_again(error: ModelError, run_id: str, conversation: str) -> str:
+def _how_to_try_again(error: ModelError, settings: Settings, run_id: str, conversation: str) -> str:
     """What a person can do about a run whose model gave no answer."""
-    again = f"actum resume {run_id}"
     if not isinstance(error, ContextOverflow):
-        return f" (on record as {run_id}: {again} tries again)"
-    ways = [f"{again} --truncation auto goes on without the beginning"] if error.can_be_shortened else []
+        return f" (on record; to try again: {resume_command(settings, run_id)})"
+    again = resume_command(settings, run_id, "--truncation", "auto")
+    ways = [f"{again} goes on without the beginning"] if error.can_be_shortened else []
     if conversation:
         ways.append(f"{shlex.join(['actum', 'conversations', 'compact', conversation])} sums the conversation up")
     return f" (on record as {run_id}{''.join(f'; {way}' for way in ways)})"
@@ -202,15 +206,8 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
 
 def _how_to_go_on(run_id: str, pending: Pending, settings: Settings) -> str:
     """The command that answers what is pending, with the flags that the run was started with."""
-    words = ["actum", "resume", run_id]
-    said = {"approval": ["--approve", pending.id], "doubt": ["--answer", f"{pending.id}=done|not_done|retry|unknown"]}
-    words += said.get(pending.kind, ["--answer", f"{pending.id}=..."])
-    words += [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
-    words += ["--journal", shown_journal(settings.journal)] if settings.journal else []
-    words += ["--policy", settings.policy] if settings.policy else []
-    words += ["--model", settings.model] if settings.model not in ("", EMBEDDED) else []
-    words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
-    return shlex.join(words)
+    ways = {"approval": ("--approve", pending.id), "doubt": ("--answer", f"{pending.id}=done|not_done|retry|unknown")}
+    return resume_command(settings, run_id, *ways.get(pending.kind, ("--answer", f"{pending.id}=...")))
 
 
 def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as_json: bool, verbose: bool) -> int:

@@ -1,14 +1,17 @@
-"""The settings of a program: from `actum.toml`, then the environment, then the caller; the later one wins.
+"""The settings of a program: from the person's own file, then `actum.toml` of the folder, then the environment, then
+the caller; the later one wins.
 
 `ACTUM_API_KEY` is no setting: it is read where a model is opened, and stands in no object that is printed.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -18,8 +21,9 @@ from ..core.budget import Price
 from ..core.errors import UsageError
 from ..core.json import JsonObject
 from ..core.model_settings import UNSET, ModelSettings
-from ..storage.place import SCHEMES
+from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
+from ..storage.whole_file import alone_with, replace
 
 EMBEDDED = "embedded"
 EVERYDAY = "everyday"
@@ -87,7 +91,8 @@ class Settings(SettingsFile, frozen=True, kw_only=True):
     """What a person set, as words.
 
     Attributes:
-        sources: where a setting comes from: `actum.toml`, a variable, or `flag`; only those that were set are in it.
+        sources: where a setting comes from: the path of the person's own file, `actum.toml`, a variable, or `flag`;
+            only those that were set are in it.
     """
 
     sources: dict[str, str] = {}
@@ -100,38 +105,108 @@ class Settings(SettingsFile, frozen=True, kw_only=True):
 def read_settings(
     folder: Path, environment: Mapping[str, str], said: Mapping[str, str | Sequence[str] | JsonObject | None]
 ) -> Settings:
-    """The settings that hold: the file's, under the environment's, under what was said.
+    """The settings that hold: the person's own, under the folder's, under the environment's, under what was said.
 
     Args:
         folder: where `actum.toml` may lie.
-        environment: the process's variables.
+        environment: the process's variables; they also tell where the person's own file is.
         said: what the caller set; None and the empty count as not set. Of a table only what it names is set.
 
     Raises:
-        UsageError: the file is no TOML, or sets what is no setting.
+        UsageError: a file is no TOML, or sets what is no setting.
     """
-    path = folder / SETTINGS_FILE
+    own = settings_path(environment)
+    layers = [_Layer(str(own), _read_file(own))] if own is not None else []
+    layers.append(_Layer(SETTINGS_FILE, _read_file(folder / SETTINGS_FILE)))
+    layers += [
+        _Layer(variable, {name: environment[variable]})
+        for variable, name in ENVIRONMENT.items()
+        if environment.get(variable)
+    ]
+    layers.append(_Layer("flag", {name: value for name, value in said.items() if value}))
+    found: dict[str, object] = {}
+    sources: dict[str, str] = {}
+    for layer in layers:
+        if "base_url" in layer.values and own is not None and sources.get("model") == str(own):
+            del found["model"], sources["model"]  # the model that the person likes best is at another address
+        for name, value in layer.values.items():
+            before, sources[name] = found.get(name), layer.source
+            found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+    return Settings(**msgspec.structs.asdict(_checked(found, "the settings")), sources=sources)
+
+
+class _Layer(NamedTuple):
+    source: str
+    values: Mapping[str, object]
+
+
+def _read_file(path: Path) -> dict[str, object]:
+    """What a settings file sets; nothing where there is no such file."""
     try:
         found: dict[str, object] = tomllib.loads(path.read_text("utf-8")) if path.is_file() else {}
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} can not be read: {error}") from None
-    sources = dict.fromkeys(found, SETTINGS_FILE)
-    for variable, name in ENVIRONMENT.items():
-        if environment.get(variable):
-            found[name], sources[name] = environment[variable], variable
-    for name, value in said.items():
-        if value:
-            before, sources[name] = found.get(name), "flag"
-            found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+    _checked(found, path)
+    return found
+
+
+def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
     try:
-        words = msgspec.convert(found, SettingsFile)
+        return msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
         kinds: dict[str, type[Struct]] = {"limits": Limits, "model_settings": ModelSettings}
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
-        where = path if path.is_file() else "the settings"
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)
         raise UsageError(f"{where}: {error}. The {what.replace('_', ' ')} are: {known}") from None
-    return Settings(**msgspec.structs.asdict(words), sources=sources)
+
+
+def remember_model(name: str, environment: Mapping[str, str]) -> Path:
+    """Write a model into the person's own settings file, as the one to take where none is named.
+
+    All else in the file stays as it is, comments included.
+
+    Args:
+        name: of the model.
+        environment: the process's variables.
+
+    Returns:
+        The file.
+
+    Raises:
+        UsageError: there is no home folder, or the file can not be read or written.
+    """
+    path = settings_path(environment)
+    if path is None:
+        raise UsageError("there is no home folder to keep settings in")
+    by_hand = UsageError(f"put the line `model = {_toml_text(name)}` into {path} yourself")
+    try:
+        with alone_with(path):
+            before = _read_file(path)  # a file that is damaged stays as it is
+            lines = path.read_text("utf-8").splitlines() if path.is_file() else []
+            first_table = next((at for at, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+            kept = [line for at, line in enumerate(lines) if at >= first_table or not _MODEL_LINE.match(line)]
+            whole = "\n".join([f"model = {_toml_text(name)}", *kept]) + "\n"
+            if _read_toml(whole) != before | {"model": name}:
+                raise by_hand
+            replace(path, whole.encode())
+    except OSError as error:
+        raise UsageError(f"{path} can not be written: {error.strerror}") from None
+    return path
+
+
+_MODEL_LINE = re.compile(r"""\s*(model|"model"|'model')\s*=""")
+
+
+def _read_toml(text: str) -> dict[str, object] | None:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+
+
+def _toml_text(text: str) -> str:
+    """A basic string of TOML, which JSON's strings without escaped surrogates are."""
+    return json.dumps(text, ensure_ascii=False)
 
 
 def shown_journal(word: str) -> str:

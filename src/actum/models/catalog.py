@@ -25,6 +25,7 @@ from ..dialects.catalog import text_dialect as find_text_dialect
 from ..dialects.tool_names import MOONSHOT_NAME, OPENAI_NAME
 from .answer_schema import SendSchema
 from .prompted import Auto, Prompted, Recognising
+from .suggestion import meant
 
 if TYPE_CHECKING:
     from .local import Constrained
@@ -282,7 +283,9 @@ def _unknown(name: str, installed: Sequence[str] = ()) -> UnknownName:
     known = ", ".join(
         ["embedded", *installed, "http://host/v1#name", "local:path", *(f"{key}:name" for key in PROVIDERS)]
     )
-    return UnknownName(f"there is no model called {name!r}: use {known}")
+    near = meant(name, PROVIDERS, ("embedded", *installed))
+    question = f"Did you mean {near}? There is also:" if near else "Use"
+    return UnknownName(f"there is no model called {name!r}. {question} {known}")
 
 
 def _strict(name: str, constrained: Constrained | None) -> bool:
@@ -400,6 +403,15 @@ def _at_provider(name: str, environment: Mapping[str, str]) -> tuple[Provider, s
     if provider.key_needed and not environment.get(provider.key_variable):
         raise UsageError(f"{name} needs a key: set {provider.key_variable} in the environment")
     return provider, model
+
+
+def provider_url(name: str, environment: Mapping[str, str]) -> str:
+    """The address at which the models of a provider are asked, as `open_model` takes it.
+
+    Raises:
+        UsageError: a variable holds what is no address.
+    """
+    return _at_provider(f"{name}:any", environment)[0].url
 
 
 def _url_of_host(host: str, default_url: str) -> str:

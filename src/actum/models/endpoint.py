@@ -295,12 +295,13 @@ class Endpoint:
             error: as `reply` raised it.
             like: the request that was refused.
 
-        Raises:
-            ModelError: the endpoint does not answer the probe.
         """
         if not self._about_tools(error):
             return False
-        refused = await _UNDER_WAY.found(self._asked, self._key, partial(self._find_out, like)) is False
+        try:
+            refused = await _UNDER_WAY.found(self._asked, self._key, partial(self._find_out, like)) is False
+        except ModelError:
+            return False  # the refusal itself says more than this
         if refused:
             self._native = None  # where it was said, it was wrong
         return refused

@@ -47,6 +47,15 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     return home / "actum"
 
 
+def settings_path(environment: Mapping[str, str]) -> Path | None:
+    """The person's own settings file, by the XDG specification; None where there is no home folder."""
+    config = environment.get("XDG_CONFIG_HOME", "")
+    if config.startswith("/"):
+        return Path(config) / "actum" / "actum.toml"
+    home = environment.get("HOME") or environment.get("USERPROFILE")
+    return Path(home) / ".config" / "actum" / "actum.toml" if home else None
+
+
 def tokens_path(environment: Mapping[str, str]) -> Path:
     """The person's own file of tokens.
 

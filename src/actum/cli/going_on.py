@@ -1,0 +1,56 @@
+"""The commands that go on with a run or a conversation, with the flags that it was started with."""
+
+from __future__ import annotations
+
+import shlex
+
+from ..call.limits.limits import Limits
+from ..compose.settings import EMBEDDED, EVERYDAY, MINE, Settings, shown_journal
+
+
+def resume_command(settings: Settings, run_id: str, *answers: str) -> str:
+    """`actum resume` for this run.
+
+    Args:
+        settings: of the run.
+        run_id: of the run.
+        answers: the flags that answer what the run waits for.
+    """
+    return shlex.join(["actum", "resume", run_id, *answers, *_flags(settings)])
+
+
+def chat_command(settings: Settings, conversation: str, *more: str) -> str:
+    """`actum chat` for this conversation, with further flags."""
+    return shlex.join(["actum", "chat", "--conversation", conversation, *more, *_flags(settings)])
+
+
+def _flags(settings: Settings) -> list[str]:
+    """The flags without which a later command would use other tools, another model or another record.
+
+    What the folder's `actum.toml` or a variable says is said there again, and mostly left out here. `--yes` is left out
+    on purpose: it holds for one command.
+    """
+    words = [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
+    words += [word for name in settings.mcp if settings.mcp != (MINE,) for word in ("--mcp", name)]
+    words += ["--journal", shown_journal(settings.journal)] if settings.journal else []
+    words += ["--policy", settings.policy] if settings.policy else []
+    words += ["--model", settings.model] if settings.model not in ("", EMBEDDED) else []
+    words += ["--dialect", settings.dialect] if settings.dialect != "auto" else []
+    words += ["--instructions", settings.instructions] if settings.sources.get("instructions") == "flag" else []
+    words += ["--truncation", settings.truncation] if settings.sources.get("truncation") == "flag" else []
+    return words + [word for limit in _limits(settings.limits) for word in ("--limit", limit)]
+
+
+def _limits(limits: Limits) -> list[str]:
+    """The limits that one flag can set, where they are not the usual ones."""
+    usual = Limits()
+    changed = {
+        name: getattr(limits, name)
+        for name in Limits.__struct_fields__
+        if getattr(limits, name) != getattr(usual, name)
+    }
+    return [
+        f"{name}={'none' if value is None else value}"
+        for name, value in changed.items()
+        if value is None or isinstance(value, int | float)
+    ]

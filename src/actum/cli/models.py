@@ -1,0 +1,98 @@
+"""`actum models`, and the question which model to use where none was named.
+
+Servers on this machine are looked at where a person at a terminal named no model, or typed `actum models`. Nothing of
+the person's is sent to such a server before the person has chosen a model of it; see `models.local_servers`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+import typer
+
+from ..compose.models import make_model
+from ..compose.settings import EMBEDDED, Settings, remember_model
+from ..models.local_servers import LocalModel, find_local_models
+from .options import JsonFlag
+from .show.terminal import GUTTER, Terminal, said
+
+DONE, FAILED = 0, 1
+SHOWN_MAX = 20
+NOTHING_FOUND = (
+    "No server of models answers on this machine at the usual ports of Ollama (11434), llama.cpp (8080), "
+    "LM Studio (1234) and vLLM (8000)."
+)
+
+
+def models(
+    use: Annotated[
+        str, typer.Option(metavar="NAME", help="Take this model from now on, where none is named. Nothing is sent.")
+    ] = "",
+    as_json: JsonFlag = False,
+) -> int:
+    """List the models that servers on this machine offer, and choose one.
+
+    The usual ports of Ollama, llama.cpp, LM Studio and vLLM are asked for their list of models, and for nothing else.
+    """
+    terminal = Terminal()
+    if use:
+        name = said(use).strip()
+        make_model(Settings(model=name))  # for its errors: nothing is sent
+        terminal.note(f"{name} is used from now on, where no model is named: {remember_model(name, os.environ)}")
+        return DONE
+    found = asyncio.run(find_local_models(os.environ))
+    if as_json:
+        terminal.json(found)
+    elif found:
+        terminal.table("model", "at", rows=[(model.name, model.url) for model in found])
+    else:
+        terminal.note(NOTHING_FOUND)
+    return DONE if found else FAILED
+
+
+def choose_model(settings: Settings, terminal: Terminal, *, as_json: bool) -> Settings:
+    """The settings with the model that a person at the terminal chooses, where none was named and servers offer some.
+
+    Raises:
+        CancelledError: the person pressed Ctrl-C.
+    """
+    if settings.model or settings.base_url or as_json or not terminal.person:
+        return settings
+    found = asyncio.run(find_local_models(os.environ))
+    if not found:
+        return settings
+    try:
+        name = _chosen(terminal, found)
+        if name and _yes(terminal, "Take it from now on, where no model is named? [y/N]: "):
+            terminal.note(f"Remembered; --model names another: {remember_model(name, os.environ)}")
+    except KeyboardInterrupt:
+        raise asyncio.CancelledError from None
+    return msgspec.structs.replace(settings, model=name) if name else settings
+
+
+def _chosen(terminal: Terminal, found: Sequence[LocalModel]) -> str:
+    """The name of the model that the person chooses; empty for none."""
+    terminal.note("No model was named. Servers on this machine say that they have:")
+    shown = found[:SHOWN_MAX]
+    for number, model in enumerate(shown, 1):
+        terminal.line(str(number), f"{model.name}  at {model.url}", console=terminal.err)
+    if len(found) > len(shown):
+        terminal.note(f"{' ' * GUTTER}and {len(found) - len(shown)} more: actum models")
+    terminal.line("0", f"{EMBEDDED}: rules, no language model", console=terminal.err)
+    while True:
+        typed = terminal.ask("Which one shall get what you say? A number, or Enter for the embedded one: ")
+        if not typed or not typed.strip():
+            return ""
+        word = typed.strip()
+        if word.isdecimal() and int(word) <= len(shown):
+            return [EMBEDDED, *(model.name for model in shown)][int(word)]
+        if word in {EMBEDDED, *(model.name for model in found)}:
+            return word
+
+
+def _yes(terminal: Terminal, question: str) -> bool:
+    return (terminal.ask(question) or "").strip().lower() in ("y", "yes")
