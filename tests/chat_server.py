@@ -99,6 +99,7 @@ class ChatServer:
         script: the answers in order, or a function of the request's JSON that gives the next one.
         native: whether it calls a tool when an `Endpoint` probes for that.
         probe: what it says to a probe instead.
+        anywhere: its API is at every path, and not only below a version.
         models: the models that it lists; they are listed for a `GET` of `/v1/models`.
 
     Attributes:
@@ -115,6 +116,7 @@ class ChatServer:
         *,
         native: bool = True,
         probe: Said | None = None,
+        anywhere: bool = False,
         models: Sequence[str] = (),
     ) -> None:
         self.requests: list[Asked] = []
@@ -122,6 +124,7 @@ class ChatServer:
         self.everything: list[Asked] = []
         self.looked: list[Asked] = []
         self._models = models
+        self._anywhere = anywhere
         self._script = script
         call = Reply.of(calls=[ToolCall("probe", "open_door", {"number": 7})])
         self.probe: Said = probe or (call if native else "I can not open doors.")
@@ -142,7 +145,7 @@ class ChatServer:
         if http.method == "GET":
             self.looked.append(asked)
             return JSONResponse({"object": "list", "data": [{"id": name} for name in self._models]})
-        if not _AN_API.match(path):
+        if not (self._anywhere or _AN_API.match(path)):
             return JSONResponse({"detail": "Not Found"}, 404)
         said = self._next(asked)
         if isinstance(said, Raw):

@@ -27,7 +27,7 @@ from actum.models import open_model
 from actum.models.endpoint import Endpoint
 from actum.models.prompted import Auto
 from actum.testing import FakeClock
-from tests.chat_server import ChatServer, Raw
+from tests.chat_server import ChatServer, Raw, Said
 
 KEY = "sk-0123456789abcdef"
 WEATHER = Tool(
@@ -417,6 +417,18 @@ async def test_a_refusal_of_tools_after_a_good_probe_falls_back_to_text() -> Non
 
 
 @pytest.mark.row("S8")
+async def test_a_provider_that_calls_tools_may_have_a_model_that_does_not() -> None:
+    no_tools = said(400, "deepseek-reasoner does not support Function Calling")
+    with ChatServer(lambda asked: no_tools if "tools" in asked else "Hi.", probe=no_tools) as server:
+        model = Auto(Endpoint(server.url, "m", native=True), text_dialect("prompt_json"))
+        assert (await model.reply(asking())).text == "Hi."
+        server.probe = failing(401)  # the probe fails: the refusal of the request is told
+        model = Auto(Endpoint(server.url, "n", native=True), text_dialect("prompt_json"))
+        with pytest.raises(ModelRejected, match="does not support Function Calling"):
+            await model.reply(asking())
+
+
+@pytest.mark.row("S8")
 async def test_a_refusal_of_one_tool_is_told_and_native_calling_stays() -> None:
     with ChatServer([said(400, "Invalid schema for function 'get_weather'")]) as server:
         model = Auto(endpoint(server), text_dialect("prompt_json"))
@@ -448,8 +460,28 @@ async def test_an_address_without_its_version_is_mended_and_told(
         assert caplog.text.count(f"It is at {server.url}") == 1
         with pytest.raises(ModelRejected, match="no such model"):
             await model.reply(asking(), emit)
-    with ChatServer([]) as server, pytest.raises(ModelRejected, match="404"):
-        await Endpoint(server.url.removesuffix("/v1") + "/nothing", "m").reply(asking(), emit)
+    with ChatServer([]) as server:
+        for below in ("", "/chat"):  # neither there nor below: nothing is said of another address
+            wrong = Endpoint(server.url.removesuffix("/v1") + "/nothing" + below, "m")
+            with pytest.raises(ModelRejected, match="404"):
+                await wrong.reply(asking(), emit)
+            assert "/v1" not in wrong.url
+
+
+@pytest.mark.parametrize("guess", [failing(403, b"{}"), failing(500), "never"])
+async def test_an_endpoint_that_knows_no_such_model_is_not_left_for_another_address(guess: Said) -> None:
+    unknown = said(404, "The model `m` does not exist")
+    with ChatServer([unknown, guess], anywhere=True) as server:
+        model = Endpoint(server.url.removesuffix("/v1"), "m", clock=FakeClock(auto=True))
+        with pytest.raises(ModelRejected, match="does not exist"):
+            await model.reply(asking())
+    assert len(server.requests) == 1
+
+
+async def test_lm_studio_says_with_status_200_that_there_is_no_api() -> None:
+    words = Raw((b'{"error":"Unexpected endpoint or method. (POST /chat/completions)"}',))
+    with ChatServer([words, "Hi."], anywhere=True) as server:
+        assert (await Endpoint(server.url.removesuffix("/v1"), "m").reply(asking())).text == "Hi."
 
 
 @pytest.mark.parametrize("status", [401, 403])

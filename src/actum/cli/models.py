@@ -62,11 +62,9 @@ def choose_model(settings: Settings, terminal: Terminal, *, as_json: bool) -> Se
     """
     if settings.model or settings.base_url or as_json or not terminal.person:
         return settings
-    found = asyncio.run(find_local_models(os.environ))
-    if not found:
-        return settings
     try:
-        name = _chosen(terminal, found)
+        found = asyncio.run(find_local_models(os.environ))
+        name = _chosen(terminal, found) if found else ""
         if name and _yes(terminal, "Take it from now on, where no model is named? [y/N]: "):
             terminal.note(f"Remembered; --model names another: {remember_model(name, os.environ)}")
     except KeyboardInterrupt:

@@ -371,7 +371,7 @@ class Endpoint:
         try:
             reply = await self._ask(guess, body, request, ear)
         except ModelError as error:
-            if _elsewhere(error):
+            if error.status is None or _elsewhere(error):
                 raise refusal from None
             self._move(guess)
             raise
@@ -481,8 +481,14 @@ def _placed(address: SplitResult, where: str, whole: str, streamed: str) -> _Pla
 
 
 def _elsewhere(error: ModelError) -> bool:
-    """Whether this is what answers where there is no API: a status, a page, or LM Studio's words with status 200."""
-    return error.status in (404, 405) or isinstance(error, ModelGarbled) or "nexpected endpoint" in str(error)
+    """Whether this is what answers where there is no API: a status, a page, or LM Studio's words with status 200.
+
+    An endpoint that speaks of its models has an API.
+    """
+    _, _, said = str(error).partition(f"({error.status})")
+    if error.status in (404, 405):
+        return "model" not in said.lower()
+    return isinstance(error, ModelGarbled) or "Unexpected endpoint" in said
 
 
 def _below(address: SplitResult, where: str, path: str) -> str:
