@@ -68,6 +68,17 @@ def test_who_takes_none_gets_the_embedded_model_and_is_told_in_one_line(
     assert not (home / ".config").exists()
 
 
+def test_a_choice_that_can_not_be_remembered_is_still_taken(
+    person: SitDown, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (home / ".config").write_text("in the way")
+    with ChatServer(lambda _: "Hello from here.", models=["tiny:1b"]) as server:
+        monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
+        somebody = offered(person, "run", "hi", *BARE)
+        somebody.types("1\ny\n").sees("can not be")
+        somebody.sees("Hello from here.")
+
+
 def test_without_a_terminal_nothing_is_looked_at_and_nothing_is_asked(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +94,7 @@ def test_models_are_listed_and_one_is_taken_for_the_future(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = run("models")
-    assert (nothing.exit_code, nothing.stdout) == (1, "")
+    assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert "11434" in nothing.stderr
     assert run("models", "--json").stdout == "[]\n"
     with ChatServer([], models=["tiny:1b"]) as server:

@@ -16,11 +16,12 @@ import typer
 
 from ..compose.models import make_model
 from ..compose.settings import EMBEDDED, Settings, remember_model
+from ..core.errors import UsageError
 from ..models.local_servers import LocalModel, find_local_models
 from .options import JsonFlag
 from .show.terminal import GUTTER, Terminal, said
 
-DONE, FAILED = 0, 1
+DONE = 0
 SHOWN_MAX = 20
 NOTHING_FOUND = (
     "No server of models answers on this machine at the usual ports of Ollama (11434), llama.cpp (8080), "
@@ -51,7 +52,7 @@ def models(
         terminal.table("model", "at", rows=[(model.name, model.url) for model in found])
     else:
         terminal.note(NOTHING_FOUND)
-    return DONE if found else FAILED
+    return DONE
 
 
 def choose_model(settings: Settings, terminal: Terminal, *, as_json: bool) -> Settings:
@@ -66,7 +67,7 @@ def choose_model(settings: Settings, terminal: Terminal, *, as_json: bool) -> Se
         found = asyncio.run(find_local_models(os.environ))
         name = _chosen(terminal, found) if found else ""
         if name and _yes(terminal, "Take it from now on, where no model is named? [y/N]: "):
-            terminal.note(f"Remembered; --model names another: {remember_model(name, os.environ)}")
+            _remember(terminal, name)
     except KeyboardInterrupt:
         raise asyncio.CancelledError from None
     return msgspec.structs.replace(settings, model=name) if name else settings
@@ -90,6 +91,14 @@ def _chosen(terminal: Terminal, found: Sequence[LocalModel]) -> str:
             return [EMBEDDED, *(model.name for model in shown)][int(word)]
         if word in {EMBEDDED, *(model.name for model in found)}:
             return word
+
+
+def _remember(terminal: Terminal, name: str) -> None:
+    """Remember a model. Where that can not be done, the person is told and the command goes on."""
+    try:
+        terminal.note(f"Remembered; --model names another: {remember_model(name, os.environ)}")
+    except UsageError as error:
+        terminal.error(str(error))
 
 
 def _yes(terminal: Terminal, question: str) -> bool:
