@@ -12,6 +12,7 @@ import pytest
 from typer.testing import Result
 
 from actum import ToolCall
+from actum.cli.show.terminal import who
 from actum.core.message import Reply, UserMessage
 from actum.core.record import Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
@@ -64,7 +65,7 @@ def test_waiting_for_a_person_stands_in_the_tree(run: Run) -> None:
     assert "── asked for approval  This changes something outside the conversation.  ask_" in tree
     assert tree.splitlines()[0].split()[1] == "paused"
     run("resume", "last", "--yes", *MINE, "models.py:keep")
-    assert "── approved  by --yes  after " in run("runs", "show", *RECORD).stdout
+    assert f"── approved  by {who()} as --yes  after " in run("runs", "show", *RECORD).stdout
 
 
 def test_a_repair_stands_in_the_tree(run: Run) -> None:

@@ -424,6 +424,11 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
         """Who answered, in words: `root, as "ann" (claimed)`."""
         return f"{self.by}, as {dumps(self.claimed)} (claimed)" if self.claimed else self.by
 
+    @property
+    def signed(self) -> str:
+        """Who answered, for people: with the name that was claimed, where it is another."""
+        return f"{self.by} as {self.claimed}" if self.claimed not in ("", self.by) else self.by
+
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
     """What was said before in the conversation is from here on told as a summary.

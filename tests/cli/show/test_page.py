@@ -18,6 +18,7 @@ from actum.cli.show.page import (
     element,
     page_of,
 )
+from actum.cli.show.terminal import who
 from actum.journal.conversations import family
 from actum.journal.memory import MemoryJournal
 from actum.testing import FakeClock, ScriptedModel
@@ -104,7 +105,7 @@ def test_what_waits_was_answered_and_was_deleted_stands_in_the_page(run: Run) ->
     run("run", "keep milk", *MINE, "models.py:keep")
     assert "nobody has answered yet" in run("runs", "show", "--html", "-", *RECORD).stdout
     run("resume", "last", "--yes", *MINE, "models.py:keep")
-    assert "approved by --yes after" in run("runs", "show", "--html", "-", *RECORD).stdout
+    assert f"approved by {who()} as --yes after" in run("runs", "show", "--html", "-", *RECORD).stdout
     run("journal", "forget", "last", "--yes", *RECORD)
     page = run("runs", "show", "--html", "-", *RECORD).stdout
     assert "record 0 was deleted" in page
