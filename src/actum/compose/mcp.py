@@ -14,6 +14,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
+from ..protocols.jsonc import plain_json
 from ..protocols.mcp.config import McpServer
 from ..protocols.mcp.document import Read, read_servers, server_of
 from ..storage.pins import PinStore
@@ -78,14 +79,14 @@ def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_document(path: Path) -> JsonObject:
-    """A file of MCP servers: JSON, also with comments as some clients write it, or TOML.
+    """A file of MCP servers: JSON, also with comments and trailing commas as editors write it, or TOML.
 
     Raises:
         UsageError: it can not be read.
     """
     try:
         text = path.read_text("utf-8")
-        return tomllib.loads(text) if path.suffix == ".toml" else parse_object(text)[0]
+        return tomllib.loads(text) if path.suffix == ".toml" else parse_object(plain_json(text))[0]
     except (OSError, ValueError, JsonProblem) as error:
         raise UsageError(f"{path} can not be read: {error}") from None
 
@@ -108,7 +109,7 @@ def find_servers(words: Sequence[str], environment: Mapping[str, str]) -> Read:
             servers, notes = [*servers, *own.servers], [*notes, *own.notes]
         elif "://" in word:
             servers.append(server_of(_host(word), word, environment))
-        elif word.endswith((".json", ".toml")):
+        elif word.endswith((".json", ".jsonc", ".toml")):
             file = Path(word).expanduser().absolute()
             read = _servers_in(file, file.parent, environment)
             servers, notes = [*servers, *read.servers], [*notes, *read.notes]

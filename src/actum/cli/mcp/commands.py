@@ -26,7 +26,13 @@ from ...compose.mcp import (
 from ...core.errors import ActumError, UsageError
 from ...core.json import Json, JsonObject, dumps
 from ...protocols.mcp.config import McpServer
-from ...protocols.mcp.document import entries_of, entry_of, server_of
+from ...protocols.mcp.document import (
+    entries_of,
+    entry_of,
+    is_extension,
+    name_for,
+    server_of,
+)
 from ...protocols.mcp.places import CLIENTS, ClientFile, places_of
 from ...protocols.plain_text import shown
 from ...storage.tokens import TokenStore
@@ -165,6 +171,10 @@ def _take_over(
     terminal: Terminal, known: JsonObject, taken: dict[str, Json], name: str, entry: Json, *, yes: bool
 ) -> None:
     """Show one server, and take it over if the person wants that."""
+    if is_extension(entry):
+        terminal.note(f"{shown(name)} is left out: it is an extension, which only the editor can start")
+        return
+    name = name_for(name)
     try:
         server = server_of(name, entry, _Any(), note=terminal.note)
     except UsageError as error:

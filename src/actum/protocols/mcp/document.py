@@ -5,11 +5,16 @@
 
 The wrapper may be `servers` (VS Code), `context_servers` (Zed), `mcp_servers` (Codex) or left out. A server may be a
 bare address or a command line. `${VAR}`, `${VAR:-else}` and `${env:VAR}` are read from the environment;
-`${secret:NAME}` stays as it is and is filled in when something is sent.
+`${secret:NAME}` stays as it is and is filled in when something is sent. An editor asks its user for `${input:some-id}`;
+here the variable `ACTUM_SECRET_SOME_ID` holds the value. `${workspaceFolder}`, `${userHome}` and the path separator are
+known as well.
+
+Limits: settings that only the editor itself can use are left out, each with a note: extensions of Zed, `envFile`.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -27,6 +32,10 @@ WRAPPERS = ("mcpServers", "servers", "mcp_servers", "context_servers")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _INPUT = re.compile(r"\$\{input:([^}]*)\}")
+_OF_THE_EDITOR = re.compile(r"\$\{(?:config|command):[^}]*\}")
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
+INPUT = "ACTUM_SECRET_"
+"""The variable that holds the value of an input begins with this: values of such variables are never shown."""
 _URL = re.compile(r"https?://\S+")
 
 _TRANSPORTS: dict[str, str] = {
@@ -65,6 +74,9 @@ _IGNORED: dict[str, str] = {
     "gallery": "it is not needed",
     "note": "it is not needed",
     "source": "it is not needed",
+    "settings": "it is not needed",
+    "dev": "it is not needed",
+    "envFile": "write its variables in `env`",
 }
 _TEXTS = ("command", "cwd", "url", "transport", "era")
 _FIELDS = tuple(name for name in McpServer.__struct_fields__ if name != "name")
@@ -117,9 +129,35 @@ def read_servers(document: JsonObject, environment: Mapping[str, str], folder: s
     """
     servers: list[McpServer] = []
     notes: list[str] = []
-    for name, entry in entries_of(document).items():
+    for written, entry in entries_of(document).items():
+        if is_extension(entry):
+            notes.append(f"MCP server {written!r} is left out; it is an extension, which only the editor can start")
+            continue
+        name = name_for(written)
+        if name != written:
+            notes.append(f"MCP server {written!r} is called {name!r} here")
+        if any(server.name == name for server in servers):
+            raise UsageError(f"two MCP servers would both be called {name!r}: rename one of them")
         servers.append(server_of(name, entry, environment, folder=folder, note=notes.append))
     return Read(tuple(servers), tuple(notes))
+
+
+def is_extension(entry: Json) -> bool:
+    """Whether a server is an extension of an editor, whose command line only the editor knows.
+
+    >>> is_extension({"source": "extension", "enabled": True, "settings": {}})
+    True
+    """
+    return isinstance(entry, dict) and not _is_entry(entry) and (entry.get("source") == "extension")
+
+
+def name_for(written: str) -> str:
+    """What a server is called here that another client calls by a name with spaces or other signs.
+
+    >>> name_for("@figma/AI Bridge"), name_for("files")
+    ('figma-AI-Bridge', 'files')
+    """
+    return _NOT_IN_A_NAME.sub("-", written).strip("-.")[:64].rstrip("-.") or written
 
 
 def server_of(
@@ -186,6 +224,10 @@ def _renamed(entry: JsonObject, where: str, note: Callable[[str], None]) -> Json
             fields["disabled"] = value is False
         elif word == "httpUrl":
             fields |= {"url": value, "transport": "http"}
+        elif word == "auth" and isinstance(value, dict) and "CLIENT_ID" in value:  # as Cursor writes it
+            fields["auth"] = {"client_id": value["CLIENT_ID"], "scopes": value.get("scopes", [])}
+            if "CLIENT_SECRET" in value:
+                note(f"{where}: CLIENT_SECRET is left out; name it in `secret` of `auth`, and its issuer in `issuer`")
         elif word == "bearer_token_env_var":
             fields["headers"] = {"Authorization": f"Bearer ${{env:{value}}}"}
         elif word in _IGNORED:
@@ -204,19 +246,32 @@ def _expanded(value: Json, environment: Mapping[str, str], folder: str, where: s
         return [_expanded(each, environment, folder, where) for each in value]
     if not isinstance(value, str) or "${" not in value:
         return value
-    asked = _INPUT.search(value)
-    if asked is not None:
-        raise UsageError(f"{where}: ${{input:{asked.group(1)}}} asks for input; write ${{env:NAME}} and set NAME")
+    theirs = _OF_THE_EDITOR.search(value)
+    if theirs is not None:
+        raise UsageError(f"{where}: {theirs.group()} is known to the editor alone; write its value, or ${{env:NAME}}")
+
+    def given(found: re.Match[str]) -> str:
+        name = INPUT + re.sub(r"\W", "_", found.group(1)).upper()
+        if name not in environment:
+            raise UsageError(f"{where}: {found.group()} asks for input; set the variable {name} to the answer")
+        return environment[name]
+
+    known = {
+        "workspaceFolder": folder,
+        "workspaceFolderBasename": posixpath.basename(folder),
+        "userHome": environment.get("HOME") or environment.get("USERPROFILE", ""),
+        "pathSeparator": "/",
+    }
 
     def variable(found: re.Match[str]) -> str:
         name, otherwise = found.groups()
-        if name == "workspaceFolder":
-            return folder
+        if name in known:
+            return known[name]
         if name not in environment and otherwise is None:
             raise UsageError(f"{where}: the variable {name} is not set, which {found.group()} names")
         return environment.get(name, otherwise or "")
 
-    return _VARIABLE.sub(variable, value)
+    return _VARIABLE.sub(variable, _INPUT.sub(given, value.replace("${/}", "/")))
 
 
 def _normalise(fields: JsonObject, where: str, note: Callable[[str], None]) -> None:
@@ -224,7 +279,12 @@ def _normalise(fields: JsonObject, where: str, note: Callable[[str], None]) -> N
     if isinstance(transport, str) and transport.lower() in _TRANSPORTS:
         fields["transport"] = _TRANSPORTS[transport.lower()]
     command = fields.get("command")
-    if isinstance(command, list) and command:
+    if isinstance(command, dict):  # as Zed wrote it for long
+        env, args = fields.get("env"), fields.get("args")
+        fields["command"] = command.get("path")
+        fields["args"] = args or command.get("args")
+        fields["env"] = env or command.get("env")
+    elif isinstance(command, list) and command:
         fields["command"], fields["args"] = command[0], [*command[1:], *cast(list[Json], fields.get("args") or [])]
     for name in ("timeout", "max_timeout"):
         value = fields.get(name)
@@ -276,4 +336,14 @@ def entry_of(server: McpServer) -> JsonObject:
 
 _WRITTEN = {"max_timeout": "maxTimeout"}
 
-__all__ = ["McpAuth", "McpServer", "Read", "entries_of", "entry_of", "read_servers", "server_of"]
+__all__ = [
+    "McpAuth",
+    "McpServer",
+    "Read",
+    "entries_of",
+    "entry_of",
+    "is_extension",
+    "name_for",
+    "read_servers",
+    "server_of",
+]

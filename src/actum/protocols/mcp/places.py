@@ -27,6 +27,9 @@ PLACES = (
     ClientFile("vscode", "VS Code", ".vscode/mcp.json"),
     ClientFile("vscode", "VS Code", "~/.config/Code/User/mcp.json"),
     ClientFile("vscode", "VS Code", "~/Library/Application Support/Code/User/mcp.json"),
+    ClientFile("vscode", "VS Code", ".vscode/settings.json"),
+    ClientFile("vscode", "VS Code", "~/.config/Code/User/settings.json"),
+    ClientFile("vscode", "VS Code", "~/Library/Application Support/Code/User/settings.json"),
     ClientFile("cursor", "Cursor", ".cursor/mcp.json"),
     ClientFile("cursor", "Cursor", "~/.cursor/mcp.json"),
     ClientFile("windsurf", "Windsurf", "~/.codeium/windsurf/mcp_config.json"),
@@ -34,6 +37,7 @@ PLACES = (
     ClientFile("gemini", "Gemini CLI", "~/.gemini/settings.json"),
     ClientFile("codex", "Codex", "~/.codex/config.toml"),
     ClientFile("lmstudio", "LM Studio", "~/.lmstudio/mcp.json"),
+    ClientFile("zed", "Zed", ".zed/settings.json"),
     ClientFile("zed", "Zed", "~/.config/zed/settings.json"),
 )
 
