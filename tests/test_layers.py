@@ -62,12 +62,6 @@ DOORS: dict[str, set[str]] = {
     "actum.cli.chat": {"readline"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"uvicorn"},
-    "actum.compose.mcp": {
-        "actum.toolsets.mcp.auth",
-        "actum.toolsets.mcp.finder",
-        "actum.toolsets.mcp.host",
-        "actum.toolsets.mcp.toolset",
-    },
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",

@@ -1,4 +1,8 @@
-"""MCP servers: those that the settings or the person's own file name, and the toolsets that use them."""
+"""MCP servers: those that the settings or the person's own file name, and the toolsets that use them.
+
+The SDK of the protocol takes half a second to load, and few commands need it: `toolsets.mcp` loads the SDK when one of
+its classes is asked for, and says which extra is missing where it is not installed.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from ..storage.pins import PinStore
 from ..storage.place import state_folder, tokens_path
 from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
+from ..toolsets import mcp as mcp_tools
 from .settings import MCP_WAIT_S, MEMORY, MINE, Settings
 
 if TYPE_CHECKING:
@@ -162,16 +167,15 @@ def open_server(
     Args:
         unseen: all of it can be used, for a look that calls nothing.
         wait_s: seconds for which a run waits for it, where nothing is known of it yet.
-    """
-    # The SDK of the protocol takes half a second, and few commands need it.
-    from ..toolsets.mcp.auth import oauth_of  # noqa: PLC0415
-    from ..toolsets.mcp.toolset import McpToolset  # noqa: PLC0415
 
+    Raises:
+        UsageError: the extra is not installed.
+    """
     secrets = secrets_of(environment)
-    auth = oauth_of(server, mcp_tokens(environment), secrets=secrets)
+    auth = mcp_tools.oauth_of(server, mcp_tokens(environment), secrets=secrets)
     if unseen:
-        return McpToolset(server, approve="all", auth=auth, secrets=secrets)
-    return McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets, wait_s=wait_s)
+        return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets)
+    return mcp_tools.McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets, wait_s=wait_s)
 
 
 def open_mcp(
@@ -183,14 +187,18 @@ def open_mcp(
     """
     if not servers:
         return None
-    from ..toolsets.mcp.host import McpHost  # noqa: PLC0415  # as in `open_server`
-
-    return McpHost([open_server(server, environment, wait_s=wait_s) for server in servers])
+    return mcp_tools.McpHost([open_server(server, environment, wait_s=wait_s) for server in servers])
 
 
 def open_finder(host: McpHost | None) -> McpFinder:
     """`mcp_list_tools` and `mcp_call_tool`, for the servers of a host."""
-    from ..toolsets.mcp.finder import McpFinder  # noqa: PLC0415  # as in `open_server`
-    from ..toolsets.mcp.host import McpHost  # noqa: PLC0415
+    return mcp_tools.McpFinder(host or mcp_tools.McpHost([]), prefixes=("mcp", "mcp_sse"))
 
-    return McpFinder(host or McpHost([]), prefixes=("mcp", "mcp_sse"))
+
+def check_extra() -> None:
+    """See to it that the package of the protocol is installed.
+
+    Raises:
+        UsageError: it is not; the message says which extra of actum brings it.
+    """
+    _ = mcp_tools.McpToolset

@@ -35,11 +35,13 @@ class Approved(Struct, frozen=True, omit_defaults=True):
         definition: as the server told it.
         at: when, ISO 8601 in UTC.
         by: who.
+        reads: the person believed that the tool only reads, as its definition says.
     """
 
     definition: JsonObject
     at: str = ""
     by: str = ""
+    reads: bool = False
 
 
 class Known(Struct, frozen=True, omit_defaults=True):
@@ -116,8 +118,21 @@ class PinStore:
             name: tuple(each.definition for each in approved) for name, approved in self.known(identity).tools.items()
         }
 
-    def approve(self, identity: str, definitions: Sequence[JsonObject] = (), *, by: str = "") -> None:
+    def readers(self, identity: str) -> frozenset[str]:
+        """The digests of the definitions that were approved as those of tools that only read."""
+        tools = self.known(identity).tools.values()
+        return frozenset(digest(each.definition) for approved in tools for each in approved if each.reads)
+
+    def approve(
+        self, identity: str, definitions: Sequence[JsonObject] = (), *, by: str = "", reads: Collection[str] = ()
+    ) -> None:
         """A person agrees that a server is used, and to these definitions beside those approved before.
+
+        Args:
+            identity: what the server is; `McpServer.identity`.
+            definitions: of tools. What was said of the same definition before is replaced.
+            by: who agrees.
+            reads: the names of the tools of which the person believes that they only read.
 
         Raises:
             UsageError: the file can not be read or written.
@@ -129,7 +144,7 @@ class PinStore:
             for definition in definitions:
                 name = str(definition["name"])
                 before = [each for each in tools.get(name, ()) if digest(each.definition) != digest(definition)]
-                tools[name] = (*before, Approved(definition, at, by))
+                tools[name] = (*before, Approved(definition, at, by, name in reads))
             known.append(msgspec.structs.replace(known[0], approved=True, tools=tools))
 
     def withdraw(self, identity: str, names: Collection[str] | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,8 @@ from pathlib import Path
 Path("started").write_text("yes")
 described = Path("description").read_text() if Path("description").exists() else "Add two numbers."
 schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a", "b"]}
-TOOLS = [{"name": "add", "description": described, "inputSchema": schema}]
+hints = json.loads(Path("hints").read_text()) if Path("hints").exists() else {}
+TOOLS = [{"name": "add", "description": described, "inputSchema": schema, **hints}]
 
 for line in sys.stdin:
     asked = json.loads(line)
@@ -104,6 +106,92 @@ def test_a_definition_that_changed_is_kept_back_and_shown_as_a_change(run: Run, 
     assert run("call", "sums_add", "a=2", "b=3", "--yes", "--journal", "memory").stdout == "5\n"
 
 
+CALL = ("call", "sums_add", "a=2", "b=3", "--journal", "memory")
+WAITS, DONE = 3, 0
+
+
+def test_a_tool_that_a_person_believed_to_only_read_is_called_without_asking(
+    run: Run, server: Path, home: Path
+) -> None:
+    add(run)
+    (home / "hints").write_text('{"annotations": {"readOnlyHint": true}}')
+    assert run("mcp", "approve", "sums", "--yes").exit_code == 0
+    assert run(*CALL).exit_code == WAITS  # an approval without a word about reading is not believed to be one
+    assert "believed to only read" in run("mcp", "approve", "sums", "--yes", "--reads").stderr
+    assert run(*CALL).stdout == "5\n"
+    (approved,) = next(iter(json.loads(mcp_pins(os.environ).path.read_text())["servers"].values()))["tools"]["add"]
+    assert (approved["reads"], bool(approved["by"]), bool(approved["at"])) == (True, True, True)
+    (home / "description").write_text("Add two numbers, then send them.")
+    run("mcp", "approve", "sums", "--yes")  # what was believed was believed of another definition
+    assert run(*CALL).exit_code == WAITS
+    run("mcp", "approve", "sums", "--yes", "--reads")
+    run("mcp", "approve", "sums", "--yes", "--no-reads")
+    assert run(*CALL).exit_code == WAITS
+
+
+@pytest.mark.parametrize("hints", ["{}", '{"annotations": {"readOnlyHint": true, "destructiveHint": true}}'])
+def test_a_tool_that_does_not_say_that_it_only_reads_is_not_believed_to(
+    run: Run, server: Path, home: Path, hints: str
+) -> None:
+    add(run)
+    (home / "hints").write_text(hints)
+    assert run("mcp", "approve", "sums", "--yes", "--reads").exit_code == 0
+    assert run(*CALL).exit_code == WAITS
+
+
+def test_a_person_is_offered_not_to_be_asked_about_tools_that_only_read(
+    person: Callable[..., Person], run: Run, server: Path, home: Path
+) -> None:
+    add(run)
+    (home / "hints").write_text('{"annotations": {"readOnlyHint": true}}')
+    someone = person("mcp", "approve", "sums")
+    someone.sees("start this program?")
+    someone.types("y\n")
+    someone.sees("approve 1 tools as shown?")
+    someone.types("y\n")
+    someone.sees("say that they only read")
+    someone.types("y\n")
+    someone.sees("approved add")
+    assert someone.ends()[0] == 0
+    assert run(*CALL).stdout == "5\n"
+
+
+WITHOUT_THE_EXTRA = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Missing(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("mcp", "mcp_types", "jwt"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from actum.cli.app import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "words", [["mcp", "list"], ["mcp", "test", "sums"], ["mcp", "login", "sums"], ["run", "hello"], ["tools", "list"]]
+)
+def test_without_the_extra_a_person_is_told_which_one_is_missing(
+    run: Run, server: Path, home: Path, words: list[str]
+) -> None:
+    add(run)
+    identity = find_servers(["sums"], os.environ).servers[0].identity
+    mcp_pins(os.environ).approve(identity)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_THE_EXTRA, *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=home,
+    )
+    assert (done.returncode, "pip install 'actum[mcp]'" in done.stderr) == (2, True), done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_server_that_is_taken_out_has_to_be_approved_anew(run: Run, server: Path) -> None:
     add(run)
     run("mcp", "approve", "sums", "--yes")
@@ -122,7 +210,9 @@ def test_servers_of_other_clients_are_taken_over_without_their_trust(run: Run, s
         "env": {"K": "${V}"},
     }
     (home / ".cursor").mkdir()
-    (home / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"sums": entry, "bad name": entry}}))
+    (home / ".cursor" / "mcp.json").write_text(
+        json.dumps({"mcpServers": {"sums": entry, "bad name": entry, "!": entry}})
+    )
     assert run("mcp", "import", "cursor").exit_code == 0
     assert not (home / ".config" / "actum" / "mcp.json").exists()
     taken = run("mcp", "import", "cursor", "--yes")
@@ -130,6 +220,7 @@ def test_servers_of_other_clients_are_taken_over_without_their_trust(run: Run, s
     written = json.loads((home / ".config" / "actum" / "mcp.json").read_text())["mcpServers"]
     assert written["sums"]["env"] == {"K": "${V}"}
     assert "trusted" not in written["sums"]
+    assert written.keys() == {"sums", "bad-name"}
     assert not server.exists()
 
 

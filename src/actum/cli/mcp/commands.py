@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from ...compose.mcp import (
+    check_extra,
     find_servers,
     mcp_file,
     mcp_pins,
@@ -34,6 +35,7 @@ from ...protocols.mcp.document import (
     server_of,
 )
 from ...protocols.mcp.places import CLIENTS, ClientFile, places_of
+from ...protocols.mcp.tool import says_it_reads
 from ...protocols.plain_text import shown
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
@@ -374,6 +376,12 @@ def approve(
         list[str] | None, typer.Argument(metavar="[TOOL]...", help="Only these, by its own names.")
     ] = None,
     yes: YesFlag = False,
+    reads: Annotated[
+        bool | None,
+        typer.Option(
+            "--reads/--no-reads", help="Believe tools that say they only read: their calls are made without asking."
+        ),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> int:
     """Look at what a server offers, as it says it, and agree to it. A local one is started for that, once you agree."""
@@ -383,11 +391,17 @@ def approve(
         raise UsageError(f"MCP server {which!r} is disabled")
     if not _may_start(terminal, server, yes=yes):
         return FAILED
-    return asyncio.run(_approved(terminal, server, tools, yes=yes, as_json=as_json))
+    return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json))
 
 
 async def _approved(
-    terminal: Terminal, server: McpServer, tools: Sequence[str] | None, *, yes: bool, as_json: bool
+    terminal: Terminal,
+    server: McpServer,
+    tools: Sequence[str] | None,
+    *,
+    yes: bool,
+    reads: bool | None,
+    as_json: bool,
 ) -> int:
     pins = mcp_pins(os.environ)
     toolset = open_server(server, os.environ)
@@ -403,25 +417,50 @@ async def _approved(
         for each in () if as_json else listing.quarantined:
             if each in waiting or each.fault not in ("new", "changed"):
                 _show_definition(terminal, each.name, each.reason, each.definition, each.changes)
-        if not waiting:
+        if not waiting and reads is None:
             pins.approve(server.identity, by=who())
             terminal.note(f"{server.name}: nothing waits; {len(listing.usable)} tools are approved")
             return DONE
-        if not yes:
+        if waiting and not yes:
             typed = terminal.ask(f"approve {len(waiting)} tools as shown?  [y]es  [n]o: ") if terminal.person else None
             if (typed or "").strip().lower() not in ("y", "yes"):
                 terminal.note("Nothing was approved.")
                 return FAILED
+        chosen = [each.definition for each in waiting]
+        if reads is not None:  # said also of tools that were approved before
+            chosen += [each.definition for each in listing.usable.values() if not tools or each.name in tools]
+        believed = _believed(terminal, server, chosen, yes=yes, reads=reads)
         pins.approve(server.identity, by=who())
-        names = await toolset.approve([each.name for each in waiting], by=who())
+        names = await toolset.approve([each.name for each in waiting], by=who(), reads=believed)
+        if reads is False:
+            pins.approve(server.identity, [each for each in chosen if each["name"] not in names], by=who())
         if as_json:
-            terminal.json({"server": server.name, "approved": list(names)})
+            terminal.json({"server": server.name, "approved": list(names), "reads": list(believed)})
         else:
-            terminal.note(f"{server.name}: approved {', '.join(names)}")
+            terminal.note(f"{server.name}: approved {', '.join(names) or 'nothing new'}")
+            if believed:
+                terminal.note(f"{server.name}: believed to only read, and not asked about: {', '.join(believed)}")
         return DONE
     finally:
         terminal.waiting.end()
         await toolset.close()
+
+
+def _believed(
+    terminal: Terminal, server: McpServer, definitions: Sequence[JsonObject], *, yes: bool, reads: bool | None
+) -> list[str]:
+    """The names of the tools of which the person believes that they only read, as their definitions say."""
+    saying = [str(each["name"]) for each in definitions if says_it_reads(each)]
+    if not saying or server.trusted or reads is False:
+        return []
+    if reads is None:
+        if yes or not terminal.person:
+            return []
+        terminal.line("reads", ", ".join(map(shown, saying)), "cyan", console=terminal.err)
+        typed = terminal.ask("these say that they only read: make their calls without asking?  [y]es  [n]o: ")
+        if (typed or "").strip().lower() not in ("y", "yes"):
+            return []
+    return saying
 
 
 def _show_definition(
@@ -472,13 +511,15 @@ def login(
 @app.command("logout")
 def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The server.")]) -> int:
     """Forget the login at a server, and tell whoever granted it."""
+    server, store, secrets = _to_log_in(which)
     from .login import log_out  # noqa: PLC0415  # as in `login`
 
-    asyncio.run(log_out(*_to_log_in(which)))
+    asyncio.run(log_out(server, store, secrets))
     return DONE
 
 
 def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
+    check_extra()
     servers = find_servers([which], os.environ).servers
     if len(servers) != 1:
         raise UsageError(f"{which}: name one server that is not disabled")

@@ -20,12 +20,13 @@ from ...core.tool import Effects, Tool
 from ..plain_text import plain
 
 
-def tool_of(definition: JsonObject, *, trusted: bool = False) -> Tool:
+def tool_of(definition: JsonObject, *, trusted: bool = False, reads: bool = False) -> Tool:
     """The tool that a server's `tools/list` tells of.
 
     Args:
         definition: one element of its `tools`.
         trusted: whether its annotations are believed where they make it look harmless.
+        reads: whether this much is believed: that it only reads, where its annotations say so.
 
     Raises:
         BadTool: it has no name, its `inputSchema` is not that of an object, or something is hidden in a schema.
@@ -47,7 +48,7 @@ def tool_of(definition: JsonObject, *, trusted: bool = False) -> Tool:
         description=plain(str(definition.get("description") or "")),
         parameters=schema,
         result=result,
-        effects=effects_of(declared) if trusted else worst_of(declared),
+        effects=effects_of(declared) if trusted or (reads and says_it_reads(definition)) else worst_of(declared),
         idempotent=trusted and declared.get("idempotentHint") is True,
         foreign=True,
     )
@@ -55,6 +56,16 @@ def tool_of(definition: JsonObject, *, trusted: bool = False) -> Tool:
         if plain(text) != text:
             raise BadTool(f"tool {name!r}: its schema has hidden characters in {plain(text)[:60]!r}")
     return tool
+
+
+def says_it_reads(definition: JsonObject) -> bool:
+    """Whether a definition declares that the tool only reads, and does not contradict itself.
+
+    >>> says_it_reads({"name": "ls", "annotations": {"readOnlyHint": True}})
+    True
+    """
+    hints = definition.get("annotations")
+    return isinstance(hints, dict) and hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
 
 
 def effects_of(annotations: JsonObject) -> frozenset[Effects] | None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ...core.errors import UsageError
+
 if TYPE_CHECKING:
     from ...protocols.mcp.config import McpServer
     from .auth import oauth_of
@@ -26,9 +28,15 @@ _PLACES = {
     "McpToolset": ".toolset",
     "oauth_of": ".auth",
 }
+_OF_THE_EXTRA = frozenset({"cryptography", "httpx2", "jwt", "mcp", "mcp_types"})
 
 
 def __getattr__(name: str) -> object:
-    if name in _PLACES:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
         return getattr(import_module(_PLACES[name], __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in _OF_THE_EXTRA:
+            raise
+        raise UsageError("MCP servers need a package that is not installed: pip install 'actum[mcp]'") from None

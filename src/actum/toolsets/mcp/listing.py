@@ -7,7 +7,7 @@ at. Knows nothing of connections.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal
 
@@ -20,7 +20,7 @@ from ...core.json import JsonObject
 from ...core.tool import Tool
 from ...protocols.mcp.config import McpServer
 from ...protocols.mcp.name import public_name
-from ...protocols.mcp.pin import compare
+from ...protocols.mcp.pin import compare, digest
 from ...protocols.mcp.tool import tool_of
 from ...protocols.plain_text import shown
 from ...schema.schema import compile_schema
@@ -81,7 +81,10 @@ class Listing(Struct, frozen=True):
 
 
 def sort_out(
-    server: McpServer, definitions: Sequence[JsonObject], pins: Mapping[str, Sequence[JsonObject]] | None
+    server: McpServer,
+    definitions: Sequence[JsonObject],
+    pins: Mapping[str, Sequence[JsonObject]] | None,
+    readers: Collection[str] = (),
 ) -> Listing:
     """Sort out what a server lists.
 
@@ -89,6 +92,7 @@ def sort_out(
         server: as it is configured.
         definitions: what it lists.
         pins: the approved definitions of each tool, by the server's names; None where none need be approved.
+        readers: the digests of definitions that a person approved as those of tools that only read.
     """
     wanted = [definition for definition in definitions if _is_wanted(server, definition)]
     count = Counter(definition["name"] for definition in wanted if isinstance(definition.get("name"), str))
@@ -101,7 +105,7 @@ def sort_out(
                 told = f"{count[name]} tools of this server are called {shown(name[:128])!r}."
                 bad.append(Quarantined(name, "duplicate", told, definition))
             else:
-                tool = _sound(server, definition)
+                tool = _sound(server, definition, readers)
                 usable[tool.name] = Usable(tool, str(name), definition)
         except BadTool as error:
             bad.append(Quarantined(name if isinstance(name, str) else "", "malformed", str(error), definition))
@@ -129,14 +133,15 @@ def _is_wanted(server: McpServer, definition: JsonObject) -> bool:
     return server.include is None or any(fnmatchcase(name, pattern) for pattern in server.include)
 
 
-def _sound(server: McpServer, definition: JsonObject) -> Tool:
+def _sound(server: McpServer, definition: JsonObject, readers: Collection[str]) -> Tool:
     """The tool under its name here.
 
     Raises:
         BadTool: its definition is none that a call could be made by.
     """
     try:
-        tool = tool_of(definition, trusted=server.trusted)
+        reads = bool(readers) and digest(definition) in readers
+        tool = tool_of(definition, trusted=server.trusted, reads=reads)
         where = f"tool {tool.name!r}"
         compile_schema(tool.parameters, where=where, foreign=True)
         if tool.result is not None:

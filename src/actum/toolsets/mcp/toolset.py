@@ -68,29 +68,25 @@ from .caller import (
     RunCaller,
     capabilities_of,
 )
+from .connection import Health, McpConnection
 from .error import HEADER_MISMATCH, METHOD_NOT_FOUND, McpError
-
-try:
-    from .connection import Health, McpConnection
-    from .listing import (
-        Fault,
-        Listing,
-        Quarantined,
-        Usable,
-        sort_out,
-    )
-    from .pages import all_pages
-    from .resources import ResourceTools
-    from .room import Room
-    from .session import (
-        NOBODY,
-        Caller,
-        McpSession,
-        OfRun,
-        ServerFacts,
-    )
-except ModuleNotFoundError as missing:
-    raise UsageError("MCP servers need a package that is not installed: pip install 'actum[mcp]'") from missing
+from .listing import (
+    Fault,
+    Listing,
+    Quarantined,
+    Usable,
+    sort_out,
+)
+from .pages import all_pages
+from .resources import ResourceTools
+from .room import Room
+from .session import (
+    NOBODY,
+    Caller,
+    McpSession,
+    OfRun,
+    ServerFacts,
+)
 
 if TYPE_CHECKING:
     import httpx2
@@ -177,6 +173,7 @@ class McpToolset:
         self._looking: asyncio.Task[None] | None = None
         self._failure: ActumError | None = None
         self._seen: dict[str, tuple[JsonObject, ...]] | None = None
+        self._readers: frozenset[str] = frozenset()
         self._definitions: Sequence[JsonObject] = ()
         self._listing: Listing | None = None
         self._tools: tuple[Tool, ...] = ()
@@ -482,12 +479,16 @@ class McpToolset:
         assert self._listing is not None
         return self._listing
 
-    async def approve(self, names: Collection[str] | None = None, *, by: str = "") -> Sequence[str]:
+    async def approve(
+        self, names: Collection[str] | None = None, *, by: str = "", reads: Collection[str] = ()
+    ) -> Sequence[str]:
         """A person agrees to what the server listed last.
 
         Args:
             names: of these tools, by the server's names; of all by default.
             by: who.
+            reads: tools of which the person believes that they only read, where their definitions say so, whether
+                they are approved now or were before. By the default policy their calls are made without asking.
 
         Returns:
             The names that are approved by this and were not before.
@@ -496,14 +497,16 @@ class McpToolset:
             UnknownName: there is no sound tool of such a name.
         """
         listed = {str(definition["name"]): definition for definition in self._listing.sound} if self._listing else {}
-        unknown = sorted({*(names or ())} - listed.keys())
+        unknown = sorted({*(names or ()), *reads} - listed.keys())
         if unknown:
             raise UnknownName(f"{self.server.name} has no tool {unknown[0]!r} that could be approved")
         waiting = {each.name for each in self.quarantined if each.fault in ("new", "changed")}
         chosen = [name for name in listed if name in waiting and (names is None or name in names)]
+        believed = [name for name in listed if name in reads and (name in chosen or name not in waiting)]
         if self._pins is not None:
-            approved = [listed[name] for name in chosen]
-            await asyncio.to_thread(self._pins.approve, self.server.identity, approved, by=by)
+            approved = [listed[name] for name in dict.fromkeys([*chosen, *believed])]
+            await asyncio.to_thread(self._pins.approve, self.server.identity, approved, by=by, reads=believed)
+        self._readers |= {digest(listed[name]) for name in believed}
         seen = self._seen or {}
         self._seen = {**seen, **{name: (*seen.get(name, ()), listed[name]) for name in chosen}}
         self._sort_out()
@@ -737,7 +740,8 @@ class McpToolset:
         if self._approve == "pinned" and self._pins is not None:
             self._stamp = self._pins.stamp
             pins = self._pins.approved(self.server.identity)
-        self._listing = sort_out(self.server, self._definitions, pins)
+            self._readers = self._pins.readers(self.server.identity)
+        self._listing = sort_out(self.server, self._definitions, pins, self._readers)
         # By name, so that a run which is resumed finds the same list, whether it was told by the server or is known
         # from the approvals.
         tools = tuple(sorted((each.tool for each in self._listing.usable.values()), key=lambda tool: tool.name))
