@@ -65,7 +65,7 @@ def test_waiting_for_a_person_stands_in_the_tree(run: Run) -> None:
     assert "── asked for approval  This changes something outside the conversation.  ask_" in tree
     assert tree.splitlines()[0].split()[1] == "paused"
     run("resume", "last", "--yes", *MINE, "models.py:keep")
-    assert f"── approved  by {who()} as --yes  after " in run("runs", "show", *RECORD).stdout
+    assert f'── approved  by {who()}, as "--yes" (claimed)  after ' in run("runs", "show", *RECORD).stdout
 
 
 def test_a_repair_stands_in_the_tree(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from actum.core.budget import NOTHING, Budget, Price, Used
 from actum.core.errors import BudgetExceeded, LoopDetected
 from actum.core.message import Usage
+from actum.core.trace import Way
 
 pytestmark = pytest.mark.row("C5")
 
@@ -76,6 +78,28 @@ def test_agents_stand_so_deep_and_not_in_a_circle() -> None:
     with pytest.raises(BudgetExceeded) as refused:
         below(second, agent="c")
     assert refused.value.limit == "depth"
+
+
+def test_agents_in_other_programs_stand_above_too_and_raise_no_limit() -> None:
+    first = Budget({}, "a", depth=3)
+    told = below(first, agent="b").way_down()
+    assert (told.depth, told.left, len(told.agents)) == (2, 1, 2)
+    there = Budget({}, None, depth=8, way=told)
+    assert there.way_down().left == 0
+    deep: list[Callable[[], Budget]] = [
+        lambda: below(there, agent="c"),
+        lambda: Budget({}, None, depth=8, way=there.way_down()),
+    ]
+    for deeper in deep:
+        with pytest.raises(BudgetExceeded) as refused:
+            deeper()
+        assert refused.value.limit == "depth"
+    with pytest.raises(LoopDetected):
+        below(Budget({}, None, way=told), agent="a")
+    boast = Way(left=9_999)
+    with pytest.raises(BudgetExceeded):
+        below(below(Budget({}, "a", depth=2, way=boast), agent="b"), agent="c")
+    assert Budget({}, "a", depth=2, way=Way(left=9_999)).way_down().left == 1
 
 
 def test_a_price_above_holds_below_and_must_be_known_where_money_is_limited() -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from .errors import BudgetExceeded, LoopDetected, UsageError
 from .message import Usage
+from .trace import NO_WAY, Way, agent_id
 
 ZERO = Decimal(0)
 _MILLION = Decimal(1_000_000)
@@ -87,11 +88,12 @@ class Budget:
 
     Args:
         allowed: the limits of this run by the name of what is counted; what is missing has none.
-        agent: who runs.
+        agent: who runs; None for a run without a model.
         depth: how many agents may stand one under another, the first counted.
         prices: of models, for those below which have none of their own.
         above: the run whose call started this one.
         call: the idempotency key of that call.
+        way: what stands above this run in other programs, where it is the first here.
 
     Attributes:
         left_s: tells how many seconds this run may still take; None where it has no end.
@@ -113,6 +115,7 @@ class Budget:
         "left_s",
         "prices",
         "tokens",
+        "way",
     )
 
     def __init__(
@@ -124,6 +127,7 @@ class Budget:
         prices: Mapping[str, Price] | None = None,
         above: Budget | None = None,
         call: str = "",
+        way: Way = NO_WAY,
     ) -> None:
         self._allowed = allowed or {}
         self._by_call: dict[str, Used] = {}
@@ -136,20 +140,35 @@ class Budget:
         self.calls = 0
         self.tokens = 0
         self.cost = ZERO
-        if above is not None:
-            self._check_nesting([*above._line()])
+        self.way = way
+        if above is not None or way is not NO_WAY:
+            self._check_nesting([*above._line()] if above is not None else [])
 
     def _check_nesting(self, above: list[Budget]) -> None:
-        if any(run.agent is self.agent for run in above):
+        way = above[-1].way if above else self.way
+        if self.agent is not None and (
+            any(run.agent is self.agent for run in above) or (way.agents and agent_id(self.agent) in way.agents)
+        ):
             raise LoopDetected(
                 "This agent handed the task on itself and waits for it: it can not be given it again. "
                 "Do it without this tool."
             )
         depth = min((run.depth for run in [self, *above] if run.depth is not None), default=None)
-        if depth is not None and len(above) >= depth:
+        most = way.most(depth)
+        if most is not None and len(above) >= most:
             raise BudgetExceeded(
-                f"Agents may stand {depth} deep, one under another, and do. Do it without this tool.", limit="depth"
+                f"Agents may stand {most + way.depth} deep, one under another, and do. Do it without this tool.",
+                limit="depth",
             )
+
+    def way_down(self) -> Way:
+        """What another program is told that makes a run for a call of this one: what stands above its run."""
+        line = [*self._line()]
+        way = line[-1].way
+        most = way.most(min((run.depth for run in line if run.depth is not None), default=None))
+        agents = [agent_id(run.agent) for run in reversed(line) if run.agent is not None]
+        left = None if most is None else max(0, most - len(line))
+        return Way(way.depth + len(line), left, (*way.agents, *agents), way.others)
 
     def _line(self) -> Iterator[Budget]:
         """This run and those above it."""

@@ -111,6 +111,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         compacts: the run only makes a summary of the conversation; see `Compacted`.
         trace: the `traceparent` of whatever asked for this run, where it belongs to a trace of other programs. Their
             word: it links, and permits nothing.
+        tracestate: what came beside the `traceparent`: which agents stand above this run in other programs. It can
+            lower the limit of `depth`, and raises none.
     """
 
     agent: str
@@ -135,6 +137,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     fork_at: int = 0
     compacts: bool = False
     trace: str = ""
+    tracestate: str = ""
 
     @property
     def belongs_to(self) -> str:
@@ -423,11 +426,6 @@ class InputGiven(Struct, frozen=True, tag="input_given", omit_defaults=True):
     def answered_by(self) -> str:
         """Who answered, in words: `root, as "ann" (claimed)`."""
         return f"{self.by}, as {dumps(self.claimed)} (claimed)" if self.claimed else self.by
-
-    @property
-    def signed(self) -> str:
-        """Who answered, for people: with the name that was claimed, where it is another."""
-        return f"{self.by} as {self.claimed}" if self.claimed not in ("", self.by) else self.by
 
 
 class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):

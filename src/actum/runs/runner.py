@@ -43,7 +43,7 @@ from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.record import CallsRequested, Entry, InputGiven, Intended, Requester, Started, new_id, verify
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
-from ..core.trace import checked_traceparent, trace_id
+from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import RunState
@@ -231,6 +231,7 @@ class Runner:
         peer: Peer | None = None,
         holder: Holder | None = None,
         trace: str = "",
+        tracestate: str = "",
         emit: Emit | None = None,
     ) -> RunResult:
         """Make calls that somebody asks for directly: a run without a model.
@@ -241,12 +242,14 @@ class Runner:
                 its model's words and is not the user's.
             speaks_for: `user` where the operator trusts this client to say only what its user said.
             principal, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
+            tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
 
         Returns:
             What the calls came to. `status` is `paused` when somebody must be asked, `stopped` at a limit.
 
         Raises:
             UsageError: a run of this id exists.
+            BudgetExceeded: agents would stand too deep one under another, those of other programs counted.
         """
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         started = Started(
@@ -259,8 +262,10 @@ class Runner:
             roles=checked_roles(roles),
             key_id=checked_text("key_id", key_id),
             trace=checked_traceparent(trace),
+            tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
         )
-        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder)
+        way = way_in(started.tracestate)
+        setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
         async with self.journal.claim(run_id):
             if await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
@@ -323,11 +328,12 @@ class Runner:
         holder: Holder | None = None,
         agent: object = None,
         model_settings: ModelSettings | None = None,
+        way: Way = NO_WAY,
     ) -> Setting:
-        """The setting of a run that stands on its own, and works for no other run."""
+        """The setting of a run that stands on its own, and works for no other run of this program."""
         return Setting(
             journal=self.journal,
-            budget=self.budget(agent),
+            budget=self.budget(agent, way=way),
             deps=deps,
             emit=emit,
             approver=approver,
@@ -337,16 +343,23 @@ class Runner:
             model_settings=checked_settings(model_settings),
         )
 
-    def budget(self, agent: object = None, above: Budget | None = None, call: str = "") -> Budget:
+    def budget(self, agent: object = None, above: Budget | None = None, call: str = "", way: Way = NO_WAY) -> Budget:
         """What a run may use.
 
         Args:
-            agent: who runs, so that no agent waits for itself.
+            agent: who runs, so that no agent waits for itself; None for a run without a model.
             above: of the run whose call the run works for.
             call: the idempotency key of that call.
+            way: what stands above the run in other programs.
         """
         return Budget(
-            self.limits.shared(), agent or self, depth=self.limits.depth, prices=self.prices, above=above, call=call
+            self.limits.shared(),
+            agent,
+            depth=self.limits.depth,
+            prices=self.prices,
+            above=above,
+            call=call,
+            way=way,
         )
 
     async def start(self, run_id: str, started: Started, setting: Setting) -> RunState:
@@ -456,6 +469,8 @@ class Runner:
         """A block in which this process carries out a run that it has claimed."""
         started, budget = state.beginning(), setting.budget
         budget.take_up(state.used())
+        if started.tracestate:
+            budget.way = way_in(started.tracestate)
         context = RunContext(
             run_id=run_id,
             journal=setting.journal,

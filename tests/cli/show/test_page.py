@@ -105,7 +105,8 @@ def test_what_waits_was_answered_and_was_deleted_stands_in_the_page(run: Run) ->
     run("run", "keep milk", *MINE, "models.py:keep")
     assert "nobody has answered yet" in run("runs", "show", "--html", "-", *RECORD).stdout
     run("resume", "last", "--yes", *MINE, "models.py:keep")
-    assert f"approved by {who()} as --yes after" in run("runs", "show", "--html", "-", *RECORD).stdout
+    page = run("runs", "show", "--html", "-", *RECORD).stdout
+    assert f'approved by {who()}, as "--yes" (claimed) after' in page
     run("journal", "forget", "last", "--yes", *RECORD)
     page = run("runs", "show", "--html", "-", *RECORD).stdout
     assert "record 0 was deleted" in page

@@ -64,12 +64,13 @@ def offers_tasks(capabilities: JsonObject) -> bool:
     return isinstance(extensions, dict) and TASKS in extensions
 
 
-def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "") -> JsonObject:
+def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "", tracestate: str = "") -> JsonObject:
     """The parameters of a request as they go to the server behind: all but what concerns this hop alone.
 
     Args:
         log_level: from which on the client wants to hear what the server logs; empty for not at all.
         traceparent: of the call here, in the client's trace; empty to leave the client's own.
+        tracestate: beside it.
 
     >>> passed_on({"name": "a", "_meta": {"progressToken": 1, "traceparent": "00-1-2-00"}})
     {'name': 'a', '_meta': {'traceparent': '00-1-2-00'}}
@@ -84,7 +85,9 @@ def passed_on(params: JsonObject, log_level: str = "", traceparent: str = "") ->
     if log_level:
         meta[LOG_LEVEL] = log_level
     if traceparent:
-        meta["traceparent"] = traceparent
+        meta |= {"traceparent": traceparent, "tracestate": tracestate}
+        if not tracestate:
+            del meta["tracestate"]  # the client's own goes with the client's own traceparent
     if meta:
         kept["_meta"] = meta
     return kept

@@ -14,10 +14,11 @@ from mcp.shared.exceptions import MCPError
 from msgspec import Struct
 
 from ...core.call import ToolCall, ToolResult
-from ...core.errors import CallError, UsageError
+from ...core.errors import BudgetExceeded, CallError, UsageError
 from ...core.event import RunResult
 from ...core.interfaces import Answer
 from ...core.json import Json, JsonObject
+from ...core.message import Usage
 from ...core.pending import Pending
 from ...core.record import new_id
 from ...journal.recording import RunState
@@ -53,21 +54,36 @@ class NotYet(Struct, frozen=True):
 async def begin(
     runner: Runner, tool: str, arguments: JsonObject, client: McpClient, who: Identity, run_id: str, emit: Emit | None
 ) -> RunResult:
-    """Make a call."""
-    return await runner.call(
-        [ToolCall(id=CALL, name=tool, arguments=arguments)],
-        by="client",
-        speaks_for=who.speaks_for,
-        run_id=run_id,
-        principal=who.principal,
-        roles=who.roles,
-        key_id=who.key_id,
-        approver=client,
-        peer=client,
-        holder=client.holder,
-        trace=client.trace,
-        emit=emit,
-    )
+    """Make a call. One that agents wait for that stand too deep, one under another, is not begun."""
+    asked = [ToolCall(id=CALL, name=tool, arguments=arguments)]
+    try:
+        return await runner.call(
+            asked,
+            by="client",
+            speaks_for=who.speaks_for,
+            run_id=run_id,
+            principal=who.principal,
+            roles=who.roles,
+            key_id=who.key_id,
+            approver=client,
+            peer=client,
+            holder=client.holder,
+            trace=client.trace,
+            tracestate=client.tracestate,
+            emit=emit,
+        )
+    except BudgetExceeded as error:
+        return RunResult(
+            run_id=run_id,
+            status="stopped",
+            text=error.message,
+            output_or_none=None,
+            calls=(),
+            messages=(),
+            usage=Usage(),
+            steps=0,
+            stop_reason=error.limit,
+        )
 
 
 async def go_on(

@@ -86,6 +86,7 @@ class McpClient:
         is_modern: it speaks the protocol without a handshake.
         missing: the capabilities that it was to be asked by, and did not declare.
         trace: the `traceparent` that came with the request.
+        tracestate: what came beside that: which agents wait for this request.
         is_detached: its request has its answer.
     """
 
@@ -98,6 +99,8 @@ class McpClient:
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         meta = (context.params or {}).get("_meta")
         self.trace = checked_traceparent(meta.get("traceparent")) if isinstance(meta, Mapping) else ""
+        state = meta.get("tracestate") if isinstance(meta, Mapping) and self.trace else ""
+        self.tracestate = state if isinstance(state, str) else ""
         self._token = (context.meta or {}).get("progress_token")
         self._reached: float | None = None
         self.is_detached = False

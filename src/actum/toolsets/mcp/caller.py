@@ -128,6 +128,7 @@ class ContextCaller:
 
     Attributes:
         traceparent: of the call, for servers that continue a trace.
+        tracestate: which agents wait for the call, so that none of them is asked in turn.
         key: its idempotency key.
         holder: for whom sessions are kept open.
         anew: it found a new session, and its holder had another one before.
@@ -145,6 +146,7 @@ class ContextCaller:
     ) -> None:
         self.capabilities = capabilities
         self.traceparent = context.traceparent
+        self.tracestate = context.budget.way_down().tracestate if context.budget is not None else ""
         self.key = context.key
         self.holder = context.holder or _passing(context)
         self.anew = False
@@ -224,7 +226,7 @@ class ContextCaller:
     async def carry(self, method: str, params: JsonObject, send: Send) -> JsonObject:
         """Send the request with the trace of the call; see `RunCaller`."""
         try:
-            return await send({**params, "_meta": {"traceparent": self.traceparent}})
+            return await send({**params, "_meta": {"traceparent": self.traceparent, "tracestate": self.tracestate}})
         except InputRequired as waiting:
             raise InputRequired(waiting.pending, waiting.run_id, self._state(waiting.state)) from None
 

@@ -414,7 +414,9 @@ def _traced(params: JsonObject) -> Iterator[None]:
     ourselves are serving over it.
     """
     meta = params.get("_meta")
-    carrier = {"traceparent": str(meta["traceparent"])} if isinstance(meta, dict) and "traceparent" in meta else {}
+    carrier: dict[str, str] = {}
+    if isinstance(meta, dict) and "traceparent" in meta:
+        carrier = {name: str(meta[name]) for name in ("traceparent", "tracestate") if name in meta}
     token = attach(extract(carrier)) if carrier else None
     try:
         yield

@@ -151,7 +151,8 @@ class RawRelay:
         client, addresses = self.client, self._upstream.addresses
         client.error = None
         try:
-            raw = await send({**passed_on(client.params, client.log_level, self.traceparent), **params}, settles=False)
+            sent = passed_on(client.params, client.log_level, self.traceparent, self._call.tracestate)
+            raw = await send({**sent, **params}, settles=False)
         except InputRequired as waiting:
             raise self._rest(waiting.state) from None
         except McpError as error:
