@@ -61,7 +61,7 @@ DOORS: dict[str, set[str]] = {
     "actum.agents.output": {"pydantic"},
     "actum.cli.chat": {"readline"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
-    "actum.cli.mcp.serve": {"uvicorn"},
+    "actum.cli.mcp.serve": {"actum.server.web"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",

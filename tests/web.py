@@ -43,15 +43,18 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def serving(app: ASGIApp, listener: socket.socket | None = None) -> AsyncIterator[str]:
+async def serving(
+    app: ASGIApp, listener: socket.socket | None = None, http: type[asyncio.Protocol] | None = None
+) -> AsyncIterator[str]:
     """Serve an app; the origin where it is.
 
     Args:
         app: what answers.
         listener: where, if that had to be known before.
+        http: the class of its connections; uvicorn's own by default.
     """
     listener = listener or listening()
-    server = _Server(uvicorn.Config(app, log_config=None, lifespan="auto", timeout_graceful_shutdown=1))
+    server = _Server(uvicorn.Config(app, http=http or "auto", log_config=None, timeout_graceful_shutdown=1))
     task = asyncio.create_task(server.serve(sockets=[listener]))
     up = asyncio.create_task(server.up.wait())
     try:

@@ -9,6 +9,7 @@ This file knows no protocol and no web server.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from ..core.errors import UsageError
 from .identity import Verifier
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_PORT_DIGITS = 5
 EVERYWHERE = ("", "0.0.0.0", "::", "[::]")
 
 
@@ -76,6 +78,21 @@ def accepted(host: str, access: Access) -> Accepted:
     hosts = [form for name in names for form in (name, f"{name}:*")]
     origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in hosts]
     return Accepted(hosts, [*origins, *access.origins])
+
+
+def fits(value: str, forms: Sequence[str]) -> bool:
+    """Whether the value of a `Host` or an `Origin` is of one of these forms.
+
+    Args:
+        value: as it came.
+        forms: as in `Accepted`: `:*` at the end stands for a port, which is digits and nothing else.
+
+    >>> fits("localhost:80", ["localhost:*"]), fits("localhost:80.evil.com", ["localhost:*"])
+    (True, False)
+    """
+    name, colon, port = value.rpartition(":")
+    is_port = bool(colon) and port.isascii() and port.isdecimal() and len(port) <= _PORT_DIGITS
+    return (value in forms and not value.endswith("*")) or (is_port and f"{name}:*" in forms)
 
 
 def refuse_open(host: str, access: Access) -> None:

@@ -95,7 +95,7 @@ def test_a_gateway_offers_what_any_of_its_servers_does() -> None:
     }
     assert offered([(one, False), (two, True)], modern=True) == {
         "tools": {"listChanged": True},
-        "resources": {"subscribe": True, "listChanged": True},
+        "resources": {"subscribe": True},
         "completions": {},
         "logging": {},
         "extensions": {"io.modelcontextprotocol/tasks": {}, "x/y": {}},
@@ -103,3 +103,13 @@ def test_a_gateway_offers_what_any_of_its_servers_does() -> None:
     older = offered([(two, True)], modern=False)
     assert (older["logging"], older["extensions"]) == ({}, {"x/y": {}})
     assert offered([], modern=True) == {}
+
+
+def test_changes_of_a_list_are_promised_where_a_server_tells_of_them() -> None:
+    silent: JsonObject = {"prompts": {}, "resources": {"subscribe": True}}
+    telling: JsonObject = {"prompts": {"listChanged": True}, "resources": {"listChanged": True}}
+    assert offered([(silent, False)], modern=False) == {"prompts": {}, "resources": {"subscribe": True}}
+    both: JsonObject = {"prompts": {"listChanged": True}, "resources": {"subscribe": True, "listChanged": True}}
+    assert offered([(silent, False), (telling, False)], modern=False) == both
+    assert offered([(telling, False), (silent, False)], modern=False) == both
+    assert offered([(silent, False)], modern=False, grows=True) == both

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import MutableMapping
 from typing import Any
 
 from actum.core.json import JsonObject
-from actum.server.mcp.answer import HttpAnswer
+from actum.server.mcp.answer import PIECE_BYTES, HttpAnswer, Outbox
 
 ONE: JsonObject = {"n": 1}
 TWO: JsonObject = {"n": 2}
@@ -138,3 +139,40 @@ async def test_a_stream_stays_until_the_client_hangs_up() -> None:
     line.hung_up.set()
     await staying
     assert answer.is_over
+
+
+LONG: JsonObject = {"n": "x" * (4 * PIECE_BYTES)}
+
+
+async def test_a_long_answer_comes_in_pieces_and_whole() -> None:
+    line = Line()
+    await line.answer().end(LONG)
+    assert json.loads(line.body) == LONG
+    assert max(len(message["body"]) for message in line.sent[1:]) == PIECE_BYTES
+    assert [message["more_body"] for message in line.sent[1:]] == [True] * (len(line.sent) - 2) + [False]
+
+
+async def test_slow_readers_keep_no_more_than_is_set_aside_for_them_and_the_slowest_is_cut() -> None:
+    size = len(json.dumps(LONG))
+    outbox, lines = Outbox(3 * size), [Line() for _ in range(8)]
+    for line in lines:
+        line.reads.clear()
+    answers = [HttpAnswer(line.receive, line.send, outbox=outbox) for line in lines]
+    sending: list[asyncio.Task[None]] = []
+    for line, answer in zip(lines, answers, strict=True):
+        line.reads.set()  # the headers
+        sending.append(asyncio.create_task(answer.end(LONG)))
+        await line.heard.wait()
+        line.reads.clear()
+        await asyncio.sleep(0)
+        assert outbox.size <= 3 * size
+    done, _ = await asyncio.wait(sending[:5])
+    assert all(answer.is_over for answer in answers[:5]), "those that took nothing for the longest time"
+    assert len(done) == 5
+    for line in lines:
+        line.reads.set()
+    await asyncio.gather(*sending)
+    assert [json.loads(line.body) == LONG if number >= 5 else None for number, line in enumerate(lines)][5:] == [
+        True
+    ] * 3
+    assert outbox.size == 0

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from mcp.server.connection import Connection
-from mcp.server.subscriptions import ResourceUpdated, ToolsListChanged
+from mcp.server.subscriptions import PromptsListChanged, ResourceUpdated, ToolsListChanged
 
 from actum import Context, Tool, ToolCall, ToolResult
+from actum.core.errors import UsageError
 from actum.core.json import JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
-from actum.server import Folder, McpService, Resource
+from actum.server import Folder, McpService, Resource, prompt
 from actum.server.mcp.changes import FOLDERS_EVERY, LOOK_S, TELL_S
 from actum.testing import FakeClock
 from actum.toolsets.mcp.connection import McpConnection
@@ -137,3 +138,35 @@ async def test_those_who_do_not_read_keep_nobody_waiting() -> None:
     await heard.wait()
     clock.advance(TELL_S)
     await telling
+
+
+@both
+async def test_prompts_that_are_added_while_a_service_runs_are_told_and_found(era: McpEra) -> None:
+    @prompt
+    def one() -> str:
+        """One."""
+        return "1"
+
+    @prompt
+    def two() -> str:
+        """Two."""
+        return "2"
+
+    clock = FakeClock()
+    service, heard = McpService(prompts=[one], clock=clock), Heard()
+    async with (
+        served(service) as url,
+        McpConnection(McpServer(name="x", url=url, transport="http"), era=era, changed=heard) as way,
+    ):
+        assert (await way.facts()).capabilities["prompts"] == {"listChanged": True}
+        way.listen()
+        await come(lambda: PromptsListChanged() in service.changes.watched)
+        service.set_prompts([one, two])
+        await until(clock, lambda: ("notifications/prompts/list_changed", None) in heard.methods)
+        assert [each["name"] for each in await way.list_all("prompts/list")] == ["one", "two"]
+        filled = await way.request("prompts/get", {"name": "two"})
+        assert "2" in str(filled["messages"])
+        service.set_prompts([])
+        assert await way.list_all("prompts/list") == []
+    with pytest.raises(UsageError):
+        service.set_prompts([one, one])

@@ -57,6 +57,13 @@ async def asked(service: McpService, access: Access, at: str = "127.0.0.1", **he
         ({"origin": "http://localhost:3000"}, 200),
         ({"origin": "https://evil.example.com"}, 403),
         ({"origin": "http://localhost.evil.example.com"}, 403),
+        ({"host": "127.0.0.1:3001"}, 200),
+        ({"host": "127.0.0.1:3001.evil.example.com"}, 421),
+        ({"host": "127.0.0.1:"}, 421),
+        ({"host": "127.0.0.1:*"}, 421),
+        ({"host": "localhost:80@evil.example.com"}, 421),
+        ({"origin": "http://localhost:3000.evil.example.com"}, 403),
+        ({"origin": "http://localhost:3000/evil"}, 403),
     ],
 )
 async def test_a_page_in_a_browser_can_not_speak_to_this_machine(headers: dict[str, str], status: int) -> None:

@@ -236,7 +236,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
 
 
 async def _serve_http(service: McpService | McpGateway, place: str, access: Access, shown: str, *, sse: bool) -> None:
-    import uvicorn  # noqa: PLC0415  # a web server is loaded by nobody who does not ask for one
+    from ...server.web import serve as serve_app  # noqa: PLC0415  # nobody else needs a web server
 
     host, colon, port = place.rpartition(":")
     if not colon or not port.isdecimal():
@@ -246,8 +246,7 @@ async def _serve_http(service: McpService | McpGateway, place: str, access: Acce
     with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=END_S)
-        await uvicorn.Server(config).serve([taken])
+        await serve_app(app, taken, end_s=END_S)
 
 
 def _verifier(key_env: str, issuer: str, resource: str, user_clients: Sequence[str]) -> Authenticator | None:

@@ -10,6 +10,7 @@ Source: Model Context Protocol 2025-11-25 and 2026-07-28 (basic/index, server/ut
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from ...core.json import Json, JsonObject, dumps
 from .tasks import EXTENSION as TASKS
@@ -135,22 +136,29 @@ def error_code_for(code: int, method: str, *, modern: bool) -> int:
     return code
 
 
-def offered(capabilities: Iterable[tuple[JsonObject, bool]], *, modern: bool) -> JsonObject:
+def offered(capabilities: Iterable[tuple[JsonObject, bool]], *, modern: bool, grows: bool = False) -> JsonObject:
     """What a gateway offers to a client: what any of its servers does, as far as it is passed on.
 
     Args:
         capabilities: of each server, and whether it is of the newer era.
         modern: whether the client is.
+        grows: whether there are servers that were not reached yet, whose offers come later.
+
+    What changes of tools is told in any case, since a person may approve some. That prompts and resources change is
+    told where their servers tell it.
     """
     told: JsonObject = {}
     extensions: JsonObject = {}
     for found, newer in capabilities:
         for name in ("tools", "prompts", "resources"):
-            if isinstance(found.get(name), dict):
-                told.setdefault(name, {"listChanged": True})
-        resources, more = found.get("resources"), found.get("extensions")
-        if isinstance(resources, dict) and resources.get("subscribe") is True:
-            told["resources"] = {"subscribe": True, "listChanged": True}
+            said, known = found.get(name), told.get(name)
+            if isinstance(said, dict):
+                own = known if isinstance(known, dict) else {}
+                tells = name == "tools" or grows or said.get("listChanged") is True
+                told[name] = {**own, "listChanged": True} if tells else own
+                if name == "resources" and said.get("subscribe") is True:
+                    told[name] = {**own, **cast(JsonObject, told[name]), "subscribe": True}
+        more = found.get("extensions")
         for name in ("completions", "experimental"):
             if isinstance(found.get(name), dict):
                 told[name] = found[name]

@@ -10,7 +10,7 @@ Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports), HTM
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from starlette.types import Receive, Send
@@ -19,6 +19,12 @@ from ...core.json import JsonObject
 
 MOMENT_S = 0.1
 """After this it is looked whether the client is still there: most answers are given sooner."""
+PIECE_BYTES = 64 * 1024
+"""A long body is sent in pieces of this size: the next piece is handed over when the client has read of the last."""
+SEND_S = 30.0
+"""A client that takes no piece for so long is cut."""
+WAITING_BYTES_MAX = 64 * 1024 * 1024
+"""So much may wait for slow clients of one server."""
 PING_S = 15.0
 """So long a stream may be silent."""
 
@@ -32,6 +38,50 @@ _STREAM = (
 )
 
 
+class Outbox:
+    """The long bodies that wait for clients to read them: together they may take so much memory and no more.
+
+    Args:
+        bytes_max: where more waits, whoever has taken nothing for the longest time is cut.
+    """
+
+    def __init__(self, bytes_max: int = WAITING_BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._waiting: dict[asyncio.Timeout, int] = {}
+
+    @property
+    def size(self) -> int:
+        """How many bytes wait."""
+        return sum(self._waiting.values())
+
+    async def send(self, body: bytes, put: Callable[[bytes, bool], Awaitable[None]]) -> None:
+        """Send a body in pieces.
+
+        Args:
+            body: what is sent.
+            put: sends a piece, and says whether it is the last one of the body.
+
+        Raises:
+            TimeoutError: the client does not read.
+        """
+        async with asyncio.timeout(SEND_S) as limit:
+            for at in range(0, len(body), PIECE_BYTES):
+                self._waiting.pop(limit, None)
+                self._waiting[limit] = len(body)  # at the end: it took something right now
+                limit.reschedule(asyncio.get_running_loop().time() + SEND_S)
+                self._make_room()
+                try:
+                    await put(body[at : at + PIECE_BYTES], at + PIECE_BYTES >= len(body))
+                finally:
+                    self._waiting.pop(limit, None)
+
+    def _make_room(self) -> None:
+        while self.size > self._bytes_max and len(self._waiting) > 1:
+            slowest = next(iter(self._waiting))
+            del self._waiting[slowest]
+            slowest.reschedule(0.0)
+
+
 class HttpAnswer:
     """The answer to one request, which is written by whoever has something to say.
 
@@ -39,12 +89,22 @@ class HttpAnswer:
         receive, send: of the ASGI server.
         headers: of the response, beside its type.
         opens_after_s: a client that has waited so long is given a stream.
+        outbox: where a long body waits for its client; shared by all clients of a server.
 
     Attributes:
         is_over: all was said, or the client has gone: what is told now is dropped.
     """
 
-    def __init__(self, receive: Receive, send: Send, *, headers: Headers = (), opens_after_s: float = PING_S) -> None:
+    def __init__(
+        self,
+        receive: Receive,
+        send: Send,
+        *,
+        headers: Headers = (),
+        opens_after_s: float = PING_S,
+        outbox: Outbox | None = None,
+    ) -> None:
+        self._outbox = outbox or Outbox()
         self._receive = receive
         self._send = send
         self._headers = headers
@@ -61,10 +121,12 @@ class HttpAnswer:
     async def end(self, message: JsonObject, status: int = 200) -> None:
         """Send the result; its status counts where nothing was told before."""
         async with self._writing:
+            body = _event(message) if self._is_begun else _encode(message)
+            del message  # while a slow client reads, its bytes are all that is kept
             if self._is_begun:
-                await self._put(_event(message))
+                await self._put(body)
             else:
-                await self._put_whole(status, _encode(message), _JSON)
+                await self._put_whole(status, body, _JSON)
 
     async def refuse(self, status: int) -> None:
         """Answer with no more than this."""
@@ -88,9 +150,16 @@ class HttpAnswer:
                 headers = [*about, *self._headers]
                 await self._send({"type": "http.response.start", "status": status, "headers": headers})
                 self._is_begun = True  # not before: who waits for a slow reader may be cancelled
-            await self._send({"type": "http.response.body", "body": body, "more_body": more})
-        except OSError:  # some servers say so that the client has gone
-            self.is_over = True
+            if len(body) <= PIECE_BYTES:
+                await self._send({"type": "http.response.body", "body": body, "more_body": more})
+                return
+
+            async def put(piece: bytes, is_last: bool) -> None:  # as `Outbox.send` calls it
+                await self._send({"type": "http.response.body", "body": piece, "more_body": more or not is_last})
+
+            await self._outbox.send(body, put)
+        except OSError:  # some servers say so that the client has gone; a timeout is one, too
+            self.is_over = True  # a web server cuts a response that ends in the middle
 
     # While it takes its time ------------------------------------------------------------------------------------------
 
@@ -120,7 +189,7 @@ class HttpAnswer:
         leaving = asyncio.create_task(self._until_gone())
         try:
             wait_s = self._opens_after_s
-            while not (await asyncio.wait([leaving], timeout=wait_s))[0]:
+            while not self.is_over and not (await asyncio.wait([leaving], timeout=wait_s))[0]:
                 await self._stream(_PING)
                 wait_s = PING_S
         finally:

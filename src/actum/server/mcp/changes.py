@@ -1,4 +1,4 @@
-"""Tells clients what has changed: the lists of tools and resources, and the resources that they listen to.
+"""Tells clients what has changed: the lists of tools, prompts and resources, and the resources that they listen to.
 
 A client with a handshake is told on its connection, one without on the streams that it opened for that. Nobody tells
 us: while somebody listens it is looked now and then, and only while the service is up. What a program changes itself
@@ -18,6 +18,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
+    PromptsListChanged,
     ResourcesListChanged,
     ResourceUpdated,
     ServerEvent,
@@ -28,6 +29,7 @@ from mcp_types import SubscriptionsListenRequestParams, SubscriptionsListenResul
 
 from ...core.errors import ActumError
 from ...core.interfaces import Clock
+from ...core.json import JsonObject
 from .client import connection_of
 
 log = logging.getLogger("actum.mcp")
@@ -135,17 +137,20 @@ class Changes:
         await self._bus.publish(event)
         notification = event_to_notification(event, {}).model_dump(by_alias=True, mode="json", exclude_none=True)
 
-        async def tell(connection: Connection) -> None:
+        def wants(connection: Connection) -> bool:
+            return not isinstance(event, ResourceUpdated) or event.uri in self._connections[connection]
+
+        await self.tell(notification["method"], notification.get("params"), wants)
+
+    async def tell(self, method: str, params: JsonObject | None, wants: Callable[[Connection], bool]) -> None:
+        """Tell the clients with a handshake that want to hear this."""
+
+        async def told(connection: Connection) -> None:
             with contextlib.suppress(TimeoutError):  # a client that does not read keeps nobody else waiting
                 async with self._clock.timeout(TELL_S):
-                    await connection.notify(notification["method"], notification.get("params"))
+                    await connection.notify(method, params)
 
-        told = [
-            connection
-            for connection, listening in self._connections.items()
-            if not isinstance(event, ResourceUpdated) or event.uri in listening
-        ]
-        await asyncio.gather(*map(tell, told))
+        await asyncio.gather(*[told(connection) for connection in self._connections if wants(connection)])
 
     async def _watch(self) -> None:
         rounds = 0
@@ -162,7 +167,11 @@ class Changes:
             self._known.clear()
             return []
         addresses = {uri for several in (*self._connections.values(), *self._streams.values()) for uri in several}
-        wanted: list[ServerEvent] = [ToolsListChanged(), *(ResourceUpdated(uri) for uri in sorted(addresses))]
+        wanted: list[ServerEvent] = [
+            ToolsListChanged(),
+            PromptsListChanged(),
+            *(ResourceUpdated(uri) for uri in sorted(addresses)),
+        ]
         self._known = {
             event: stamp
             for event, stamp in self._known.items()
@@ -182,7 +191,8 @@ class Changes:
 
     async def _note(self, addresses: Iterable[str]) -> None:
         """What is there when somebody begins to listen."""
-        events: list[ServerEvent] = [ToolsListChanged(), ResourcesListChanged(), *map(ResourceUpdated, addresses)]
+        lists: list[ServerEvent] = [ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()]
+        events = [*lists, *map(ResourceUpdated, addresses)]
         for event in events:
             if event not in self._known:
                 await self._has_changed(event)

@@ -38,7 +38,7 @@ from starlette import datastructures
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from .answer import PING_S, Headers, HttpAnswer
+from .answer import PING_S, Headers, HttpAnswer, Outbox
 from .exchange import (
     Exchange,
     Id,
@@ -88,9 +88,13 @@ class Incoming:
     Args:
         scope, receive, send: of the ASGI server.
         body_s: so long its body may take to arrive.
+        outbox: as for `HttpAnswer`.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send, body_s: float = BODY_S) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, body_s: float = BODY_S, outbox: Outbox | None = None
+    ) -> None:
+        self._outbox = outbox
         self.scope, self.receive, self.send = scope, receive, send
         self._body_s = body_s
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -132,7 +136,7 @@ class Incoming:
 
     def answer(self, headers: Headers = (), opens_after_s: float = PING_S) -> HttpAnswer:
         """Where it is answered; see `HttpAnswer`."""
-        return HttpAnswer(self.receive, self.send, headers=headers, opens_after_s=opens_after_s)
+        return HttpAnswer(self.receive, self.send, headers=headers, opens_after_s=opens_after_s, outbox=self._outbox)
 
 
 class McpEndpoint:
@@ -150,6 +154,7 @@ class McpEndpoint:
         self._door = TransportSecurityMiddleware(security)
         self._hang_up = hang_up
         self._sessions = Sessions(server)
+        self._outbox = Outbox()
         self._state: Any = None
 
     @asynccontextmanager
@@ -172,7 +177,7 @@ class McpEndpoint:
                 self._hang_up()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        incoming = Incoming(scope, receive, send)
+        incoming = Incoming(scope, receive, send, outbox=self._outbox)
         try:
             declared = incoming.headers.get("content-length", "")[:20]
             _check_size(int(declared) if declared.isdecimal() else 0)

@@ -137,8 +137,8 @@ class Exchange:
         self._task = asyncio.current_task()
         self.answer.attend(gone)
         try:
-            told = await self._told(work)
-            await self.answer.end(told, statuses.get(self._failed or 0, 200))
+            # Not by a name of this frame, which would keep the result for as long as a slow client reads.
+            await self.answer.end(await self._told(work), statuses.get(self._failed or 0, 200))
         finally:
             self.answer.leave()
 

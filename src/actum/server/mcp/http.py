@@ -27,7 +27,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ..access import Access, accepted, refuse_open
+from ..access import Accepted, Access, accepted, fits, refuse_open
 from ..identity import Verifier
 from .auth import ChallengedScopes, SdkVerifier, settings
 from .endpoint import BODY_BYTES_MAX, McpEndpoint
@@ -68,9 +68,9 @@ def http_app(endpoint: McpEndpoint, *, path: str, host: str, access: Access, sse
         auth = settings(access.resource or f"http://{host}{path}", issuer=access.issuer, scopes=access.scopes)
     guarded = _guard(auth)
     routes: list[BaseRoute] = [Route(path, endpoint=guarded(endpoint))]
-    middleware: list[Middleware] = []
+    middleware: list[Middleware] = [Middleware(OwnNames, accepted=accepted(host, access))]
     if auth is not None and access.verifier is not None:
-        middleware = [
+        middleware += [
             Middleware(ChallengedScopes, scopes=access.scopes),
             Middleware(AuthenticationMiddleware, backend=_backend(auth, access.verifier)),
             Middleware(AuthContextMiddleware),
@@ -82,6 +82,35 @@ def http_app(endpoint: McpEndpoint, *, path: str, host: str, access: Access, sse
     if sse:
         routes += _sse_routes(endpoint.server, endpoint.security, guarded)
     return Starlette(routes=routes, middleware=middleware, lifespan=lambda _: endpoint.run())
+
+
+class OwnNames:
+    """An ASGI app for requests to this server's own names, and of pages that may speak to it. Any page could have its
+    own name resolved to this machine otherwise. The SDK looks as well, but takes anything behind the colon for a port.
+
+    Args:
+        app: the app.
+        accepted: the values of `Host` and `Origin` that are let through.
+    """
+
+    def __init__(self, app: ASGIApp, accepted: Accepted) -> None:
+        self._app = app
+        self._accepted = accepted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            hosts = _header(scope, b"host")
+            if len(hosts) != 1 or not fits(hosts[0], self._accepted.hosts):
+                await Response("Invalid Host header", status_code=421)(scope, receive, send)
+                return
+            if not all(fits(origin, self._accepted.origins) for origin in _header(scope, b"origin") if origin):
+                await Response("Invalid Origin header", status_code=403)(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _header(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
 
 
 def _backend(auth: AuthSettings, verifier: Verifier) -> BearerAuthBackend:

@@ -134,11 +134,17 @@ def messages_of(result: ToolResult) -> list[Json]:
 class PromptToolset:
     """Prompts as a toolset, so that they are filled in on the call path."""
 
-    generation = 0
-
     def __init__(self, prompts: Sequence[Prompt]) -> None:
+        self.by_name: Mapping[str, Prompt] = {}
+        self._by_tool: Mapping[str, Prompt] = {}
+        self.generation = 0
+        self.replace(prompts)
+
+    def replace(self, prompts: Sequence[Prompt]) -> None:
+        """From now on these are the prompts."""
         self.by_name = {one.name: one for one in prompts}
         self._by_tool = {one.tool.name: one for one in prompts}
+        self.generation += 1
 
     async def list_tools(self) -> Sequence[Tool]:
         return tuple(one.tool for one in self.by_name.values())

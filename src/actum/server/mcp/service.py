@@ -19,7 +19,13 @@ from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel.server import Server
-from mcp.server.subscriptions import ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
+from mcp.server.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    ToolsListChanged,
+)
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.applications import Starlette
@@ -27,6 +33,7 @@ from starlette.applications import Starlette
 from ...call.limits.limits import Limits
 from ...core.call import MediaPart, ToolResult
 from ...core.clock import SystemClock
+from ...core.errors import UsageError
 from ...core.event import RunResult
 from ...core.holder import Holder
 from ...core.interfaces import (
@@ -185,8 +192,7 @@ class McpService:
             "tasks/update": self._of_task(self.tasks.update),
             "tasks/cancel": self._of_task(self.tasks.cancel),
         }
-        if self._prompts.by_name:
-            table |= {"prompts/list": self._list_prompts, "prompts/get": self._get_prompt}
+        table |= {"prompts/list": self._list_prompts, "prompts/get": self._get_prompt}
         if self._resources.all:
             table |= {
                 "resources/list": self._list_resources,
@@ -195,8 +201,7 @@ class McpService:
                 "resources/subscribe": self._subscribe,
                 "resources/unsubscribe": self._unsubscribe,
             }
-        if self._prompts.by_name or self._resources.all:
-            table["completion/complete"] = self._complete
+        table["completion/complete"] = self._complete
         return table
 
     def capabilities(self, *, modern: bool) -> types.ServerCapabilities:
@@ -204,7 +209,7 @@ class McpService:
         sources, prompts = bool(self._resources.all), bool(self._prompts.by_name)
         return types.ServerCapabilities(
             tools=types.ToolsCapability(list_changed=True),
-            prompts=types.PromptsCapability(list_changed=False) if prompts else None,
+            prompts=types.PromptsCapability(list_changed=True) if prompts else None,
             resources=types.ResourcesCapability(subscribe=True, list_changed=True) if sources else None,
             completions=types.CompletionsCapability() if sources or prompts else None,
             logging=None if modern else types.LoggingCapability(),
@@ -251,12 +256,28 @@ class McpService:
         match event:
             case ToolsListChanged():
                 return [tool.digest for tool in await self.runner.list_tools()]
+            case PromptsListChanged():
+                return self._prompts.generation
             case ResourcesListChanged():
                 return await self._resources.names()
             case ResourceUpdated(uri):
                 return self._resources.stamp(uri)
             case _:
                 return None
+
+    def set_prompts(self, prompts: Sequence[Prompt]) -> None:
+        """From now on serve these prompts. Clients that listen are told within a second that the list changed; a client
+        that came while there were none is told, too, though it was not promised that.
+
+        Args:
+            prompts: made by `prompt`.
+
+        Raises:
+            UsageError: two of one name.
+        """
+        if len({each.name for each in prompts}) != len(prompts):
+            raise UsageError("prompts: two have the same name")
+        self._prompts.replace(prompts)
 
     # Tools ------------------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ from .error import (
     unreached,
 )
 from .limit import TimeLimit
-from .link import ServerLink
+from .link import Logged, ServerLink
 from .listener import PAUSES_S, Listener
 from .pages import all_pages
 from .pool import SessionPool
@@ -107,6 +107,7 @@ class McpConnection:
         clock: time.
         auth: logs in at a remote one.
         changed: is told of each notification that belongs to no request, such as a list that changed.
+        logged: is told what the server logs while no call is under way.
         secrets: that its configuration names.
         era: what was found out before, where that is remembered.
         guard: decides whether it may be reached, where its address is not a person's own.
@@ -127,6 +128,7 @@ class McpConnection:
         clock: Clock | None = None,
         auth: httpx2.Auth | None = None,
         changed: Callable[[str, JsonObject], None] | None = None,
+        logged: Logged | None = None,
         secrets: Mapping[str, str] | None = None,
         era: McpEra = "auto",
         guard: Guard | None = None,
@@ -142,6 +144,7 @@ class McpConnection:
         self._clock: Clock = clock or SystemClock()
         self._auth = auth
         self._changed = changed
+        self._logged = logged
         self._secrets = secrets or {}
         self._era: McpEra = server.era if server.era != "auto" else era
         self._guard = guard
@@ -428,7 +431,9 @@ class McpConnection:
 
     async def _started(self, capabilities: JsonObject) -> ServerLink:
         is_remote = self._transport != "stdio"
-        link = ServerLink(capabilities, self._clock, self._log_level, self._changed, is_remote=is_remote)
+        link = ServerLink(
+            capabilities, self._clock, self._log_level, self._changed, logged=self._logged, is_remote=is_remote
+        )
 
         def note(status: int) -> None:
             self._status = status

@@ -31,6 +31,7 @@ from .session import (
     NOBODY,
     Caller,
     McpSession,
+    Nobody,
     OfRun,
     ask_live,
 )
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("actum.mcp")
 
 Changed: TypeAlias = Callable[[str, JsonObject], None]
+Logged: TypeAlias = Callable[[JsonObject, Holder | None], None]
+"""Hears what a server logs outside of any call: the notification's params, and for whom the session is kept."""
 Begin: TypeAlias = Callable[[McpSession], Awaitable[object]]
 Dispatch: TypeAlias = DispatchContext[TransportContext]
 
@@ -58,6 +61,7 @@ class ServerLink:
         clock: time.
         log_level: see `McpSession`.
         changed: is told of each notification that belongs to no request.
+        logged: is told what the server logs while no call is under way.
 
     Attributes:
         callers: on whose behalf requests are under way in which the server may ask back, the oldest first; all of one
@@ -81,6 +85,7 @@ class ServerLink:
         log_level: str,
         changed: Changed | None,
         *,
+        logged: Logged | None = None,
         is_remote: bool = False,
     ) -> None:
         self.capabilities = capabilities
@@ -101,6 +106,7 @@ class ServerLink:
         self._clock = clock
         self._log_level = log_level
         self._changed = changed
+        self._logged = logged
         self._turns: WeakKeyDictionary[Caller, asyncio.Lock] = WeakKeyDictionary()
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task: asyncio.Task[None] | None = None
@@ -247,7 +253,11 @@ class ServerLink:
 
     def _hear(self, method: str, params: JsonObject) -> None:
         if method == "notifications/message":
-            self.asked.told(method, params)
+            calls = [each for each in self.callers if not isinstance(each, Nobody)]
+            if calls:
+                (self.asked if self.asked in calls else calls[0]).told(method, params)
+            elif self._logged is not None:
+                self._logged(params, self.holder)
         elif self._changed is not None and method not in ("notifications/cancelled", "notifications/progress"):
             self._changed(method, params)
 

@@ -120,6 +120,8 @@ class McpToolset:
         capabilities: that a session declares which is begun before its caller is known; those of `offers` when it is
             left out.
         changed: hears of notifications that belong to no request: a list or a resource that changed.
+        logged: hears what the server logs while no call is under way: the notification's params, and for whom the
+            session is kept, where it is anybody's.
         met: hears what the server says of itself, whenever a session was begun and the tools were listed.
         auth: logs in at a remote server.
         secrets: that its configuration names.
@@ -144,6 +146,7 @@ class McpToolset:
         offers: Collection[Offer] = OFFERS,
         capabilities: JsonObject | None = None,
         changed: Callable[[str, JsonObject], None] | None = None,
+        logged: Callable[[JsonObject, Holder | None], None] | None = None,
         met: Callable[[ServerFacts], None] | None = None,
         auth: httpx2.Auth | None = None,
         secrets: Mapping[str, str] | None = None,
@@ -160,6 +163,7 @@ class McpToolset:
         offered = capabilities_of([*offers, "roots"] if server.roots else offers)
         self._capabilities = offered if capabilities is None else capabilities
         self._changed = changed
+        self._logged = logged
         self._met = met
         self._auth = auth
         self._secrets = secrets
@@ -623,6 +627,7 @@ class McpToolset:
                 clock=self._clock,
                 auth=self._auth,
                 changed=self._heard,
+                logged=self._logged,
                 secrets=self._secrets,
                 era=self._known().era,
                 guard=self._guard,

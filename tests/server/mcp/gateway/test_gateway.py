@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import sys
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from actum.core.errors import UsageError
+from actum.core.holder import Holder
 from actum.core.json import Json, JsonObject
 from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.mcp.gateway.gateway import McpGateway
@@ -18,6 +21,7 @@ from actum.server.mcp.gateway.upstream import VISITED
 from actum.toolsets.mcp.connection import McpConnection
 from actum.toolsets.mcp.error import McpError
 from tests.mcp_servers.behind import QUESTIONS, TOOLS, VISIT
+from tests.mcp_service import served
 from tests.server_process import running
 
 from ...gateways import (
@@ -28,6 +32,7 @@ from ...gateways import (
     said,
 )
 
+ROOT = Path(__file__).parents[4]
 ERAS: tuple[McpEra, McpEra] = ("legacy", "modern")
 PAIRS = list(product(ERAS, ERAS))
 """Of the client in front, and of the way to the server behind."""
@@ -500,3 +505,24 @@ def test_a_gateway_in_front_of_nothing_or_of_two_of_one_name_is_refused() -> Non
     for servers in ([], [one, one]):
         with pytest.raises(UsageError, match="at least one server, and a name of its own for each"):
             McpGateway(servers)
+
+
+async def test_what_a_server_logs_outside_of_any_request_is_passed_on_from_the_wanted_level_on() -> None:
+    talker = McpServer(name="talker", command=sys.executable, args=("-m", "tests.mcp_servers.talker"), cwd=str(ROOT))
+    heard: list[Json] = []
+    enough = asyncio.Event()
+
+    def logged(params: JsonObject, holder: Holder | None) -> None:
+        heard.append(params)
+        if len(heard) >= 3:
+            enough.set()
+
+    async with (
+        served(McpGateway([talker])) as url,
+        McpConnection(McpServer(name="x", url=url, transport="http"), era="legacy", logged=logged) as front,
+    ):
+        assert (await front.facts()).capabilities["prompts"] == {}
+        await front.list_all("tools/list")
+        await asyncio.wait_for(enough.wait(), 20)
+    assert heard[0] == {"level": "warning", "logger": "talker", "data": {"heard": "warning"}, "x-more": 1}
+    assert all(isinstance(each, dict) and each["level"] == "warning" for each in heard)

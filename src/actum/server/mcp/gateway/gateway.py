@@ -204,6 +204,9 @@ class McpGateway:
         is_single = len(self._servers) == 1
 
         def upstream(server: McpServer, heard: Heard, met: Callable[[UpstreamToolset], None]) -> UpstreamToolset:
+            def logged(params: JsonObject, holder: Holder | None) -> None:
+                user.log(params, holder.key if holder is not None else None)
+
             return UpstreamToolset(
                 server,
                 addresses=ServerAddresses("" if is_single else server.name),
@@ -211,6 +214,7 @@ class McpGateway:
                 met=met,
                 pins=self._pins,
                 changed=lambda method, params: heard(server.name, method, params),
+                logged=logged,
                 auth=self._auth_of(server, principal),
                 secrets=self._secrets_of(principal),
                 clock=self.clock,
@@ -221,7 +225,8 @@ class McpGateway:
         def upstreams(heard: Heard, met: Callable[[UpstreamToolset], None]) -> dict[str, UpstreamToolset]:
             return {server.name: upstream(server, heard, met) for server in self._servers}
 
-        return UserSession(upstreams, self.clock)
+        user = UserSession(upstreams, self.clock)
+        return user
 
     # As a source ------------------------------------------------------------------------------------------------------
 
@@ -311,7 +316,9 @@ class McpGateway:
         await user.begin(self.users.troubled, most_s=INTRODUCE_S)
         modern = ctx.method == "server/discover"
         each_offers = [(upstream.capabilities, upstream.is_modern) for upstream in user.upstreams.values()]
-        capabilities = offered(each_offers, modern=modern)
+        # A server that is reached later adds to the lists, and the gateway tells of that.
+        grows = any(upstream.known is None for upstream in user.upstreams.values())
+        capabilities = offered(each_offers, modern=modern, grows=grows)
         told: JsonObject = {**introduction, "capabilities": capabilities}
         words = [(each.server.name, each.known.instructions) for each in user.reached if each.known is not None]
         text = "\n\n".join(said if user.is_single else f"# {name}\n\n{said}" for name, said in words if said)
@@ -323,7 +330,7 @@ class McpGateway:
         """What is kept for whoever makes this request."""
         user = await self.users.take(self.who().principal, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            await user.changes.join(ctx)
+            await user.join(ctx, self._holder(ctx).key)
         return user
 
     # Tools ------------------------------------------------------------------------------------------------------------

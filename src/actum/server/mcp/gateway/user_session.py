@@ -16,10 +16,12 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import msgspec
+from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.shared.subscriptions import ServerEvent, event_from_wire
 from msgspec import Struct
@@ -35,7 +37,8 @@ from ....runs.runner import Runner
 from ....toolsets.mcp.error import INVALID_PARAMS, McpError
 from ....toolsets.mcp.listing import Usable
 from ..changes import Changes
-from .gateway_client import GatewayClient
+from ..client import LEVELS, LOG_LEVEL, connection_of
+from .gateway_client import USUAL_LEVEL, GatewayClient
 from .relay import client_of
 from .upstream import ServerState, UpstreamToolset
 
@@ -46,6 +49,7 @@ RETRY_S = 30.0
 ANSWER_S = 5.0
 """Seconds in which a server has to answer what is asked of several at once: a page of a list, a level."""
 PAGES_MAX = 100
+MESSAGE = "notifications/message"
 NEWS_MAX = 1_000
 """So many changes may wait to be told; a server that tells of more loses the oldest."""
 
@@ -53,6 +57,18 @@ NEWS_MAX = 1_000
 Heard: TypeAlias = Callable[[str, str, JsonObject], None]
 """Hears a notification: the server's name, method, parameters."""
 Upstreams: TypeAlias = Callable[[Heard, Callable[[UpstreamToolset], None]], Mapping[str, UpstreamToolset]]
+
+
+class Logged(Struct, frozen=True):
+    """What a server logged while no call was under way.
+
+    Attributes:
+        params: of the notification.
+        holder: whose session it came over; None where it is nobody's, and so any client may be meant.
+    """
+
+    params: JsonObject
+    holder: HolderKey | None
 
 
 class ShownTool(Struct, frozen=True):
@@ -101,7 +117,8 @@ class UserSession:
 
     def __init__(self, upstreams: Upstreams, clock: Clock) -> None:
         self._clock = clock
-        self._news: deque[ServerEvent] = deque(maxlen=NEWS_MAX)
+        self._news: deque[ServerEvent | Logged] = deque(maxlen=NEWS_MAX)
+        self._keys: WeakKeyDictionary[Connection, HolderKey] = WeakKeyDictionary()
         self._teller: asyncio.Task[None] | None = None
         self._seen: tuple[tuple[int, int], ...] = ()
         self._told_without: set[tuple[str, str]] = set()
@@ -377,16 +394,37 @@ class UserSession:
         if method == "notifications/prompts/list_changed":
             self._prompts = {}
         event = event_from_wire(method, params)
-        if event is None or event in self._news:
-            return
-        self._news.append(event)
+        if event is not None and event not in self._news:
+            self._add(event)
+
+    def log(self, params: JsonObject, holder: HolderKey | None) -> None:
+        """A server logs something while no call is under way: its clients with a handshake hear it."""
+        self._add(Logged(params, holder))
+
+    def _add(self, news: ServerEvent | Logged) -> None:
+        self._news.append(news)
         if self._teller is None or self._teller.done():
             self._teller = asyncio.create_task(self._tell())
 
     async def _tell(self) -> None:
         """Pass on what changed to all that listen, in order."""
         while self._news:
-            await self.changes.publish(self._news.popleft())
+            news = self._news.popleft()
+            if isinstance(news, Logged):
+                await self.changes.tell(MESSAGE, news.params, partial(self._wants, news))
+            else:
+                await self.changes.publish(news)
+
+    async def join(self, ctx: ServerRequestContext[Any, Any], key: HolderKey) -> None:
+        """A client with a handshake is told of changes, and of what servers log over its session."""
+        self._keys[connection_of(ctx)] = key
+        await self.changes.join(ctx)
+
+    def _wants(self, logged: Logged, connection: Connection) -> bool:
+        """Whether a client is the one that a server means, and wants to hear of this level."""
+        is_meant = logged.holder is None or self._keys.get(connection) == logged.holder
+        level, least = logged.params.get("level"), connection.state.get(LOG_LEVEL, USUAL_LEVEL)
+        return is_meant and level in LEVELS and LEVELS.index(str(level)) >= LEVELS.index(least)
 
     # What is listened to ----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,73 @@
+"""A client that does not send its headers in time is cut; one that does is left in peace."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from urllib.parse import urlsplit
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from actum.server.web import PatientProtocol
+from tests.web import serving
+
+GET = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+
+
+class Hasty(PatientProtocol):
+    headers_s = 0.3
+
+
+async def slow(_: Request) -> Response:
+    await asyncio.sleep(2 * Hasty.headers_s)
+    return PlainTextResponse("done")
+
+
+APP = Starlette(routes=[Route("/", slow)])
+
+
+async def connected(origin: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    place = urlsplit(origin)
+    return await asyncio.open_connection(place.hostname, place.port)
+
+
+async def dribble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Send a byte of a header now and then, until the server hangs up."""
+
+    async def drip() -> None:
+        writer.write(b"GET / HTTP/1.1\r\nx-long: ")
+        while not writer.is_closing():
+            writer.write(b"x")
+            await asyncio.sleep(0.02)
+
+    dripping = asyncio.create_task(drip())
+    try:
+        async with asyncio.timeout(10):
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+    finally:
+        dripping.cancel()
+        writer.transport.abort()
+
+
+async def test_a_client_that_dribbles_its_headers_is_cut() -> None:
+    async with serving(APP, http=Hasty) as origin:
+        await dribble(*await connected(origin))
+
+
+async def test_a_client_that_says_nothing_is_cut() -> None:
+    async with serving(APP, http=Hasty) as origin, asyncio.timeout(10):
+        reader, writer = await connected(origin)
+        assert await reader.read() == b""
+        writer.close()
+
+
+async def test_a_slow_answer_is_waited_for_and_a_second_request_is_limited_again() -> None:
+    async with serving(APP, http=Hasty) as origin, asyncio.timeout(10):
+        reader, writer = await connected(origin)
+        writer.write(GET)
+        assert b"200 OK" in await reader.readuntil(b"done")
+        await dribble(reader, writer)
