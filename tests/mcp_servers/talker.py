@@ -34,7 +34,7 @@ def main() -> None:
             continue
         match asked["method"]:
             case "initialize":
-                offers = {"tools": {}, "prompts": {}, "logging": {}}
+                offers: dict[str, object] = {"tools": {}, "prompts": {}, "logging": {}}
                 info = {"name": "talker", "version": "1"}
                 result = {"protocolVersion": "2025-11-25", "capabilities": offers, "serverInfo": info}
             case "tools/list":

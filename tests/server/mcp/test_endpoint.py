@@ -67,6 +67,10 @@ def without(*names: str, **more: str) -> dict[str, str]:
         (HEADERS, '{"n": "\\ud800"}', 400, -32700),
         (HEADERS, '{"params": {"a": ' + "[" * 5_000, 400, -32700),
         (HEADERS, "[]", 400, -32600),
+        (HEADERS, dumps(CALL).encode().replace(b'"params"', b'"p\xe8rams"'), 400, -32700),
+        (ACCEPT, dumps({"jsonrpc": "2.0", "id": 1}), 400, -32600),
+        (ACCEPT, dumps({"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}}), 400, -32600),
+        (ACCEPT, dumps({"jsonrpc": "2.0", "result": {}}), 400, -32600),
         (HEADERS, dumps({**CALL, "jsonrpc": "1.0"}), 400, -32600),
         (HEADERS, dumps({**CALL, "id": True}), 400, -32600),
         (HEADERS, dumps({**CALL, "id": None}), 400, -32600),
@@ -83,7 +87,7 @@ def without(*names: str, **more: str) -> dict[str, str]:
     ],
 )
 async def test_a_request_that_is_not_served_is_told_why(
-    headers: Mapping[str, str], body: str, status: int, code: int
+    headers: Mapping[str, str], body: str | bytes, status: int, code: int
 ) -> None:
     async with client() as way:
         answer = await way.post("/mcp", content=body, headers=dict(headers))
@@ -195,3 +199,15 @@ async def test_a_call_takes_little_work_and_leaves_none_to_the_garbage_collector
             gc.garbage.clear()
     assert left == []
     assert spent.calls < 1_150  # 930; behind the HTTP layer of the SDK it was 1,840
+
+
+async def test_a_stream_that_broke_off_is_not_taken_up_by_one_that_says_nothing() -> None:
+    listing: JsonObject = {"jsonrpc": "2.0", "id": 5, "method": "tools/list", "params": {"_meta": []}}
+    async with client() as way:
+        opened = await way.post("/mcp", content=dumps(HELLO), headers=ACCEPT)
+        session = {**ACCEPT, "mcp-session-id": opened.headers["mcp-session-id"]}
+        await way.post("/mcp", json={"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session)
+        refused = await way.get("/mcp", headers={**session, "last-event-id": "7"})
+        wrong = await way.post("/mcp", json=listing, headers=session)
+    assert (refused.status_code, "can be sent again" in refused.json()["error"]["message"]) == (400, True)
+    assert wrong.json()["error"]["code"] == -32602

@@ -3,8 +3,8 @@
 A request that names a version without a handshake is whole by itself, and taken back by hanging up. Any other belongs
 to a session. What is wrong with a request is told before anything of it is done.
 
-Limits: streams can not be taken up again (no `Last-Event-ID`), and there are no batches. Other web servers than uvicorn
-wait for those who listen when they are to end, for as long as they are told to.
+Limits: streams can not be taken up again (a request with `Last-Event-ID` is refused), and there are no batches. Other
+web servers than uvicorn wait for those who listen when they are to end, for as long as they are told to.
 Source: Model Context Protocol 2026-07-28 and 2025-11-25 (basic/transports).
 """
 
@@ -51,7 +51,7 @@ from .sessions import Session, Sessions
 BODY_BYTES_MAX = 4 * 1024 * 1024
 BODY_S = 60.0
 """A request that has not arrived in this time is waited for no longer."""
-VERSION, SESSION = "mcp-protocol-version", "mcp-session-id"
+VERSION, SESSION, LAST_EVENT = "mcp-protocol-version", "mcp-session-id", "last-event-id"
 LOOK_S = 0.5
 """Seconds between two looks whether the web server is to end."""
 OPENS_AFTER_S = 1.0
@@ -114,12 +114,16 @@ class Incoming:
         except TimeoutError:
             raise RequestRefused(408, "The request did not arrive in time") from None
         try:
+            body.decode()  # msgspec passes over the names of fields that it does not know, whatever bytes they are
             message = decode(body)
         except msgspec.ValidationError:
             raise RequestRefused(400, _NO_MESSAGE) from None
         except (ValueError, RecursionError):
             raise RequestRefused(400, ErrorData(code=PARSE_ERROR, message="Parse error")) from None
         if message.method is not UNSET and message.id is None:
+            raise RequestRefused(400, _NO_MESSAGE)
+        is_answer = message.id is not UNSET and (message.result is UNSET) != (message.error is UNSET)
+        if message.method is UNSET and not is_answer:
             raise RequestRefused(400, _NO_MESSAGE)
         return message
 
@@ -294,6 +298,8 @@ class McpEndpoint:
     async def _listen(self, incoming: Incoming, session: Session) -> None:
         if not incoming.takes_stream:
             raise RequestRefused(406, "Not Acceptable: text/event-stream is all there is")
+        if LAST_EVENT in incoming.headers:  # a stream that told nothing of what was missed would pass for a replay
+            raise RequestRefused(400, "Events are not kept here, so none can be sent again: make the request anew")
         if session.listens:
             raise RequestRefused(409, "Conflict: a session has one stream")
         await session.listen(incoming.answer())

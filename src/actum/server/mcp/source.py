@@ -150,6 +150,9 @@ class SourceServer:
             return await call_next(ctx)
         if not modern and ctx.session.client_params is None:
             raise MCPError(INVALID_PARAMS, "The connection was not initialized")
+        meta = (ctx.params or {}).get("_meta")
+        if meta is not None and not isinstance(meta, Mapping):
+            raise MCPError(INVALID_PARAMS, "_meta: an object was expected")
         with self.client(ctx).at_work():
             result = await handler(ctx, cast(JsonObject, dict(ctx.params or {})))
         if modern:
