@@ -75,7 +75,6 @@ def running(python: str, what: str, url: str = "") -> Iterator[Running]:
             yield Running(process, f"http://127.0.0.1:{int(process.stdout.readline())}/mcp")
         finally:
             process.terminate()
-            process.wait()
 
 
 def peer_python() -> str:

@@ -171,9 +171,9 @@ class Target:
 
     async def takes(self, message: Message) -> tuple[bool, str]:
         """Whether it does what is asked, and what it says."""
-        headers = {
-            name: value.replace("SESSION", self._session).encode("latin-1") for name, value in message.headers.items()
-        }
+        headers = [
+            (name.encode(), value.replace("SESSION", self._session).encode()) for name, value in message.headers.items()
+        ]
         async with asyncio.timeout(20):
             answer = await self._client.request(message.method, self._url, headers=headers, content=message.body)
         text = answer.text

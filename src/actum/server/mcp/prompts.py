@@ -140,6 +140,11 @@ class PromptToolset:
         self.generation = 0
         self.replace(prompts)
 
+    @property
+    def is_offered(self) -> bool:
+        """There are prompts, or were some."""
+        return bool(self.by_name) or self.generation > 1
+
     def replace(self, prompts: Sequence[Prompt]) -> None:
         """From now on these are the prompts."""
         self.by_name = {one.name: one for one in prompts}

@@ -206,7 +206,7 @@ class McpService:
 
     def capabilities(self, *, modern: bool) -> types.ServerCapabilities:
         """What is offered, in either era."""
-        sources, prompts = bool(self._resources.all), bool(self._prompts.by_name)
+        sources, prompts = bool(self._resources.all), self._prompts.is_offered
         return types.ServerCapabilities(
             tools=types.ToolsCapability(list_changed=True),
             prompts=types.PromptsCapability(list_changed=True) if prompts else None,
@@ -348,9 +348,13 @@ class McpService:
     # Prompts ----------------------------------------------------------------------------------------------------------
 
     async def _list_prompts(self, ctx: Context, params: JsonObject) -> JsonObject:
+        if not self._prompts.is_offered:
+            raise _not_offered(ctx)
         return page("prompts/list", [one.told() for one in self._prompts.by_name.values()], params)
 
     async def _get_prompt(self, ctx: Context, params: JsonObject) -> JsonObject:
+        if not self._prompts.is_offered:
+            raise _not_offered(ctx)
         found = self._prompts.by_name.get(str(params.get("name")))
         if found is None:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {str(params.get('name'))[:128]}")
@@ -408,6 +412,8 @@ class McpService:
     # The rest ---------------------------------------------------------------------------------------------------------
 
     async def _complete(self, ctx: Context, params: JsonObject) -> JsonObject:
+        if not (self._prompts.is_offered or self._resources.all):
+            raise _not_offered(ctx)
         reference, argument = params.get("ref"), params.get("argument")
         if not isinstance(reference, dict) or not isinstance(argument, dict):
             raise MCPError(INVALID_PARAMS, "completion/complete wants ref and argument")
@@ -459,3 +465,8 @@ def _address(params: JsonObject) -> str:
     if not isinstance(uri, str) or not uri:
         raise MCPError(INVALID_PARAMS, "uri: expected a text")
     return uri
+
+
+def _not_offered(ctx: Context) -> MCPError:
+    """The error for a method of which there may be something later, and is nothing now."""
+    return MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)

@@ -135,7 +135,7 @@ async def test_the_server_knows_what_the_client_sent_beside_the_arguments(
     assert (last["name"], last["arguments"]) == ("odd", {"at": {"x": 2}})
     heard = last["_meta"]
     assert isinstance(heard, dict)
-    assert (heard["tracestate"], heard["vendor/mine"]) == ("a=b", [None])
+    assert (heard["tracestate"], heard["vendor/mine"]) == ("actum=d:1;l:7,a=b", [None])
     assert str(heard["traceparent"])[:36] == trace[:36]
 
 
