@@ -16,7 +16,7 @@ from pathlib import Path
 from actum import Agent, ToolCall
 from actum.core.interfaces import Request
 from actum.core.message import ToolMessage
-from actum.runs.runner import Toolish
+from actum.runs.given_tools import Toolish
 from actum.server import McpService
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset

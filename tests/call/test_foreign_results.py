@@ -13,7 +13,7 @@ from actum.core.call import TextPart
 from actum.core.errors import CallError, RateLimited
 from actum.core.event import RunResult
 from actum.core.json import Json, JsonObject
-from actum.runs.runner import Toolish
+from actum.runs.given_tools import Toolish
 from actum.testing import FakeClock, RecordingToolset, Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C2")

@@ -21,7 +21,7 @@ from actum.journal.audit import audit
 from actum.journal.conversations import family
 from actum.journal.memory import MemoryJournal
 from actum.policy.file import PolicyFile
-from actum.runs.runner import Toolish
+from actum.runs.given_tools import Toolish
 from actum.testing import RecordingToolset, ScriptedApprover, ScriptedModel
 
 pytestmark = pytest.mark.row("C3")

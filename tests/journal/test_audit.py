@@ -13,7 +13,7 @@ from actum.core.pending import Pending
 from actum.core.record import InputRequested, Intended, ModelReplied, Started
 from actum.journal.audit import AuditLine, Wanted, audit
 from actum.journal.memory import MemoryJournal
-from actum.runs.runner import Toolish
+from actum.runs.given_tools import Toolish
 from actum.testing import FakeClock, Said, ScriptedModel
 
 pytestmark = pytest.mark.row("C8")

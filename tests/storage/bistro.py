@@ -15,7 +15,7 @@ from actum import Agent, Context, Require, Rule, Rules, ToolCall, tool
 from actum.core.interfaces import Clock, Journal, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, ToolMessage
-from actum.runs.runner import Toolish
+from actum.runs.given_tools import Toolish
 from actum.testing import Said, ScriptedModel
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "journals"

@@ -60,18 +60,9 @@ from ..core.trace import checked_traceparent
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
-from ..runs.runner import (
-    Answers,
-    Emit,
-    ModelSide,
-    Runner,
-    Setting,
-    Toolish,
-    checked_id,
-    checked_roles,
-    checked_text,
-    sound,
-)
+from ..runs.given_tools import Toolish
+from ..runs.recorded import checked_id, checked_roles, checked_text, sound
+from ..runs.runner import Answers, Emit, ModelSide, Runner, Setting
 from ..runs.wording import Phrases
 from .agent_tool import AgentTool
 from .branch import branch

@@ -17,7 +17,7 @@ from ..core.interfaces import Journal
 from ..core.message import Message, ToolMessage, UserMessage
 from ..core.record import Entry, Started, Unfinished
 from ..journal.recording import CallRef, RunState
-from ..runs.runner import sound, unknown_run
+from ..runs.recorded import sound, unknown_run
 from ..runs.wording import Phrases
 from .unfinished import standing, unfinished
 

@@ -24,7 +24,7 @@ from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
 from ..journal.export import run_ids
 from ..journal.mismatch import summary
-from ..runs.runner import Toolish
+from ..runs.given_tools import Toolish
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:

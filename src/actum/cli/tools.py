@@ -15,7 +15,7 @@ from ..compose import agents
 from ..compose.tools import load_tools
 from ..core.json import Json, JsonObject
 from ..core.tool import Tool
-from ..runs.runner import Toolish
+from ..runs.given_tools import Toolish
 from ..schema.signature import ToolWarning
 from ..toolsets.function.function import FunctionTool
 from . import options

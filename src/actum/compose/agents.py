@@ -10,7 +10,8 @@ from ..core.interfaces import Approver, Journal, Model
 from ..core.tool import Tool
 from ..policy.file import PolicyFile
 from ..policy.rules import CAREFUL, Rules
-from ..runs.runner import Runner, Toolish
+from ..runs.given_tools import Toolish
+from ..runs.runner import Runner
 from .settings import Settings
 
 

@@ -11,7 +11,7 @@ from typing import TypeGuard
 from ..core.errors import UsageError
 from ..core.interfaces import Toolset
 from ..core.tool import Tool
-from ..runs.runner import Toolish
+from ..runs.given_tools import Toolish
 from ..toolsets.everyday import everyday_tools
 from ..toolsets.function.function import FunctionTool
 from .settings import EVERYDAY, FINDER

@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import copy
 import logging
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -36,11 +34,11 @@ from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.holder import Holder
-from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
-from ..core.json import JsonObject, dumps, whole_text
+from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request
+from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
-from ..core.record import CallsRequested, Entry, InputGiven, Intended, Requester, Started, new_id, verify
+from ..core.record import CallsRequested, InputGiven, Requester, Started, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
@@ -50,8 +48,9 @@ from ..journal.recording import RunState
 from ..journal.secrets import write_answer, write_request
 from ..policy.rules import CAREFUL, DEFAULT
 from ..storage.place import open_journal
-from ..toolsets.function.function import FunctionTool, FunctionToolset
 from .direct import make_requested
+from .given_tools import Toolish, sort_out, warn_of_undeclared
+from .recorded import check_bound, checked_id, checked_roles, checked_text, done_after, sound, unknown_run
 from .run import Run
 from .wording import Phrases
 
@@ -60,14 +59,6 @@ log = logging.getLogger("actum")
 Emit = Callable[[Event], None]
 Answers = Callable[[RunState], list[InputGiven]]
 """The records of the answers to what a run waits for."""
-
-
-class _HasToolset(Protocol):
-    def as_tool(self) -> Toolset: ...
-
-
-Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
-"""What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -168,7 +159,7 @@ class Runner:
         self._redaction = redaction
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._meters = RateLimiters(self.limits)
-        self._toolsets, self._bare = _sort_out(tools)
+        self._toolsets, self._bare = sort_out(tools)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
 
@@ -179,7 +170,7 @@ class Runner:
             BadTool: a schema is bad.
         """
         other = copy.copy(self)
-        other._toolsets, other._bare = _sort_out(tools)
+        other._toolsets, other._bare = sort_out(tools)
         other._catalog, other._generations = None, ()
         return other
 
@@ -196,7 +187,7 @@ class Runner:
             self._catalog = await Catalog.of(self._toolsets, self._bare, known=self._catalog)
             self._generations = generations
             if self._supervised:
-                _warn_of_undeclared(self._supervised, self._catalog.tools)
+                warn_of_undeclared(self._supervised, self._catalog.tools)
         return self._catalog
 
     def listing(self, state: RunState) -> Callable[[], Awaitable[Catalog]]:
@@ -400,7 +391,7 @@ class Runner:
             state = RunState(entries)
             if state.hidden:
                 state = RunState(entries, await journal.hidden(run_id))
-            _check_bound(run_id, state.beginning(), setting)
+            check_bound(run_id, state.beginning(), is_free=not setting.ancestors)
             answered = answers(state)
             check(state)
             if not setting.accept and await self._lacks_tools(journal, state):
@@ -530,118 +521,6 @@ def _opened(journal: Journal | str | Path | None) -> Journal | None:
     return open_journal(journal) if isinstance(journal, str | Path) else journal
 
 
-def _sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
-    """Toolsets and bare definitions; all functions together make one toolset."""
-    functions: list[Callable[..., object] | FunctionTool] = []
-    toolsets: list[Toolset] = []
-    bare: list[Tool] = []
-    for item in tools:
-        if isinstance(item, Tool):
-            bare.append(item)
-        elif isinstance(item, FunctionTool):
-            functions.append(item)
-        elif hasattr(item, "as_tool"):
-            toolsets.append(item.as_tool())
-        elif isinstance(item, Toolset):
-            toolsets.append(item)
-        elif callable(item):
-            functions.append(item)
-        else:
-            raise UsageError(f"tools=: {type(item).__name__} is not a function, a Tool, a toolset or an agent")
-    if functions:
-        toolsets.insert(0, FunctionToolset(functions))
-    return toolsets, bare
-
-
-def _warn_of_undeclared(model: str, tools: Sequence[Tool]) -> None:
-    """Say in the log which functions a supervised model calls without asking, since they declare nothing."""
-    undeclared = tuple([tool.name for tool in tools if tool.effects is None and not tool.foreign and not tool.approval])
-    if undeclared:
-        _warn_once(model, undeclared)
-
-
-@lru_cache(maxsize=256)
-def _warn_once(model: str, tools: tuple[str, ...]) -> None:
-    """The same for the same model and tools once in a process: a program may make an agent for every request."""
-    log.warning(
-        "%s calls %s without asking, since no effects are declared: declare @tool(effects={'read'}) where nothing is "
-        "changed, and what it does (write, send, spend, destroy, execute) where a person is to approve each call",
-        model,
-        ", ".join(tools),
-    )
-
-
-_RUN_ID = re.compile(r"[\w.:-]{1,128}")
-
-
-def checked_id(run_id: str) -> str:
-    """A run's id, if it can be one.
-
-    Raises:
-        UsageError: it can not.
-    """
-    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
-        raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
-    return run_id
-
-
-def checked_text(name: str, value: str) -> str:
-    """A text that the program gave, if it is a text.
-
-    Raises:
-        UsageError: it is not.
-    """
-    if not isinstance(value, str):
-        raise UsageError(f"{name}={value!r}: give a text")
-    return whole_text(value)
-
-
-def checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
-    """Roles that the program gave, if they are a list of texts.
-
-    Raises:
-        UsageError: they are not.
-    """
-    if isinstance(roles, str):
-        raise UsageError(f"roles={roles!r}: give a list of texts")
-    return tuple(checked_text("roles", role) for role in roles)
-
-
-def unknown_run(run_id: str) -> UnknownName:
-    """The error of whoever names a run that is not there, or is not theirs: the two can not be told apart."""
-    return UnknownName(f"there is no run {run_id!r} in this journal")
-
-
-def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
-    """The entries of a run, if they are as they were written.
-
-    Raises:
-        JournalError: one was changed or is missing; what was changed is not acted upon.
-    """
-    problems = verify(entries)
-    if problems:
-        raise JournalError(f"run {run_id} can not be gone on with: {problems[0]}")
-    return entries
-
-
-async def done_after(journal: Journal, started: Started) -> frozenset[str]:
-    """The tools that the run which this one branched off from began to use after that point, and the run that that one
-    branched off from, and so on.
-    """
-    used: set[str] = set()
-    at = started.fork_at
-    while run_id := started.forked:
-        entries = await journal.read(run_id)
-        try:
-            records = [entry.record for entry in entries[at + 1 :]]
-            started = RunState(entries[:1]).beginning()
-        except JournalError:
-            raise JournalError(f"what run {run_id} did after the branch was deleted, and can not be told") from None
-        used.update(record.tool for record in records if isinstance(record, Intended))
-        at = min(at, started.fork_at)  # up to here the three are the same
-    return frozenset(used)
-
-
 def _holder_of(run_id: str, state: RunState, heard: Sequence[Message]) -> Holder:
     """For whom toolsets keep sessions open during a run: its conversation, or the run itself."""
     started = state.beginning()
@@ -664,16 +543,3 @@ def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:
         holder.rest()
     else:
         holder.leave()
-
-
-def _check_bound(run_id: str, started: Started, setting: Setting) -> None:
-    """A run that policies from above bind goes on only under them.
-
-    Raises:
-        UsageError: nobody is above: the run would go on without them.
-    """
-    if started.bound and not setting.ancestors:
-        raise UsageError(
-            f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
-            f"started it knows: resume {started.parent!r}"
-        )

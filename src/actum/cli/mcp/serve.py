@@ -22,7 +22,7 @@ from ...compose.tools import load_tools
 from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
-from ...runs.runner import Toolish
+from ...runs.given_tools import Toolish
 from .. import options
 from ..options import (
     JournalFlag,

@@ -46,7 +46,8 @@ from ...core.tool import Tool
 from ...journal.memory import MemoryJournal
 from ...protocols.mcp.content import resource_of
 from ...protocols.mcp.tasks import EXTENSION, Task
-from ...runs.runner import Emit, Runner, Toolish
+from ...runs.given_tools import Toolish
+from ...runs.runner import Emit, Runner
 from ..access import LOCAL, Access
 from ..identity import Identity
 from .calls import (

@@ -1,0 +1,64 @@
+"""What a program may give as `tools=`, and what becomes of it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Protocol, TypeAlias
+
+from ..core.errors import UsageError
+from ..core.interfaces import Toolset
+from ..core.tool import Tool
+from ..toolsets.function.function import FunctionTool, FunctionToolset
+
+log = logging.getLogger("actum")
+
+
+class _HasToolset(Protocol):
+    def as_tool(self) -> Toolset: ...
+
+
+Toolish: TypeAlias = Callable[..., object] | FunctionTool | Tool | Toolset | _HasToolset
+"""What may stand in `tools=`: a function, a `@tool`, a bare definition, a toolset, or another agent."""
+
+
+def sort_out(tools: Sequence[Toolish]) -> tuple[list[Toolset], list[Tool]]:
+    """Toolsets and bare definitions; all functions together make one toolset."""
+    functions: list[Callable[..., object] | FunctionTool] = []
+    toolsets: list[Toolset] = []
+    bare: list[Tool] = []
+    for item in tools:
+        if isinstance(item, Tool):
+            bare.append(item)
+        elif isinstance(item, FunctionTool):
+            functions.append(item)
+        elif hasattr(item, "as_tool"):
+            toolsets.append(item.as_tool())
+        elif isinstance(item, Toolset):
+            toolsets.append(item)
+        elif callable(item):
+            functions.append(item)
+        else:
+            raise UsageError(f"tools=: {type(item).__name__} is not a function, a Tool, a toolset or an agent")
+    if functions:
+        toolsets.insert(0, FunctionToolset(functions))
+    return toolsets, bare
+
+
+def warn_of_undeclared(model: str, tools: Sequence[Tool]) -> None:
+    """Say in the log which functions a supervised model calls without asking, since they declare nothing."""
+    undeclared = tuple([tool.name for tool in tools if tool.effects is None and not tool.foreign and not tool.approval])
+    if undeclared:
+        _warn_once(model, undeclared)
+
+
+@lru_cache(maxsize=256)
+def _warn_once(model: str, tools: tuple[str, ...]) -> None:
+    """The same for the same model and tools once in a process: a program may make an agent for every request."""
+    log.warning(
+        "%s calls %s without asking, since no effects are declared: declare @tool(effects={'read'}) where nothing is "
+        "changed, and what it does (write, send, spend, destroy, execute) where a person is to approve each call",
+        model,
+        ", ".join(tools),
+    )

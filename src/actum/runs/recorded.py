@@ -1,0 +1,99 @@
+"""What has to hold of a run that is on record, and of what a program says of a run, before anything is done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ..core.errors import JournalError, UnknownName, UsageError
+from ..core.interfaces import Journal
+from ..core.json import whole_text
+from ..core.record import Entry, Intended, Started, verify
+from ..journal.recording import RunState
+
+_RUN_ID = re.compile(r"[\w.:-]{1,128}")
+
+
+def checked_id(run_id: str) -> str:
+    """A run's id, if it can be one.
+
+    Raises:
+        UsageError: it can not.
+    """
+    if not isinstance(run_id, str) or not _RUN_ID.fullmatch(run_id):
+        raise UsageError(f"run_id={run_id!r}: use 1 to 128 letters, digits, '_', '-', '.' or ':'")
+    return run_id
+
+
+def checked_text(name: str, value: str) -> str:
+    """A text that the program gave, if it is a text.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not isinstance(value, str):
+        raise UsageError(f"{name}={value!r}: give a text")
+    return whole_text(value)
+
+
+def checked_roles(roles: Sequence[str]) -> tuple[str, ...]:
+    """Roles that the program gave, if they are a list of texts.
+
+    Raises:
+        UsageError: they are not.
+    """
+    if isinstance(roles, str):
+        raise UsageError(f"roles={roles!r}: give a list of texts")
+    return tuple(checked_text("roles", role) for role in roles)
+
+
+def unknown_run(run_id: str) -> UnknownName:
+    """The error of whoever names a run that is not there, or is not theirs: the two can not be told apart."""
+    return UnknownName(f"there is no run {run_id!r} in this journal")
+
+
+def sound(run_id: str, entries: list[Entry]) -> list[Entry]:
+    """The entries of a run, if they are as they were written.
+
+    Raises:
+        JournalError: one was changed or is missing; what was changed is not acted upon.
+    """
+    problems = verify(entries)
+    if problems:
+        raise JournalError(f"run {run_id} can not be gone on with: {problems[0]}")
+    return entries
+
+
+async def done_after(journal: Journal, started: Started) -> frozenset[str]:
+    """The tools that the run which this one branched off from began to use after that point, and the run that that one
+    branched off from, and so on.
+    """
+    used: set[str] = set()
+    at = started.fork_at
+    while run_id := started.forked:
+        entries = await journal.read(run_id)
+        try:
+            records = [entry.record for entry in entries[at + 1 :]]
+            started = RunState(entries[:1]).beginning()
+        except JournalError:
+            raise JournalError(f"what run {run_id} did after the branch was deleted, and can not be told") from None
+        used.update(record.tool for record in records if isinstance(record, Intended))
+        at = min(at, started.fork_at)  # up to here the three are the same
+    return frozenset(used)
+
+
+def check_bound(run_id: str, started: Started, *, is_free: bool) -> None:
+    """A run that policies from above bind goes on only under them.
+
+    Args:
+        run_id, started: the run.
+        is_free: no run stands above it now.
+
+    Raises:
+        UsageError: nobody is above: the run would go on without them.
+    """
+    if started.bound and is_free:
+        raise UsageError(
+            f"run {run_id!r} is bound by the policy of {', '.join(map(repr, started.bound))}, which only the run that "
+            f"started it knows: resume {started.parent!r}"
+        )
