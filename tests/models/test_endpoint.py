@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from actum import Agent, tool
-from actum.core.call import TextPart, ToolCall, ToolResult
+from actum.core.call import MediaPart, TextPart, ToolCall, ToolResult
 from actum.core.errors import ModelError, ModelGarbled, ModelRejected, ModelUnavailable, UsageError
 from actum.core.event import CallDelta, CallSaid, Delta, TextDelta
 from actum.core.interfaces import Model, Request
@@ -525,3 +525,19 @@ async def test_a_stream_that_says_nothing_more_ends_after_its_time_and_is_not_be
             await model.reply(asking(), lambda delta: None)
         over.set()
     assert len(came) == 1
+
+
+async def test_a_picture_of_a_tool_does_not_end_the_run_of_a_model_that_takes_none() -> None:
+    picture = MediaPart("image/png", b"PNG", name="a.png", handle="att_1")
+    drawn = ToolMessage("draw", ToolResult("1", (picture,)))
+    request = Request(messages=[UserMessage.of("Draw"), Reply.of(calls=[ToolCall("1", "draw", {})]), drawn])
+    refusal = failing(400, b'{"error": {"message": "This model does not support image input"}}')
+    with ChatServer([refusal, "I drew it.", "Again."]) as server:
+        model = Endpoint(server.url, "m", clock=FakeClock(auto=True))
+        assert (await model.reply(request)).text == "I drew it."
+        assert (await model.reply(request)).text == "Again."
+    assert [b"image_url" in asked.body for asked in server.requests] == [True, False, False]
+    assert b"att_1" in server.requests[2].body, "the model can still hand it to another tool"
+    mine = Request(messages=[UserMessage((TextPart("Look"), picture))])
+    with ChatServer([refusal]) as server, pytest.raises(ModelRejected):
+        await Endpoint(server.url, "m", clock=FakeClock(auto=True)).reply(mine)

@@ -38,6 +38,7 @@ from ..dialects.loose import Loose
 from ..transport.http import HttpFailure, HttpResponse, post, retry_after
 from .answer_schema import AnswerSchema, SendSchema
 from .probe_memory import PROBES, Asked, SharedProbes
+from .result_pictures import refuses_pictures, without_pictures
 
 _log = logging.getLogger(__name__)
 
@@ -195,6 +196,7 @@ class Endpoint:
         self.name = name or f"{model}@{address.netloc}"
         self.dialect = dialect
         self._answer_schema = AnswerSchema(self.name, send_schema)
+        self._takes_no_pictures = False
         self.timeout_s = timeout_s
         self.loose: tuple[Loose, ...] = ()
         self._told: tuple[Tool, ...] = ()
@@ -227,12 +229,19 @@ class Endpoint:
             ModelGarbled: its answer is not in its own wire format.
         """
         request = self._answer_schema.fitted(request)
+        if self._takes_no_pictures:
+            request = without_pictures(request)
         try:
             return await self._reply(request, emit)
         except ModelRejected as error:
-            if not self._answer_schema.is_refused(request, error):
+            if self._answer_schema.is_refused(request, error):
+                request = structs.replace(request, output_schema=None)
+            elif refuses_pictures(request, error):
+                self._takes_no_pictures = True
+                request = without_pictures(request)
+            else:
                 raise
-        return await self._reply(structs.replace(request, output_schema=None), emit)
+        return await self._reply(request, emit)
 
     async def _reply(self, request: Request, emit: Callable[[Delta], None] | None) -> Reply:
         extras = {**self._extras, **request.extras}
