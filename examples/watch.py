@@ -5,7 +5,7 @@ from __future__ import annotations
 from actum import Agent
 from actum.cli.show.terminal import Terminal
 from actum.cli.show.trace import Trace
-from actum.core.event import RunResult
+from actum.events import RunResult
 
 
 def heading(text: str) -> None:

@@ -1,16 +1,14 @@
 """What stands in the README and the guides runs: every Python block of a page, in order, in one namespace.
 
-A name of a provider's model in a guide is answered by a local server that speaks its wire format.
+The blocks are run as a reader would paste them: as plain Python, with no event loop around them. A name of a
+provider's model in a guide is answered by a local server that speaks its wire format.
 """
 
 from __future__ import annotations
 
-import ast
-import asyncio
 import os
 import re
-from collections.abc import Coroutine, Iterator
-from inspect import CO_COROUTINE
+from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
@@ -19,6 +17,7 @@ import pytest
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
+from actum.toolsets.everyday import everyday_tools
 
 from .chat_server import ChatServer
 
@@ -28,7 +27,7 @@ PAGES = sorted(
 )
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-COMMAND = re.compile(r"^\$ actum ([a-z]+)", re.MULTILINE)
+CALL = re.compile(r"\bactum call ([a-z_]+)")
 
 
 def said(request: JsonObject) -> Reply:
@@ -52,14 +51,17 @@ def provider() -> Iterator[None]:
 def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": page.stem}
-    with asyncio.Runner() as runner:
-        for number, block in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
-            named = f"{page.name}, block {number}"
-            code = compile(block, named, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-            if code.co_flags & CO_COROUTINE:
-                runner.run(cast(Coroutine[object, object, object], eval(code, names)))  # noqa: S307  # our own guide
-            else:
-                exec(code, names)  # noqa: S102  # our own guide
+    for number, block in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
+        code = compile(block, f"{page.name}, block {number}", "exec", dont_inherit=True)
+        exec(code, names)  # noqa: S102  # our own guide
+
+
+def test_a_tool_that_a_guide_calls_by_hand_is_there() -> None:
+    there = {each.definition.name for each in everyday_tools()}
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    called = {(page.name, name) for page in pages for name in CALL.findall(page.read_text("utf-8"))}
+    assert called, "the pattern finds nothing"
+    assert {each for each in called if each[1] not in there} == set()
 
 
 @pytest.mark.parametrize("page", sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]), ids=lambda p: p.name)

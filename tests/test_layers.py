@@ -20,6 +20,7 @@ STACK = (
     {"core"},
     {"schema", "protocols"},
     {"kinds"},  # for those who write tools
+    {"errors", "events", "messages"},  # names of core, for programs
     {"dialects"},
     {"transport", "storage", "sandbox"},
     {"toolsets", "models"},

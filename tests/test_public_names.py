@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-import actum
+import actum.errors
+import actum.events
+import actum.messages
 
 SRC = Path(__file__).parents[1] / "src"
 
@@ -43,6 +46,9 @@ PUBLIC = [
 ]
 """What a program may rest on. A name that is added or taken away here is a line in the changelog."""
 
+MODULES = (actum.errors, actum.events, actum.messages)
+"""More names that a program may rest on, by subject. Beside these, guides may name rooms, such as `actum.storage`."""
+
 ROOT = Path(__file__).parents[1]
 GUIDES = [
     ROOT / "README.md",
@@ -52,6 +58,30 @@ GUIDES = [
 
 def test_the_public_names_are_the_documented_ones_in_order() -> None:
     assert actum.__all__ == PUBLIC == sorted(PUBLIC)
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_a_public_module_lists_its_names_in_order_and_a_guide_tells_of_the_module(module: ModuleType) -> None:
+    public = [name for name in vars(module) if not name.startswith("_")]
+    assert module.__all__ == sorted(module.__all__) == sorted(public)
+    assert any(module.__name__ in path.read_text("utf-8") for path in GUIDES)
+
+
+def test_guides_and_examples_take_each_public_name_from_its_public_module() -> None:
+    """A reader who copies an import from a guide copies one that stays. `actum.core` is ours to rearrange."""
+    homes = dict.fromkeys(PUBLIC, "actum")
+    for module in MODULES:
+        homes |= {name: module.__name__ for name in module.__all__ if name not in PUBLIC}
+    texts = [(path.name, path.read_text("utf-8")) for path in GUIDES]
+    texts += [(str(path.relative_to(ROOT)), path.read_text("utf-8")) for path in sorted(ROOT.glob("examples/**/*.py"))]
+    wrong = [
+        (where, name, homes[name])
+        for where, text in texts
+        for named in re.findall(r"^ *from actum\.core[.\w]* import (.+)", text, re.MULTILINE)
+        for name in re.findall(r"\w+", named)
+        if name in homes
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -12,7 +12,7 @@ from pathlib import Path
 from actum import Agent, Answer, PolicyFile
 from actum.cli.runs import show_recorded
 from actum.cli.show.terminal import Terminal
-from actum.core.event import RunResult
+from actum.events import RunResult
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 

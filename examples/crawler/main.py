@@ -12,12 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from actum import Agent, ToolCall
-from actum.core.event import RunResult
-from actum.core.interfaces import Answer, Request
+from actum import Agent, Answer, Tool, ToolCall
 from actum.core.json import JsonObject
-from actum.core.message import ToolMessage
-from actum.core.tool import Tool
+from actum.events import RunResult
+from actum.messages import Request, ToolMessage
 from actum.protocols.mcp.config import McpServer
 from actum.protocols.mcp.document import read_servers
 from actum.testing import Said, ScriptedApprover, ScriptedModel

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from actum import Agent
-from actum.core.event import RunResult
+from actum.events import RunResult
 from actum.storage.sqlite import SQLiteJournal
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file

@@ -15,9 +15,8 @@ from mcp.client.stdio import StdioServerParameters
 from mcp_types import TextContent
 
 from actum import Agent, ToolCall
-from actum.core.event import RunResult
-from actum.core.interfaces import Request
-from actum.core.message import ToolMessage
+from actum.events import RunResult
+from actum.messages import Request, ToolMessage
 from actum.testing import Said, ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset
 

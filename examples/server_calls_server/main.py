@@ -8,10 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from actum import Agent, ToolCall
-from actum.core.event import RunResult
-from actum.core.interfaces import Answer, Request
-from actum.core.message import ToolMessage
+from actum import Agent, Answer, ToolCall
+from actum.events import RunResult
+from actum.messages import Request, ToolMessage
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedApprover, ScriptedModel
 from actum.toolsets.mcp import McpServer, McpToolset

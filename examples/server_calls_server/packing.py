@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from actum import Agent, ToolCall
-from actum.core.interfaces import Request
-from actum.core.message import ToolMessage
+from actum.messages import Request, ToolMessage
 from actum.server import McpService
 from actum.storage.sqlite import SQLiteJournal
 from actum.testing import Said, ScriptedModel

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from actum import Agent
-from actum.core.event import RunResult
 from actum.core.json import Json
+from actum.events import RunResult
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 

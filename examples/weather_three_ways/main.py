@@ -14,8 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from actum import Agent, ToolCall
-from actum.core.interfaces import Request
-from actum.core.message import ToolMessage
+from actum.messages import Request, ToolMessage
 from actum.runs.given_tools import Toolish
 from actum.server import McpService
 from actum.testing import Said, ScriptedModel

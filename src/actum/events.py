@@ -1,0 +1,47 @@
+"""What `agent.stream` yields, and how a run ends, for programs that watch runs.
+
+    from actum.events import CallFinished, RunFinished, TextDelta
+
+    async for event in agent.stream("What is the weather?"):
+        match event:
+            case TextDelta(text=text):
+                print(text, end="")
+            case RunFinished(result=result):
+                print(result.usage)
+
+The classes are made in `actum.core.event` and `actum.core.pending`. Programs import them from here.
+"""
+
+from .core.event import (
+    CallDelta,
+    CallFinished,
+    CallProgress,
+    CallSaid,
+    CallStarted,
+    Event,
+    ReasoningDelta,
+    ReplyFinished,
+    RunFinished,
+    RunResult,
+    RunStarted,
+    TextDelta,
+    ThoughtEnded,
+)
+from .core.pending import Pending
+
+__all__ = [
+    "CallDelta",
+    "CallFinished",
+    "CallProgress",
+    "CallSaid",
+    "CallStarted",
+    "Event",
+    "Pending",
+    "ReasoningDelta",
+    "ReplyFinished",
+    "RunFinished",
+    "RunResult",
+    "RunStarted",
+    "TextDelta",
+    "ThoughtEnded",
+]
