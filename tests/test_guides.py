@@ -6,18 +6,24 @@ provider's model in a guide is answered by a local server that speaks its wire f
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
+import httpx
 import pytest
+from starlette.applications import Starlette
 
+from actum import Agent
 from actum.core.call import ToolCall
 from actum.core.json import JsonObject
 from actum.core.message import Reply
+from actum.testing import ScriptedModel
 from actum.toolsets.everyday import everyday_tools
+from examples.local_services.serving import serving
 
 from .chat_server import ChatServer
 
@@ -54,6 +60,31 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
     for number, block in enumerate(BLOCK.findall(page.read_text("utf-8")), 1):
         code = compile(block, f"{page.name}, block {number}", "exec", dont_inherit=True)
         exec(code, names)  # noqa: S102  # our own guide
+
+
+async def test_the_endpoint_of_the_guide_cancels_the_run_when_the_user_closes_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = asyncio.Event()
+
+    async def wait_long() -> str:
+        """Wait for something that never comes."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return ""
+
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "web"}
+    exec(BLOCK.findall((ROOT / "docs" / "web.md").read_text("utf-8"))[0], names)  # noqa: S102  # our own guide
+    names["agent"] = Agent(ScriptedModel([ToolCall("c1", "wait_long", {})]), tools=[wait_long])
+    question = {"question": "Wait", "conversation": "c1"}
+    async with serving(cast(Starlette, names["app"])) as (url,), httpx.AsyncClient(trust_env=False) as client:
+        async with client.stream("POST", f"{url}/ask", json=question) as response:
+            lines = response.aiter_lines()
+            assert await anext(lines) == "event: call"
+        await asyncio.wait_for(ended.wait(), timeout=10)
 
 
 def test_a_tool_that_a_guide_calls_by_hand_is_there() -> None:

@@ -13,6 +13,8 @@ from pathlib import Path
 import msgspec
 
 from actum import Agent, Answer, Tool, ToolCall
+from actum.cli.approve import TerminalApprover
+from actum.cli.show.terminal import Terminal
 from actum.core.json import JsonObject
 from actum.events import RunResult
 from actum.messages import Request, ToolMessage
@@ -27,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a 
 from examples.crawler.server import PORT, service
 from examples.crawler.site import web_site
 from examples.local_services.serving import serving
+from examples.own_model import own_model
 from examples.watch import heading, watch
 
 QUESTION = "When is the lotus in flower? Read the garden's pages first."
@@ -47,13 +50,18 @@ def answered(request: Request, calls: Sequence[ToolCall]) -> Said:
     return f"{page['text'].removeprefix(page['title']).strip()} ({page['title']})"
 
 
-def agent(tools: McpHost | McpFinder, *calls: ToolCall) -> Agent:
-    """An agent whose user agrees to each call: nobody vouches for what a server says of its own tools."""
+def agent(tools: McpHost | McpFinder, own: str, *calls: ToolCall) -> Agent:
+    """An agent whose user agrees to each call: nobody vouches for what a server says of its own tools.
+
+    With a model of one's own, the person at the terminal is asked.
+    """
+    if own:
+        return Agent(own, [tools], approver=TerminalApprover(Terminal()))
     yes = ScriptedApprover(*(Answer("approve") for _ in calls))
     return Agent(ScriptedModel(lambda request: answered(request, calls)), [tools], approver=yes)
 
 
-async def by_configuration(server: McpServer) -> tuple[list[Tool], RunResult]:
+async def by_configuration(server: McpServer, own: str = "") -> tuple[list[Tool], RunResult]:
     """List the tools of a configured server, and have an agent use them."""
     async with McpHost([McpToolset(server)]) as host:
         tools = list(await host.list_tools())
@@ -63,10 +71,10 @@ async def by_configuration(server: McpServer) -> tuple[list[Tool], RunResult]:
             ToolCall("1", "my_search__crawl", {}),
             ToolCall("2", "my_search__search", {"words": "lotus flower"}),
         )
-        return tools, await watch(agent(host, crawl, search), QUESTION)
+        return tools, await watch(agent(host, own, crawl, search), QUESTION)
 
 
-async def at_run_time(server: McpServer) -> RunResult:
+async def at_run_time(server: McpServer, own: str = "") -> RunResult:
     """Let an agent find out for itself what a server has."""
     async with McpHost([McpToolset(server)]) as host, McpFinder(host, prefixes=["mcp_sse"]) as finder:
         search: JsonObject = {"server": server.name, "tool": "search", "arguments": {"words": "lotus flower"}}
@@ -74,28 +82,29 @@ async def at_run_time(server: McpServer) -> RunResult:
             ToolCall("1", "mcp_sse_list_tools", {"server": server.name}),
             ToolCall("2", "mcp_sse_call_tool", search),
         ]
-        return await watch(agent(finder, *calls), QUESTION)
+        return await watch(agent(finder, own, *calls), QUESTION)
 
 
-async def everything(port: int = PORT) -> tuple[list[Tool], RunResult, RunResult]:
+async def everything(port: int = PORT, own: str = "") -> tuple[list[Tool], RunResult, RunResult]:
     """Start the site and the crawler, and use it both ways.
 
     Args:
         port: where the crawler listens; 0 for any that is free.
+        own: a model of one's own, in the place of the script.
     """
     server = configured(Path(__file__).with_name("mcp.json"))
     async with serving(web_site()) as (site,), serving(service(site), port=port) as (crawler,):
         server = msgspec.structs.replace(server, url=f"{crawler}/sse")
         heading(f"{server.name}, at {server.url}")
-        tools, first = await by_configuration(server)
+        tools, first = await by_configuration(server, own)
         heading("The same, found at run time")
-        return tools, first, await at_run_time(server)
+        return tools, first, await at_run_time(server, own)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
     try:
-        asyncio.run(everything())
+        asyncio.run(everything(own=own_model(__doc__, arguments)))
     except OSError as taken:
         sys.exit(f"port {PORT}: {taken.strerror}; end what listens there, or give mcp.json another port")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from examples.local_services.pages import page_service
 from examples.local_services.serving import serving
 from examples.local_services.ways import FUNCTIONS, NATIVE, PROMPT_JSON, REACT, Way, endpoint
 from examples.local_services.weather import weather_service
+from examples.own_model import own_model
 from examples.watch import heading, watch
 
 WAYS = (NATIVE, FUNCTIONS, PROMPT_JSON, REACT)
@@ -49,10 +50,10 @@ async def run_mixed_up(way: Way) -> RunResult:
         return await watch(Agent(f"{model_url}/v1#model", tools=tools, dialect=way.dialect), QUESTION)
 
 
-async def run_embedded(*lost: str) -> list[RunResult]:
-    """Ask the model that ships with actum."""
+async def run_model(*lost: str, model: str = "embedded") -> list[RunResult]:
+    """Ask a model that has no script: the one that ships with actum, or your own."""
     async with opened(*lost) as tools:
-        agent = Agent("embedded", tools=tools)
+        agent = Agent(model, tools=tools)
         return [await watch(agent, said, conversation="desk") for said in (QUESTION, CITY)]
 
 
@@ -64,12 +65,13 @@ async def everything() -> None:
     heading("The service answers about another drone")
     await run_mixed_up(NATIVE)
     heading("The embedded model")
-    await run_embedded()
+    await run_model()
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
-    asyncio.run(everything())
+    own = own_model(__doc__, arguments)
+    asyncio.run(run_model(model=own) if own else everything())
 
 
 if __name__ == "__main__":

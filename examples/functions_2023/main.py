@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from actum import Agent
@@ -19,13 +20,18 @@ from examples.local_services.news import news_service
 from examples.local_services.serving import serving
 from examples.local_services.ways import FUNCTIONS, endpoint
 from examples.local_services.weather import weather_service
+from examples.own_model import own_model
 from examples.watch import watch
 
 QUESTIONS = ("What is the weather in Beijing, and what is the news there?", "And Shanghai?")
 
 
-async def run() -> tuple[list[RunResult], ChatService]:
-    """Ask both questions in one conversation. The endpoint answers a request that has `tools` in it with status 400."""
+async def run(own: str = "") -> tuple[list[RunResult], ChatService]:
+    """Ask both questions in one conversation. The endpoint answers a request that has `tools` in it with status 400.
+
+    Args:
+        own: a model of one's own, in the place of the script.
+    """
     model = endpoint(script, FUNCTIONS)
     async with serving(weather_service(), news_service(), model.app) as (weather_url, news_url, model_url):
 
@@ -47,15 +53,17 @@ async def run() -> tuple[list[RunResult], ChatService]:
             return await ask(news_url, "news", city=city, count=count)
 
         agent = Agent(
-            f"{model_url}/v1#gpt-3.5-turbo-0613", tools=[get_current_weather, get_news], dialect="openai_functions"
+            own or f"{model_url}/v1#gpt-3.5-turbo-0613",
+            tools=[get_current_weather, get_news],
+            dialect="auto" if own else "openai_functions",
         )
         results = [await watch(agent, question, conversation="c1") for question in QUESTIONS]
     return results, model
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
-    asyncio.run(run())
+    asyncio.run(run(own_model(__doc__, arguments)))
 
 
 if __name__ == "__main__":

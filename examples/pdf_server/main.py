@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from mcp.client.client import Client
@@ -17,11 +18,12 @@ from mcp_types import TextContent
 from actum import Agent, ToolCall
 from actum.events import RunResult
 from actum.messages import Request, ToolMessage
-from actum.testing import Said, ScriptedModel
+from actum.testing import Said
 from actum.toolsets.mcp import McpServer, McpToolset
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 
+from examples.own_model import own_model, own_or_scripted
 from examples.pdf_server.samples import make_samples
 from examples.watch import heading, watch
 
@@ -42,11 +44,16 @@ def script(request: Request) -> Said:
     return f"{lasts} {excludes} ({page['file']}, page {page['page']})"
 
 
-async def our_host(folder: Path) -> RunResult:
-    """An agent of ours. It trusts what the server says of its own tools, since we wrote it: reading asks nobody."""
+async def our_host(folder: Path, own: str = "") -> RunResult:
+    """An agent of ours. It trusts what the server says of its own tools, since we wrote it: reading asks nobody.
+
+    Args:
+        folder: with the papers.
+        own: a model of one's own, in the place of the script.
+    """
     server = McpServer(name="papers", command=sys.executable, args=(PROGRAM, str(folder)), trusted=True)
     async with McpToolset(server) as toolset:
-        return await watch(Agent(ScriptedModel(script), [toolset]), QUESTION)
+        return await watch(Agent(own_or_scripted(own, script), [toolset]), QUESTION)
 
 
 async def official_client(folder: Path, *files: str) -> list[str]:
@@ -66,22 +73,24 @@ def another_process(folder: Path) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-async def everything() -> None:
-    """All hosts, one after the other."""
+async def everything(own: str = "") -> None:
+    """All hosts, one after the other; with a model of your own only the host that has a model."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "papers")
         make_samples(folder)
         heading("An agent of ours")
-        await our_host(folder)
+        await our_host(folder, own)
+        if own:
+            return
         heading("The official client; the second file lies beside the folder")
         print("\n".join(await official_client(folder, "home/lease.pdf", "../diary.pdf")))
         heading("Another process")
         print(another_process(folder))
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
-    asyncio.run(everything())
+    asyncio.run(everything(own_model(__doc__, arguments)))
 
 
 if __name__ == "__main__":

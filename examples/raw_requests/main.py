@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from actum import Agent
@@ -14,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a 
 
 from examples.local_services.chat import ChatService
 from examples.local_services.serving import serving
+from examples.own_model import own_model
 from examples.raw_requests.endpoint import deepseek_like
 from examples.watch import heading, watch
 
@@ -25,11 +27,19 @@ def get_current_time() -> str:
     return datetime.datetime.now().astimezone().isoformat(sep=" ", timespec="seconds")
 
 
-async def run() -> tuple[RunResult, RunResult, ChatService]:
-    """Ask twice: once with somebody watching, so that the answers are streamed, and once without."""
+async def run(own: str = "") -> tuple[RunResult, RunResult, ChatService]:
+    """Ask twice: once with somebody watching, so that the answers are streamed, and once without.
+
+    Args:
+        own: a model of one's own, in the place of the script.
+    """
     model = deepseek_like()
     async with serving(model.app) as (model_url,):
-        agent = Agent(f"{model_url}/v1#deepseek-chat", tools=[get_current_time], dialect="openai_chat")
+        agent = Agent(
+            own or f"{model_url}/v1#deepseek-chat",
+            tools=[get_current_time],
+            dialect="auto" if own else "openai_chat",
+        )
         heading("Streamed")
         streamed = await watch(agent, QUESTION)
         heading("Whole")
@@ -38,9 +48,12 @@ async def run() -> tuple[RunResult, RunResult, ChatService]:
     return streamed, whole, model
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it, then show what was sent: the same as a program with `requests` would have to write by hand."""
-    _, _, model = asyncio.run(run())
+    own = own_model(__doc__, arguments)
+    _, _, model = asyncio.run(run(own))
+    if own:
+        return
     heading("The two requests behind the whole answer")
     for body in model.requests[-2:]:
         print(body.decode(), end="\n\n")

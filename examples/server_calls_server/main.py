@@ -6,19 +6,23 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from actum import Agent, Answer, ToolCall
+from actum.cli.approve import TerminalApprover
+from actum.cli.show.terminal import Terminal
 from actum.events import RunResult
 from actum.messages import Request, ToolMessage
 from actum.storage.sqlite import SQLiteJournal
-from actum.testing import Said, ScriptedApprover, ScriptedModel
+from actum.testing import Said, ScriptedApprover
 from actum.toolsets.mcp import McpServer, McpToolset
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 
 from examples.local_services.serving import serving
 from examples.local_services.weather import weather_service
+from examples.own_model import own_model, own_or_scripted
 from examples.server_calls_server.one_trace import TracedRun, show
 from examples.watch import heading, watch
 
@@ -35,30 +39,37 @@ def script(request: Request) -> Said:
     return ToolCall("1", "packing_packer", {"task": "What to pack for Shanghai"})
 
 
-async def ask(folder: Path) -> RunResult:
-    """Ask the host, which starts the packing server, which starts the weather server."""
+async def ask(folder: Path, own: str = "") -> RunResult:
+    """Ask the host, which starts the packing server, which starts the weather server.
+
+    Args:
+        folder: for the journals.
+        own: a model of one's own for the host, in the place of the script. The person at the terminal is asked then.
+    """
     journal = SQLiteJournal(folder / "host.db")
     async with serving(weather_service()) as (url,):
         packing = McpServer(name="packing", command=sys.executable, args=(PROGRAM, url, str(folder)), trusted=True)
         async with McpToolset(packing) as toolset:
-            yes = ScriptedApprover(Answer("approve"))  # an agent may do anything: its use asks a person
-            agent = Agent(ScriptedModel(script), [toolset], name="host", journal=journal, approver=yes)
+            # An agent may do anything, so a person is asked before it is used.
+            yes = TerminalApprover(Terminal()) if own else ScriptedApprover(Answer("approve"))
+            agent = Agent(own_or_scripted(own, script), [toolset], name="host", journal=journal, approver=yes)
             result = await watch(agent, QUESTION)
     await journal.close()
     return result
 
 
-def run(folder: Path) -> tuple[RunResult, list[TracedRun]]:
+def run(folder: Path, own: str = "") -> tuple[RunResult, list[TracedRun]]:
     """Ask, and show the trace."""
-    result = asyncio.run(ask(folder))
+    result = asyncio.run(ask(folder, own))
     heading("One trace, out of three journals")
     return result, show([folder / name for name in JOURNALS])
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
+    own = own_model(__doc__, arguments)
     with tempfile.TemporaryDirectory() as folder:
-        run(Path(folder))
+        run(Path(folder), own)
 
 
 if __name__ == "__main__":

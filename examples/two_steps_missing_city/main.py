@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from actum import Agent
@@ -19,6 +19,7 @@ from examples.local_services.serving import serving
 from examples.local_services.singers import singer_service
 from examples.local_services.ways import PROMPT_JSON, endpoint
 from examples.local_services.weather import weather_service
+from examples.own_model import own_model
 from examples.two_steps_missing_city.model import script, stubborn
 from examples.watch import heading, watch
 
@@ -80,20 +81,23 @@ async def run_stubborn() -> list[RunResult]:
     return [paused, done]
 
 
-async def run_embedded() -> list[RunResult]:
-    """With the model that ships with actum."""
+async def run_model(model: str = "embedded") -> list[RunResult]:
+    """With a model that has no script: the one that ships with actum, or your own."""
     async with serving(singer_service(), weather_service()) as (singer_url, weather_url):
-        return await converse(Agent("embedded", tools=tools(singer_url, weather_url)))
+        return await converse(Agent(model, tools=tools(singer_url, weather_url)))
 
 
-def main() -> None:
-    """All three, one after the other."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """All three, one after the other; or a model of your own."""
+    if own := own_model(__doc__, arguments):
+        asyncio.run(run_model(own))
+        return
     heading("A model driven by prompt JSON")
     asyncio.run(run())
     heading("A model that does not ask by itself")
     asyncio.run(run_stubborn())
     heading("The embedded model")
-    asyncio.run(run_embedded())
+    asyncio.run(run_model())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,13 +17,14 @@ from actum import Agent, ToolCall
 from actum.messages import Request, ToolMessage
 from actum.runs.given_tools import Toolish
 from actum.server import McpService
-from actum.testing import Said, ScriptedModel
+from actum.testing import Said
 from actum.toolsets.mcp import McpServer, McpToolset
 
 sys.path.insert(0, str(Path(__file__).parents[2]))  # so that it also runs as a file
 
 from examples.local_services.serving import serving
 from examples.local_services.weather import weather_service
+from examples.own_model import own_model, own_or_scripted
 from examples.watch import heading, watch
 from examples.weather_three_ways.weather import weather_tool
 
@@ -52,11 +53,12 @@ async def ways(url: str) -> AsyncIterator[dict[str, Toolish]]:
             yield {"function": tool, "MCP by pipes": pipes, "MCP over HTTP": http}
 
 
-async def side_by_side(times: int = TIMES) -> dict[str, tuple[str, float]]:
+async def side_by_side(times: int = TIMES, own: str = "") -> dict[str, tuple[str, float]]:
     """Ask the same in each way.
 
     Args:
         times: how often it is asked again to measure.
+        own: a model of one's own, in the place of the script.
 
     Returns:
         For each way the answer, and how many milliseconds a run with one call takes.
@@ -65,7 +67,7 @@ async def side_by_side(times: int = TIMES) -> dict[str, tuple[str, float]]:
     async with serving(weather_service()) as (url,), ways(url) as found:
         for way, tool in found.items():
             heading(way)
-            agent = Agent(ScriptedModel(script), [tool])
+            agent = Agent(own_or_scripted(own, script), [tool])
             answer = (await watch(agent, QUESTION)).text
             began = time.perf_counter()
             for _ in range(times):
@@ -74,9 +76,12 @@ async def side_by_side(times: int = TIMES) -> dict[str, tuple[str, float]]:
     return measured
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it."""
-    measured = asyncio.run(side_by_side())
+    own = own_model(__doc__, arguments)
+    measured = asyncio.run(side_by_side(0 if own else TIMES, own))
+    if own:
+        return
     heading(f"A run with one call, the mean of {TIMES}")
     for way, (_, milliseconds) in measured.items():
         print(f"{way:<16}{milliseconds:6.1f} ms")

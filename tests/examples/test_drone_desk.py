@@ -66,7 +66,7 @@ async def test_the_tool_that_was_offered_and_not_needed_works_too() -> None:
 
 @pytest.mark.row("L5")
 async def test_the_embedded_model_looks_up_what_it_can_and_asks_for_the_city() -> None:
-    first, second = await example.run_embedded()
+    first, second = await example.run_model()
 
     made = calls(first)
     assert ("drone_data_query", {"drone_id": "1001"}) in made
@@ -84,7 +84,7 @@ async def test_the_embedded_model_looks_up_what_it_can_and_asks_for_the_city() -
 
 @pytest.mark.row("L5")
 async def test_the_embedded_model_does_not_pass_off_another_drone_either() -> None:
-    result, _ = await example.run_embedded("1001")
+    result, _ = await example.run_model("1001")
 
     assert "101 的数据，不能采用" in result.text
     assert "充电中" not in result.text

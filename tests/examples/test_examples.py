@@ -3,9 +3,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from actum.core.message import Reply
+
+from ..chat_server import ChatServer
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted(path.parent.name for path in ROOT.glob("examples/*/main.py"))
@@ -37,6 +42,16 @@ def test_an_example_runs_as_a_file_too() -> None:
 
     assert shown.count("the same as in the file") == 2
     assert shown.endswith("It is cloudy in Boston, at 12 °C.\n")
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ("native_exact_bytes", "crawler")])
+def test_an_example_runs_with_a_model_of_ones_own_and_says_so(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main = import_module(f"examples.{name}.main")
+    with ChatServer(lambda _: Reply.of("I am a model of your own.")) as server:
+        main.main(["--model", f"{server.url}#mine"])
+        assert {request.json["model"] for request in server.requests} == {"mine"}
+    assert "I am a model of your own." in capsys.readouterr().out
+    assert f"examples.{name}.main --model " in (ROOT / "examples" / name / "README.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -49,7 +49,7 @@ async def test_a_model_that_does_not_ask_is_not_let_through_and_the_loop_asks_in
 
 @pytest.mark.row("L5")
 async def test_the_embedded_model_takes_both_steps_and_asks_for_the_city() -> None:
-    two_steps, asking, answered = await example.run_embedded()
+    two_steps, asking, answered = await example.run_model()
 
     assert calls(two_steps) == [
         ("birthday", {"singer": "周杰伦"}),
