@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from actum.core.call import MediaPart
 from actum.core.claim import Claims, claim_of_conversation
 from actum.core.errors import Busy, ModelError, ModelUnavailable, UnknownName, UsageError
 from actum.core.interfaces import Context, Journal, Request
-from actum.core.message import Reply, UserMessage
+from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.record import Ended, ModelReplied, Started
 from actum.journal.conversations import conversations
 from actum.journal.memory import MemoryJournal
@@ -42,7 +43,9 @@ async def test_a_conversation_branches_after_any_run_and_at_any_entry() -> None:
     branch = await agent(journal).run("d", conversation="c2", after="a")
     assert branch.text == "a | a | d"
     assert (await agent(journal).run("e", conversation="c2")).text == "a | a | d | a | a | d | e"
-    assert (await agent(journal).run("f", after="b@0")).text == "a | a | b | f"
+    assert (await agent(journal).run("f", after="b@0")).text == (
+        "a | a | b | I did not answer: this turn did not come to its end. | f"
+    )
     with pytest.raises(UnknownName):
         await agent(journal).run("g", after="none")
     with pytest.raises(UsageError, match="entries 0 to 2"):
@@ -262,3 +265,74 @@ async def test_a_turn_of_another_owner_is_told_to_nobody_even_where_the_record_n
     assert bob.text == "bob's r1 | to r1 | ?"
     fresh = await agent(journal).run("?", conversation="c")
     assert fresh.text == "?"
+
+
+def refusal(messages: Sequence[Message]) -> str:
+    """What a strict chat template, such as Mistral's, has against a conversation; empty where it takes it."""
+    speaker, open_calls = "assistant", set[str]()
+    for number, message in enumerate(messages):
+        match message:
+            case ToolMessage():
+                if message.result.call_id not in open_calls:
+                    return f"{number}: the result of no call"
+                open_calls.remove(message.result.call_id)
+                continue
+            case SystemMessage():
+                continue
+            case Reply() if message.calls:
+                open_calls = {call.id for call in message.calls}
+                continue
+        if open_calls:
+            return f"{number}: {open_calls} have no result"
+        says = "user" if isinstance(message, UserMessage) else "assistant"
+        if says == speaker:
+            return f"{number}: {says} speaks twice"
+        speaker = says
+    return ""
+
+
+async def test_whenever_a_turn_is_broken_off_strict_templates_accept_what_follows() -> None:
+    begun, never = asyncio.Event(), asyncio.Event()
+
+    @tool(effects={"read"})
+    async def wait(where: str) -> str:
+        """Wait, if that is where to wait."""
+        if where == "call":
+            begun.set()
+            await never.wait()
+        return "waited"
+
+    class Slow:
+        """A model that is waited for where its question says so, and calls twice first."""
+
+        name = "slow"
+
+        async def reply(self, request: Request, emit: object = None) -> Reply:
+            assert refusal(request.messages) == ""
+            asked = [message.text for message in request.messages if isinstance(message, UserMessage)][-1]
+            last = request.messages[-1]
+            if asked == "before" or (asked == "after" and isinstance(last, ToolMessage)):
+                begun.set()
+                await never.wait()
+            if isinstance(last, ToolMessage) or asked == "go on":
+                return Reply.of("Done.")
+            return Reply.of(
+                "I look.", [ToolCall("1", "wait", {"where": "here"}), ToolCall("2", "wait", {"where": asked})]
+            )
+
+    journal = MemoryJournal()
+    for where in ("before", "call", "after"):
+        for times in (1, 2):
+            talking = Agent(Slow(), [wait], journal=journal)
+            for _ in range(times):
+                begun.clear()
+                task = asyncio.create_task(talking.run(where, conversation=f"{where}{times}"))
+                await begun.wait()
+                task.cancel()
+                await asyncio.wait([task])
+            told = await talking.run("go on", conversation=f"{where}{times}")
+            assert told.text == "Done.", where
+            assert [each.text for each in told.messages if isinstance(each, Reply)][-2:] == [
+                "I stopped: the run was cancelled.",
+                "Done.",
+            ]

@@ -14,7 +14,7 @@ from msgspec import Struct
 from ..core.call import Failure, MediaPart, TextPart, ToolCall, ToolResult
 from ..core.errors import JournalError, UsageError
 from ..core.interfaces import Journal
-from ..core.message import Message, ToolMessage, UserMessage
+from ..core.message import Message, Reply, ToolMessage, UserMessage
 from ..core.record import Entry, Started, Unfinished
 from ..journal.recording import CallRef, RunState
 from ..runs.recorded import sound, unknown_run
@@ -123,7 +123,9 @@ async def history(journal: Journal, run_id: str, seen: int, *, owner: str) -> li
 def said_in(recording: RunState) -> list[Message]:
     """The messages that one run added, with the history that it was given.
 
-    Each call is answered: one that has no outcome, by how it stood when the run was told.
+    Each call is answered: one that has no outcome, by how it stood when the run was told. The last message is the
+    model's: what the user was told where the run had no answer, such as one that was cancelled. The templates of many
+    models refuse a conversation in which users speak twice, or in which nothing is said after a call's result.
     """
     started = recording.beginning()
     messages: list[Message] = [*started.history, *started.said]
@@ -139,6 +141,10 @@ def said_in(recording: RunState) -> list[Message]:
             for asked in recording.questions
             if asked.cause == number and asked.id in recording.answers
         )
+    if messages and not (isinstance(messages[-1], Reply) and not messages[-1].calls):
+        ended = recording.ended
+        told = ended.text if ended is not None and ended.status in ("stopped", "paused") else ""
+        messages.append(Reply.of(told or wording.unanswered))
     return messages
 
 
