@@ -60,7 +60,7 @@ PROTOCOLS = {"a2a", "mcp", "openapi"}
 DOORS: dict[str, set[str]] = {
     "actum": {"actum.dialects.transcode"},
     "actum.agents.output": {"pydantic"},
-    "actum.cli.chat": {"readline"},
+    "actum.cli.chat": {"actum.cli.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
     "actum.cli.mcp.serve": {"actum.server.web"},
     "actum.dialects.api.rows": {
@@ -339,7 +339,7 @@ def test_a_late_import_goes_down_the_stack_as_well() -> None:
         ("actum.dialects.sse", "from urllib.parse import quote\nimport httpx2_elsewhere"),
         ("actum_embedded.model", "from actum.core.call import ToolCall\nfrom .words import fold"),
         ("actum.cli.app", "from .. import compose\nfrom actum import Agent"),
-        ("actum.cli.chat", "def f():\n    import readline"),
+        ("actum.cli.chat", "def f():\n    from .line_editor import LineEditor"),
         ("actum.storage.place", "def f():\n    from .sqlite import SQLiteJournal\n    from . import postgres"),
         ("actum.server.mcp.http", "from ...protocols.mcp.tool import Tool\nfrom ..identity import Identity"),
         ("actum.compose.user_code", "def f(name):\n    return importlib.import_module(name)"),

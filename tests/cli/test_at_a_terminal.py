@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,40 @@ def test_a_person_sees_every_argument_and_approves(person: SitDown, home: Path) 
     assert "keep: kept" in somebody.types("y\n").sees("kept")
     assert somebody.ends()[0] == 0
     assert (home / "kept.txt").read_text() == "milk"
+
+
+@pytest.mark.row("C4")
+def test_what_was_typed_before_the_question_does_not_answer_it(person: SitDown, home: Path) -> None:
+    (home / "slow.py").write_text(SLOW, "utf-8")
+    os.mkfifo(home / "gate")
+    somebody = person("run", "keep milk", "--tools", "slow.py", *MINE, "slow.py:model")
+    somebody.sees("knock 0:00")  # the call is under way
+    somebody.types("y\ny\n")
+    (home / "gate").write_text("open")
+    somebody.sees("run it?")
+    assert "kept" not in somebody.types("n\n").sees("why not?")
+    somebody.types("\n").ends()
+    assert not (home / "kept.txt").exists()
+
+
+SLOW = """
+from pathlib import Path
+from actum import ToolCall, tool
+from actum.core.message import ToolMessage
+from actum.testing import ScriptedModel
+
+@tool(effects={"read"})
+def knock() -> str:
+    'Wait until somebody opens the gate.'
+    return Path("gate").read_text()
+
+def script(request):
+    made = sum(isinstance(message, ToolMessage) for message in request.messages)
+    calls = [ToolCall(id="1", name="knock", arguments={}), ToolCall(id="2", name="keep", arguments={"text": "milk"})]
+    return calls[made] if made < 2 else "done"
+
+model = ScriptedModel(script, name="slow")
+"""
 
 
 @pytest.mark.row("C4")

@@ -62,6 +62,7 @@ class TerminalApprover:
         if not self._terminal.person:
             return None
         self._terminal.waiting.end()
+        self._terminal.drop_typed()
         try:
             return _WAYS[pending.kind](self, pending)
         except KeyboardInterrupt:

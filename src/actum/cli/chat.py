@@ -1,47 +1,61 @@
-"""`actum chat`: a conversation. Each line is a turn; what was said stays in the journal and can be gone on with."""
+"""`actum chat`: a conversation. What was said stays in the journal and can be gone on with.
+
+At a terminal a turn is what a person sends with Enter, several lines where several were pasted. Out of a pipe each line
+is a turn.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..agents.agent import Agent
 from ..compose.agents import make_agent
 from ..compose.models import make_model
-from ..compose.settings import Settings
-from ..core.errors import ActumError, Busy, ContextOverflow
+from ..compose.settings import MEMORY, Settings
+from ..core.errors import ActumError, Busy, ContextOverflow, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Journal
 from ..core.message import UserMessage
 from ..core.record import new_id
 from ..journal.conversations import as_they_stand
 from ..journal.timeline import Timeline
+from ..storage.place import state_folder
 from . import options
 from .approve import TerminalApprover
+from .attachments import GivenFile, read_file, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import chat_command, resume_command
 from .models import choose_model
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
 from .runs import show_recorded
-from .show.terminal import (
-    Terminal,
-    interruptible,
-    said,
-    who,
-)
+from .show.terminal import Terminal, said, who
 from .show.trace import Trace, run_as_json
 from .tools import show_tools
+
+if TYPE_CHECKING:
+    from .line_editor import ChatWords, LineEditor
+
+PROMPTS_S = 1.0
+"""Seconds for which servers are waited for before the first line, to complete the names of their prompts."""
+
+RUNS_OFFERED = 50
+"""So many of the latest runs are offered where a run can be named."""
 
 
 @spread
 def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how: RunFlags) -> int:
-    """Talk: each line is a turn, and what was said is kept in mind."""
+    """Talk: what was said is kept in mind. A paste of several lines is one turn; from a pipe, each line is one."""
     settings = settings_of(parts, asking, how, instructions=talk.instructions)
     terminal = Terminal()
     settings = choose_model(settings, terminal, as_json=how.as_json)
+    files = [read_file(path) for path in talk.attach or []]
     opened = options.open_journal(settings)
     with asyncio.Runner() as runner:
         try:
@@ -52,7 +66,15 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
                 agent = make_agent(settings, make_model(settings), loaded.tools, journal=opened, approver=approver)
                 prompts = Prompts(loaded.servers)
                 chat = Chat(
-                    terminal, runner, agent, opened, settings, prompts, verbose=how.verbose, as_json=how.as_json
+                    terminal,
+                    runner,
+                    agent,
+                    opened,
+                    settings,
+                    prompts,
+                    files,
+                    verbose=how.verbose,
+                    as_json=how.as_json,
                 )
                 return chat.go_on(talk.conversation or new_id("conv"), talk.after, talk.owner)
             finally:
@@ -66,6 +88,7 @@ class Chat:
 
     Args:
         runner: the event loop, of which each turn is a run that Ctrl-C ends.
+        files: what goes along with the first turn.
     """
 
     def __init__(
@@ -76,6 +99,7 @@ class Chat:
         journal: Journal,
         settings: Settings,
         prompts: Prompts,
+        files: Sequence[GivenFile] = (),
         *,
         verbose: bool,
         as_json: bool,
@@ -92,11 +116,17 @@ class Chat:
         self._trace = Trace(
             terminal, verbose=verbose and not as_json, streaming=not as_json, quiet=as_json, model=agent.model
         )
+        self._files = list(files)
         self._question_id = ""
         self._code = DONE
+        self._editor: tuple[LineEditor, ChatWords] | None = None
         self._commands: dict[str, tuple[Callable[[str], None], str]] = {
-            "/tools": (self._tools, "list the tools"),
-            "/trace": (self._switch_trace, "the last turn as a tree; /trace on, /trace off: every step as it comes"),
+            "/tools": (self._tools, "list the tools; /tools NAME: those of this name"),
+            "/trace": (
+                self._switch_trace,
+                "the last turn as a tree; /trace RUN: another run; /trace on, /trace off: every step as it comes",
+            ),
+            "/attach": (self._attach, "give a file along with what you say next: /attach picture.png"),
             "/new": (self._new, "begin a new conversation"),
             "/compact": (
                 self._compact,
@@ -117,6 +147,8 @@ class Chat:
         self._owner = who() if owner is None else owner
         if self._terminal.person:
             self._welcome()
+        if self._files and not self._as_json:
+            self._terminal.note(told(self._files))
         self._runner.run(self._look_back())
         while True:
             try:
@@ -136,20 +168,44 @@ class Chat:
         return DONE if self._terminal.person else self._code
 
     def _next_line(self) -> str | None:
-        """The next line; None at the end of input."""
-        if not self._terminal.person:
-            line: str | None = sys.stdin.readline() or None
-        else:
-            try:
-                line = _read_line(self._terminal)
-            except KeyboardInterrupt:
-                self._terminal.err.print()
-                self._terminal.note("Ctrl-D leaves")
-                line = ""
+        """What the person says next; None at the end of input."""
+        line = self._typed() if self._terminal.person else sys.stdin.readline() or None
         return None if line is None else said(line)
 
+    def _typed(self) -> str | None:
+        from .line_editor import Interrupted  # noqa: PLC0415  # the editor takes long to load
+
+        try:
+            return self._runner.run(self._read_from_person())
+        except Interrupted:
+            self._terminal.note("Ctrl-D leaves")
+            return ""
+
+    async def _read_from_person(self) -> str | None:
+        """What the person types, with the names that can be completed as they are now."""
+        if self._editor is None:
+            self._editor = await self._open_editor()
+        editor, words = self._editor
+        with contextlib.suppress(ActumError):  # a journal that is away spoils the completion alone
+            runs = await self._journal.runs(owner=self._owner, limit=RUNS_OFFERED)
+            words.runs = [run.run_id for run in runs]
+        return await editor.read()
+
+    async def _open_editor(self) -> tuple[LineEditor, ChatWords]:
+        from .line_editor import ChatWords, LineEditor  # noqa: PLC0415  # only a person at a terminal needs an editor
+
+        words = ChatWords()
+        words.tools = [tool.name for tool in await self._agent.list_tools()]
+        words.commands = {word: line for word, (_, line) in self._commands.items()} | {"/quit": "leave"}
+        with contextlib.suppress(TimeoutError):  # a slow server keeps nobody from typing
+            async with asyncio.timeout(PROMPTS_S):
+                offered = await self._prompts.list()
+                words.commands = {**words.commands, **{word: usage(each) for word, (_, each) in offered.items()}}
+        colour = self._terminal.err.color_system is not None
+        return LineEditor(_history_file(self._settings), words, colour=colour), words
+
     def _take(self, line: str) -> None:
-        """One line: a command, or a turn."""
+        """What the person said: a command, or a turn."""
         word, _, rest = line.partition(" ")
         if word in self._commands:
             self._commands[word][0](rest.strip())
@@ -206,14 +262,19 @@ class Chat:
         question_id, self._question_id = self._question_id, ""
         if question_id:
             return await self._agent.resume(self._trace.run_id, {question_id: message.text}, emit=self._trace.show)
-        result = await self._agent.run(
-            message,
-            conversation=self._conversation,
-            owner=self._owner,
-            after=self._after,
-            principal=who(),
-            emit=self._trace.show,
-        )
+        files, self._files = self._files, []
+        try:
+            result = await self._agent.run(
+                with_files(message, files),
+                conversation=self._conversation,
+                owner=self._owner,
+                after=self._after,
+                principal=who(),
+                emit=self._trace.show,
+            )
+        except Busy:
+            self._files = files  # nothing was sent
+            raise
         self._after = ""
         return result
 
@@ -236,17 +297,35 @@ class Chat:
         if name == "embedded":
             self._terminal.note(NO_LANGUAGE_MODEL)
 
-    def _tools(self, _: str) -> None:
-        show_tools(self._terminal, self._runner.run(self._agent.list_tools()))
+    def _tools(self, name: str) -> None:
+        tools = self._runner.run(self._agent.list_tools())
+        show_tools(self._terminal, [tool for tool in tools if name in tool.name])
+
+    def _attach(self, path: str) -> None:
+        try:
+            if not path:
+                raise UsageError("/attach: name a file, as in /attach picture.png")
+            files = [*self._files, read_file(path)]
+            with_files(UserMessage.of(""), files)  # refuses them where they are too large together
+        except UsageError as error:
+            self._terminal.error(str(error))
+            return
+        self._files = files
+        self._terminal.note(told(files))
 
     def _switch_trace(self, word: str) -> None:
         if word in ("on", "off"):
             self._trace.verbose = word == "on"
             self._terminal.note(f"every step is {'shown' if word == 'on' else 'kept to itself'} from here on")
-        elif not self._trace.run_id:
+        elif not (word or self._trace.run_id):
             self._terminal.note("nothing was said yet")
         else:
-            self._runner.run(show_recorded(self._terminal, self._journal, self._trace.run_id))
+            self._tried(lambda: self._runner.run(self._show_run(word or self._trace.run_id)))
+
+    async def _show_run(self, wanted: str) -> int:
+        run = await options.find_run(self._journal, wanted)
+        await show_recorded(self._terminal, self._journal, run.run_id)
+        return DONE
 
     def _new(self, _: str) -> None:
         self._conversation, self._after, self._question_id = new_id("conv"), "", ""
@@ -275,26 +354,15 @@ class Chat:
         offered = self._runner.run(self._prompts.list())
         rows += [(word, f"{usage(prompt)}  (a prompt of a server)") for word, (_, prompt) in offered.items()]
         keys = [("/quit", "leave; so does Ctrl-D"), ("Ctrl-C", "end this turn and keep the chat")]
+        keys += [("Alt-Enter", "begin a new line; so does Enter after a backslash"), ("Tab", "complete a name")]
         self._terminal.table("", "", rows=[*rows, *keys])
 
 
-def _read_line(terminal: Terminal) -> str | None:
-    """A line of the person's, with the keys of an editor and the lines before it at hand where the system has them.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C.
-    """
-    if not terminal.live:  # input() would write its prompt into the pipe
-        return terminal.ask("> ")
-    prompt = "> "
-    with contextlib.suppress(ImportError):
-        import readline  # noqa: F401, PLC0415  # it changes input() for the whole process: only a chat wants that
-
-        if terminal.out.color_system is not None:
-            prompt = "\x01\x1b[1;36m\x02> \x01\x1b[0m\x02"  # between \x01 and \x02 stands what has no width
+def _history_file(settings: Settings) -> Path | None:
+    """Where it is kept what a person typed in chats: nowhere, where they want no record of their runs either."""
+    if settings.journal == MEMORY:
+        return None
     try:
-        with interruptible():
-            return input(prompt)
-    except EOFError:
-        terminal.err.print()
+        return state_folder(os.environ) / "chat_history"
+    except UsageError:  # there is no home folder
         return None

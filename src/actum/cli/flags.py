@@ -21,6 +21,7 @@ from ..core.model_settings import ModelSettings
 from . import options
 from .options import (
     AfterFlag,
+    AttachFlag,
     ConversationFlag,
     DialectFlag,
     ExtraFlag,
@@ -94,12 +95,13 @@ class ModelFlags(FlagGroup, frozen=True, kw_only=True):
 
 
 class ConversationFlags(FlagGroup, frozen=True, kw_only=True):
-    """Where a new turn belongs, and the system prompt."""
+    """Where a new turn belongs, the files that go along with it, and the system prompt."""
 
     conversation: ConversationFlag = ""
     owner: OwnerFlag = None
     after: AfterFlag = ""
     instructions: InstructionsFlag = ""
+    attach: AttachFlag = None
 
 
 class RunFlags(FlagGroup, frozen=True, kw_only=True):

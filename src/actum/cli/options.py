@@ -115,6 +115,12 @@ AfterFlag = Annotated[
         help="Go on after this run, or after its record N; with a new --conversation, in a branch of its own.",
     ),
 ]
+AttachFlag = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attach", "-a", metavar="FILE", help="Give a file along with the question, of any kind; may be repeated."
+    ),
+]
 JournalFlag = Annotated[
     str,
     typer.Option(

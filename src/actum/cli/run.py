@@ -20,10 +20,12 @@ from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayD
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
 from ..core.json import Json
+from ..core.message import UserMessage
 from ..core.pending import Pending
 from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
+from .attachments import read_file, read_pipe, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import resume_command
 from .models import choose_model
@@ -40,7 +42,9 @@ Go = Callable[[Emit], Awaitable[RunResult]]
 
 @spread
 def run(
-    question: Annotated[str, typer.Argument(help="What you want; - reads it from stdin.")],
+    question: Annotated[
+        str, typer.Argument(help="What you want; - reads it from stdin. Otherwise a file may be piped in beside it.")
+    ],
     *,
     parts: AgentFlags,
     asking: ModelFlags,
@@ -54,6 +58,12 @@ def run(
     settings = settings_of(parts, asking, how, instructions=talk.instructions)
     terminal = Terminal()
     settings = choose_model(settings, terminal, as_json=how.as_json)
+    files = [read_file(path) for path in talk.attach or []]
+    if question != "-" and (piped := read_pipe(terminal.note)) is not None:
+        files.append(piped)
+    asked = with_files(UserMessage.of(text), files)
+    if files and not how.as_json:
+        terminal.note(told(files))
     if not settings.model and terminal.err.is_terminal and not how.as_json:
         terminal.note(NO_LANGUAGE_MODEL)
 
@@ -69,7 +79,7 @@ def run(
 
             async def go(emit: Emit) -> RunResult:
                 return await agent.run(
-                    text,
+                    asked,
                     conversation=talk.conversation,
                     owner=talk.owner,
                     after=talk.after,

@@ -28,6 +28,7 @@ from rich.text import Text
 
 if sys.platform != "win32":
     import pwd
+    import termios
 
 GUTTER = 10
 """Columns before the text of a labelled line: eight for the label, two to part them."""
@@ -154,6 +155,12 @@ class Terminal:
         plain = not _speaks_unicode(sys.stdout)
         sys.stdout.write(json.dumps(msgspec.to_builtins(value), ensure_ascii=plain, default=str) + "\n")
         sys.stdout.flush()
+
+    def drop_typed(self) -> None:
+        """Forget what was typed before anything was asked: such a line must not become the answer."""
+        if sys.platform != "win32":
+            with contextlib.suppress(termios.error, ValueError):  # no terminal, or closed
+                termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
     def ask(self, prompt: str) -> str | None:
         """What the person types; None at the end of input (Ctrl-D).
