@@ -104,6 +104,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     for server in ("OLLAMA", "LLAMACPP", "LMSTUDIO", "VLLM"):  # whatever runs on this machine is not looked at
         monkeypatch.setenv(f"{server}_HOST", "no-server.invalid")
+    monkeypatch.setenv("ACTUM_LANG", "en")
     monkeypatch.setattr(
         sys, "path", [*sys.path]
     )  # a command looks for modules in its folder; the next test has another

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Annotated, NoReturn, TextIO
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ..core.errors import ActumError, JournalError, UsageError
 from . import (
@@ -37,6 +37,7 @@ from . import (
     tools,
     transcode,
 )
+from .language import tr, tr_error, tr_help
 from .mcp import commands as mcp
 from .show.terminal import Terminal, plain_characters, version_of
 
@@ -67,6 +68,7 @@ class Commands(TyperGroup):
     ) -> NoReturn:
         given = list(sys.argv[1:] if args is None else args) or ["--help"]
         plain_characters()
+        _translate(self)
         with warnings.catch_warnings():
             warnings.showwarning = _note_warning
             try:
@@ -74,7 +76,7 @@ class Commands(TyperGroup):
             except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001  # the edge: who typed the command hears of it
                 code = _tell(error, as_json="--json" in given)
         if code == CANCELLED:
-            Terminal().note("cancelled")
+            Terminal().note(tr("cancelled"))
         sys.exit(code)
 
 
@@ -104,6 +106,17 @@ app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
+
+
+def _translate(command: TyperCommand | TyperGroup) -> None:
+    """Let `--help` of a command, and of all below it, speak the person's language."""
+    command.help, command.epilog = command.help and tr_help(command.help), command.epilog and tr_help(command.epilog)
+    for parameter in command.params:
+        if isinstance(parameter, TyperOption | TyperArgument) and parameter.help:
+            parameter.help = tr_help(parameter.help)
+    for inner in command.commands.values() if isinstance(command, TyperGroup) else ():
+        if isinstance(inner, TyperCommand | TyperGroup):
+            _translate(inner)
 
 
 def _show_version(wanted: bool) -> None:
@@ -145,7 +158,7 @@ def _tell(error: BaseException, *, as_json: bool) -> int:
     terminal = Terminal()
     if as_json:
         terminal.json({"status": "failed", "error": {"kind": type(error).__name__, "message": message}})
-    terminal.error(" ".join(message.split()))
+    terminal.error(tr_error(" ".join(message.split())))
     return code
 
 

@@ -12,6 +12,7 @@ from ..core.errors import UsageError
 from ..core.interfaces import Answer
 from ..core.json import JsonObject, JsonProblem, parse
 from ..core.pending import Pending
+from .language import tr
 from .show.form import (
     fill_in,
     let_ask,
@@ -32,6 +33,10 @@ SHOWN_MAX = 2_000
 """Characters of one argument that are shown unasked: a person must see what they approve, and find the rest."""
 
 INDENT = " " * GUTTER
+
+_RUN_IT = "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater: "
+_RUN_IT_LONG = "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater  [a]ll of it: "
+_DID_IT_HAPPEN = "did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]ater: "
 
 
 class TerminalApprover:
@@ -72,11 +77,11 @@ class TerminalApprover:
         show_pending(self._terminal, pending, SHOWN_MAX)
         arguments = pending.call.arguments if pending.call is not None else {}
         if pending.covers:
-            self._terminal.note(f"{INDENT}r: yes, and {pending.covers}. r NAME: the same, and NAME may differ")
+            covers = tr("r: yes, and {covers}. r NAME: the same, and NAME may differ", covers=pending.covers)
+            self._terminal.note(f"{INDENT}{covers}")
         long = any(len(value_text(value)) > SHOWN_MAX for value in arguments.values())
         while True:
-            ways = f"[y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater{'  [a]ll of it' if long else ''}"
-            typed = self._terminal.ask(f"{INDENT}run it?  {ways}: ")
+            typed = self._terminal.ask(f"{INDENT}{tr(_RUN_IT_LONG if long else _RUN_IT)}")
             word, *names = ["later"] if typed is None else typed.replace(",", " ").split() or [""]
             match "" if names and word.lower() not in ("r", "run") else word.lower():
                 case "y" | "yes":
@@ -90,7 +95,7 @@ class TerminalApprover:
                     if edited is not None:
                         return Answer("approve", by=who(), arguments=edited)
                 case "n" | "no":
-                    reason = self._terminal.ask(f"{INDENT}why not? (Enter for no reason): ")
+                    reason = self._terminal.ask(f"{INDENT}{tr('why not? (Enter for no reason): ')}")
                     return Answer("deny", (reason or "").strip(), who())
                 case "l" | "later":
                     return None
@@ -111,7 +116,7 @@ class TerminalApprover:
 
     def _edit(self, arguments: JsonObject) -> JsonObject | None:
         """The arguments with what the person changes; None when they change their mind."""
-        typed = self._terminal.ask(f"{INDENT}NAME=VALUE, or Enter to leave it: ")
+        typed = self._terminal.ask(f"{INDENT}{tr('NAME=VALUE, or Enter to leave it: ')}")
         try:
             return {**arguments, **read_pairs([typed])} if typed and typed.strip() else None
         except UsageError as error:
@@ -121,7 +126,7 @@ class TerminalApprover:
     def _clear_up(self, pending: Pending) -> Answer | None:
         show_pending(self._terminal, pending, None)
         while True:
-            typed = self._terminal.ask(f"{INDENT}did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]ater: ")
+            typed = self._terminal.ask(f"{INDENT}{tr(_DID_IT_HAPPEN)}")
             match "later" if typed is None else typed.strip().lower():
                 case "y" | "yes":
                     return Answer("done", by=who())
@@ -171,15 +176,17 @@ def show_pending(
     """What waits for a person: for a call every argument in full, up to so many characters each. On stderr, if not said
     otherwise."""
     console = console or terminal.err
-    label = _LABELS.get(pending.kind, "asks")
+    label, message = tr(_LABELS.get(pending.kind, "asks")), tr(pending.message)
     if pending.call is None:
-        terminal.line(label, styled((pending.message, "bold")), "bold magenta", console=console)
+        terminal.line(label, styled((message, "bold")), "bold magenta", console=console)
         return
-    head = styled((pending.call.name, "bold yellow"), (f"  {pending.message}", "dim"))
+    head = styled((pending.call.name, "bold yellow"), (f"  {message}", "dim"))
     terminal.line(label, head, "bold magenta", console=console)
     for name, value in pending.call.arguments.items():
         text = clean(value_text(value))
-        rest = f" … and {len(text) - characters:,} characters more" if characters and len(text) > characters else ""
+        rest = ""
+        if characters and len(text) > characters:
+            rest = tr(" … and {count} characters more", count=f"{len(text) - characters:,}")
         origin = ", ".join(dict.fromkeys(_origins(pending, name)))
         whence = f"  ← {origin}" if origin else ""
         line = styled((f"{name} = ", "dim"), text[:characters], (rest, "bold red"), (whence, "dim cyan"))

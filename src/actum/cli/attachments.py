@@ -23,6 +23,7 @@ from msgspec import Struct, structs
 from ..core.call import MediaPart, TextPart
 from ..core.errors import UsageError
 from ..core.message import UserMessage
+from .language import tr
 from .show.terminal import said
 
 TEXT_BYTES_MAX = 1_000_000
@@ -102,8 +103,9 @@ class GivenFile(Struct, frozen=True):
         return cls(name, len(data), TextPart(f'<file name="{shown}">\n{text.rstrip()}\n</file>'))
 
     def __str__(self) -> str:
-        kind = self.part.media_type if isinstance(self.part, MediaPart) else "text"
-        return f"{self.name} ({kind}, {self.size:,} bytes)"
+        if isinstance(self.part, MediaPart):
+            return tr("{name} ({kind}, {size} bytes)", name=self.name, kind=self.part.media_type, size=f"{self.size:,}")
+        return tr("{name} (text, {size} bytes)", name=self.name, size=f"{self.size:,}")
 
 
 def media_type(name: str, data: bytes) -> str:
@@ -178,7 +180,7 @@ def _is_piped(stream: BinaryIO, tell: Callable[[str], None]) -> bool:
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
         with contextlib.suppress(OSError):  # Windows waits for sockets alone
             if not select.select([number], [], [], PATIENCE_S)[0]:
-                tell("Reading stdin to its end, for it belongs to the question. `< /dev/null` goes without.")
+                tell(tr("Reading stdin to its end, for it belongs to the question. `< /dev/null` goes without."))
         return True
     return stat.S_ISREG(mode)
 
@@ -196,4 +198,4 @@ def with_files(message: UserMessage, files: Sequence[GivenFile]) -> UserMessage:
 
 def told(files: Sequence[GivenFile]) -> str:
     """One line on what goes along: `With the question: notes.txt (text, 120 bytes), ...`."""
-    return f"With the question: {', '.join(map(str, files))}"
+    return tr("With the question: {files}", files=", ".join(map(str, files)))

@@ -31,6 +31,7 @@ from .approve import TerminalApprover
 from .attachments import GivenFile, read_file, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import chat_command, resume_command
+from .language import tr, tr_error
 from .models import choose_model
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
@@ -159,12 +160,12 @@ class Chat:
                     self._take(line.strip())
             except (KeyboardInterrupt, asyncio.CancelledError):
                 self._trace.close()
-                self._terminal.note("cancelled")
+                self._terminal.note(tr("cancelled"))
                 self._runner.run(self._look_back())
         if self._terminal.person and self._trace.run_id:
             more = ["--owner", self._owner] if self._owner != who() else []
             way = chat_command(self._settings, self._conversation, *more)
-            self._terminal.note(f"To go on with this conversation: {way}")
+            self._terminal.note(tr("To go on with this conversation: {command}", command=way))
         return DONE if self._terminal.person else self._code
 
     def _next_line(self) -> str | None:
@@ -178,7 +179,7 @@ class Chat:
         try:
             return self._runner.run(self._read_from_person())
         except Interrupted:
-            self._terminal.note("Ctrl-D leaves")
+            self._terminal.note(tr("Ctrl-D leaves"))
             return ""
 
     async def _read_from_person(self) -> str | None:
@@ -196,7 +197,7 @@ class Chat:
 
         words = ChatWords()
         words.tools = [tool.name for tool in await self._agent.list_tools()]
-        words.commands = {word: line for word, (_, line) in self._commands.items()} | {"/quit": "leave"}
+        words.commands = {word: tr(line) for word, (_, line) in self._commands.items()} | {"/quit": tr("leave")}
         with contextlib.suppress(TimeoutError):  # a slow server keeps nobody from typing
             async with asyncio.timeout(PROMPTS_S):
                 offered = await self._prompts.list()
@@ -212,7 +213,7 @@ class Chat:
         elif word.startswith("/") and ":" in word:
             self._tried(lambda: self._prompt(word, rest.strip(), line))
         elif word.startswith("/") and word[1:].isalpha():
-            self._terminal.error(f"there is no command {word}; /help lists them")
+            self._terminal.error(tr_error(f"there is no command {word}; /help lists them"))
         else:
             self._tried(lambda: self._turn(line))
 
@@ -234,7 +235,7 @@ class Chat:
             self._code = FAILED
         except ActumError as error:
             self._trace.close()
-            self._terminal.error(str(error))
+            self._terminal.error(tr_error(str(error)))
             self._code = FAILED
 
     def _prompt(self, word: str, typed: str, line: str) -> int:
@@ -286,16 +287,19 @@ class Chat:
             timeline = Timeline(await self._journal.read(run.run_id))
             doubtful = [call.call.name for call in timeline.calls() if call.in_doubt and run.status != "running"]
             if doubtful:
-                self._terminal.note(f"Nobody knows whether this happened in the last turn: {', '.join(doubtful)}.")
+                names = ", ".join(doubtful)
+                self._terminal.note(tr("Nobody knows whether this happened in the last turn: {names}.", names=names))
             if doubtful or run.status in ("interrupted", "waiting", "paused"):
-                self._terminal.note(f"To go on with that turn first: {resume_command(self._settings, run.run_id)}")
+                command = resume_command(self._settings, run.run_id)
+                self._terminal.note(tr("To go on with that turn first: {command}", command=command))
 
     def _welcome(self) -> None:
         tools = self._runner.run(self._agent.list_tools())
         name = self._agent.model.name
-        self._terminal.note(f"{name} · {len(tools)} tools · /help for help, Ctrl-D to leave")
+        welcome = "{name} · {count} tools · /help for help, Ctrl-D to leave"
+        self._terminal.note(tr(welcome, name=name, count=len(tools)))
         if name == "embedded":
-            self._terminal.note(NO_LANGUAGE_MODEL)
+            self._terminal.note(tr(NO_LANGUAGE_MODEL))
 
     def _tools(self, name: str) -> None:
         tools = self._runner.run(self._agent.list_tools())
@@ -308,7 +312,7 @@ class Chat:
             files = [*self._files, read_file(path)]
             with_files(UserMessage.of(""), files)  # refuses them where they are too large together
         except UsageError as error:
-            self._terminal.error(str(error))
+            self._terminal.error(tr_error(str(error)))
             return
         self._files = files
         self._terminal.note(told(files))
@@ -318,7 +322,7 @@ class Chat:
             self._trace.verbose = word == "on"
             self._terminal.note(f"every step is {'shown' if word == 'on' else 'kept to itself'} from here on")
         elif not (word or self._trace.run_id):
-            self._terminal.note("nothing was said yet")
+            self._terminal.note(tr("nothing was said yet"))
         else:
             self._tried(lambda: self._runner.run(self._show_run(word or self._trace.run_id)))
 
@@ -330,7 +334,7 @@ class Chat:
     def _new(self, _: str) -> None:
         self._conversation, self._after, self._question_id = new_id("conv"), "", ""
         self._owner = who()
-        self._terminal.note(f"a new conversation: {self._conversation}")
+        self._terminal.note(tr("a new conversation: {id}", id=self._conversation))
 
     def _compact(self, word: str) -> None:
         if word and not word.isdecimal():
@@ -350,12 +354,12 @@ class Chat:
         self._tried(turn)
 
     def _help(self, _: str) -> None:
-        rows = [(word, line) for word, (_, line) in self._commands.items()]
+        rows = [(word, tr(line)) for word, (_, line) in self._commands.items()]
         offered = self._runner.run(self._prompts.list())
         rows += [(word, f"{usage(prompt)}  (a prompt of a server)") for word, (_, prompt) in offered.items()]
         keys = [("/quit", "leave; so does Ctrl-D"), ("Ctrl-C", "end this turn and keep the chat")]
         keys += [("Alt-Enter", "begin a new line; so does Enter after a backslash"), ("Tab", "complete a name")]
-        self._terminal.table("", "", rows=[*rows, *keys])
+        self._terminal.table("", "", rows=[*rows, *((key, tr(line)) for key, line in keys)])
 
 
 def _history_file(settings: Settings) -> Path | None:

@@ -28,6 +28,7 @@ from .approve import TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import resume_command
+from .language import tr
 from .models import choose_model
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
@@ -65,7 +66,7 @@ def run(
     if files and not how.as_json:
         terminal.note(told(files))
     if not settings.model and terminal.err.is_terminal and not how.as_json:
-        terminal.note(NO_LANGUAGE_MODEL)
+        terminal.note(tr(NO_LANGUAGE_MODEL))
 
     async def command() -> int:
         approver = TerminalApprover(terminal, yes=how.yes)
@@ -206,9 +207,11 @@ def report(terminal: Terminal, result: RunResult, settings: Settings, *, quiet: 
         for pending in () if terminal.person else result.pending:  # a person has just seen it
             show_pending(terminal, pending, None)
         if settings.journal == MEMORY:
-            terminal.note("The run waited for this, and is lost: its journal was in memory. Name a file by --journal")
+            terminal.note(
+                tr("The run waited for this, and is lost: its journal was in memory. Name a file by --journal")
+            )
             return PAUSED
-        terminal.note("The run waits. To go on:")
+        terminal.note(tr("The run waits. To go on:"))
         for pending in result.pending:
             terminal.err.print(f"  {_how_to_go_on(result.run_id, pending, settings)}", soft_wrap=True)
     return PAUSED

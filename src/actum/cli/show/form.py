@@ -17,9 +17,13 @@ from ...core.json import (
 )
 from ...core.pending import Pending
 from ...schema.schema import compile_schema
+from ..language import tr
 from .terminal import GUTTER, Terminal, clean, styled, who
 
 INDENT = " " * GUTTER
+
+_HOW_TO_FILL_IN = "Enter takes what stands in brackets; ! declines, . puts it aside, end of input asks later."
+_VISIT = "open it yourself. Do you agree to go there?  [y]es  [n]o  [l]ater: "
 SHOWN_CHARS = 2_000
 
 
@@ -30,7 +34,7 @@ class Left(Exception):
 def fill_in(terminal: Terminal, pending: Pending) -> Answer | None:
     """Have the person fill in a form, field by field; None when they will do it later."""
     _head(terminal, pending, "asks")
-    terminal.note(f"{INDENT}Enter takes what stands in brackets; ! declines, . puts it aside, end of input asks later.")
+    terminal.note(f"{INDENT}{tr(_HOW_TO_FILL_IN)}")
     schema = pending.schema or {}
     content: JsonObject = {}
     try:
@@ -43,7 +47,7 @@ def fill_in(terminal: Terminal, pending: Pending) -> Answer | None:
     except Left:
         return None
     if not _fields(schema):
-        typed = terminal.ask(f"{INDENT}[y]es  [n]o  [l]ater: ")
+        typed = terminal.ask(f"{INDENT}{tr('[y]es  [n]o  [l]ater: ')}")
         match (typed or "later").strip().lower():
             case "y" | "yes":
                 return Answer("answer", by=who(), arguments={})
@@ -58,12 +62,12 @@ def visit(terminal: Terminal, pending: Pending) -> Answer | None:
     """Show the person the page they are asked to visit. It is never opened nor looked at from here."""
     _head(terminal, pending, "asks")
     host = urlsplit(pending.url).hostname or ""
-    terminal.line("page", styled((pending.url, "underline")), console=terminal.err)
+    terminal.line(tr("page"), styled((pending.url, "underline")), console=terminal.err)
     shown = (
         host if host.isascii() and not host.startswith("xn--") and ".xn--" not in host else f"{host} (not all Latin)"
     )
-    terminal.line("host", styled((shown, "bold")), console=terminal.err)
-    typed = terminal.ask(f"{INDENT}open it yourself. Do you agree to go there?  [y]es  [n]o  [l]ater: ")
+    terminal.line(tr("host"), styled((shown, "bold")), console=terminal.err)
+    typed = terminal.ask(f"{INDENT}{tr(_VISIT)}")
     match (typed or "later").strip().lower():
         case "y" | "yes":
             return Answer("answer", by=who(), arguments={})
@@ -78,7 +82,7 @@ def let_ask(terminal: Terminal, pending: Pending) -> Answer | None:
     _head(terminal, pending, "wants")
     for message in _messages(pending.request or {}):
         terminal.line("", styled((clean(message)[:SHOWN_CHARS], "dim")), console=terminal.err)
-    typed = terminal.ask(f"{INDENT}ask your model this?  [y]es  [n]o  [l]ater: ")
+    typed = terminal.ask(f"{INDENT}{tr('ask your model this?  [y]es  [n]o  [l]ater: ')}")
     match (typed or "later").strip().lower():
         case "y" | "yes":
             return Answer("approve", by=who())
@@ -94,7 +98,7 @@ def show_form(terminal: Terminal, pending: Pending, console: Console) -> None:
         words = clean(str(field.get("description") or field.get("title") or ""))
         terminal.line("", styled((name, "bold"), (f"  {_kind(field)}", "cyan"), (f"  {words}", "dim")), console=console)
     if pending.url:
-        terminal.line("page", pending.url, console=console)
+        terminal.line(tr("page"), pending.url, console=console)
     for message in _messages(pending.request or {}):
         terminal.line("", clean(message), "dim", console=console)
 
@@ -112,7 +116,10 @@ def _head(terminal: Terminal, pending: Pending, verb: str) -> None:
     tool = pending.call.name if pending.call is not None else "a tool"
     asker = f"{pending.asker} ({tool})" if pending.asker else tool
     terminal.line(
-        verb, styled((clean(asker), "bold yellow"), f"  {clean(pending.message)}"), "bold magenta", console=terminal.err
+        tr(verb),
+        styled((clean(asker), "bold yellow"), f"  {clean(pending.message)}"),
+        "bold magenta",
+        console=terminal.err,
     )
 
 
