@@ -133,3 +133,10 @@ def test_an_endless_pipe_is_refused_and_an_idle_one_is_told(home: Path, echo: tu
 
 def test_a_command_without_a_pipe_does_not_wait_for_one(person: Callable[..., Person], echo: tuple[str, ...]) -> None:
     assert "Hello" in person("run", "Hello", *echo).ends()[1]
+
+
+def test_a_command_whose_stdin_is_closed_answers_all_the_same(home: Path, echo: tuple[str, ...]) -> None:
+    words = ["sh", "-c", 'exec "$@" <&-', "sh", sys.executable, "-c", START, "run", "Hello", *echo]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    told = subprocess.run(words, capture_output=True, cwd=home, env=environment, check=False, timeout=60)
+    assert (told.stdout, told.returncode) == (b"Hello\n", 0)

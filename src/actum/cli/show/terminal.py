@@ -101,7 +101,8 @@ class Terminal:
     def __init__(self) -> None:
         self.out = _console(sys.stdout)
         self.err = _console(sys.stderr)
-        self.person = sys.stdin.isatty() and sys.stderr.isatty()
+        stdin: TextIO | None = sys.stdin  # None where the program was started with stdin closed
+        self.person = stdin is not None and stdin.isatty() and sys.stderr.isatty()
         self.live = sys.stdout.isatty()
         self.waiting = Spinner(self.err if sys.stderr.isatty() else None)
 
