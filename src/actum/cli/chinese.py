@@ -128,11 +128,6 @@ HELP = {
     "What you want; - reads it from stdin. Otherwise a file may be piped in beside it.": (
         "想问的事；写 - 表示从标准输入读取。否则可以另外用管道附上一个文件。"
     ),
-    "openai:gpt-5, ollama:qwen3, http://host/v1#name, embedded, or file.py:name of your own. "
-    "Default: ACTUM_MODEL, then actum.toml, then embedded.": (
-        "openai:gpt-5、ollama:qwen3、http://主机/v1#模型名、embedded，或者自己的 file.py:名称。"
-        "默认依次取 ACTUM_MODEL、actum.toml、embedded。"
-    ),
     "everyday, file.py, file.py:name, module:name, none, or mcp for a model that looks for the tools of MCP servers "
     "itself; may be repeated. Default: everyday.": (
         "everyday、file.py、file.py:名称、模块:名称、none，或者 mcp（由模型自己查找 MCP 服务器的工具）；可重复。"
@@ -173,11 +168,6 @@ HELP = {
     "The tool; see `actum tools list`.": "工具，见 `actum tools list`。",
     "Its arguments.": "工具的参数。",
     "All arguments as one JSON object.": "把所有参数写成一个 JSON 对象。",
-    "Go on with a run that waits for a person. Also with one that was interrupted or whose model failed: what is on "
-    "record is not done again. Give the --tools that it was started with.": (
-        "继续一次等待人处理的运行。\n\n"
-        "也可以继续被中断的、模型出错的运行：有记录的事不会再做一遍。请给出它开始时的 --tools。"
-    ),
     "The run: its id, the beginning of it, or `last`.": "运行：编号、编号的开头，或者 `last`。",
     "Approve this call.": "批准这个调用。",
     "Deny this call.": "拒绝这个调用。",
@@ -223,7 +213,6 @@ HELP = {
     "Approve a call, exactly as it was asked.": "原样批准一个调用。",
     "Also in later calls of this run; `show` tells which.": "也批准本次运行后面的调用；`show` 会说明是哪些。",
     "With --for-run: an argument that may differ. Can be repeated.": "与 --for-run 合用：可以不同的参数；可重复。",
-    "Who answers; you, by your name on this machine.": "由谁回答；默认是这台机器上的你。",
     "Deny a call; the model is told, with your reason.": "拒绝一个调用；模型会得知，并看到理由。",
     "A word to the model.": "给模型的话。",
     "Approve a call with other arguments: they are judged anew by the policy, and the model is told.": (
@@ -281,7 +270,6 @@ HELP = {
         "让模型总结之前的对话，以后只告诉它这份总结。什么也不会删除。"
     ),
     "Go on after this run, or after its record N.": "接在这次运行之后，或者接在它的第 N 条记录之后。",
-    "So many of the latest turns stay as they are.": "最近这么多轮保持原样。",
     "The record itself: show, follow, export, verify, branch off, compare, forget.": (
         "记录本身：查看、跟踪、导出、校验、分支、比较、遗忘。"
     ),
@@ -294,5 +282,43 @@ HELP = {
     ),
     "Do not ask.": "不再询问。",
     "Do not ask. Look first.": "不再询问。请先看清楚。",
+    (
+        "openai:gpt-5, ollama:qwen3, http://host/v1#name, embedded, or file.py:name of your own. "
+        "Default: ACTUM_MODEL, then actum.toml, then your own settings, then embedded; see "
+        "`actum models`."
+    ): (
+        "openai:gpt-5、ollama:qwen3、http://host/v1#name、embedded，或自己的 file.py:name。默认依"
+        "次取 ACTUM_MODEL、actum.toml、您自己的设置、embedded；见 `actum models`。"
+    ),
+    "How random the answer is, from 0 on.": ("回答的随机程度，从 0 起。"),
+    "How long an answer may be, in tokens.": ("回答最长多少个 token。"),
+    "Choose only from the likeliest words, up to 1 for all.": ("只从最可能的词中选，1 表示全部。"),
+    "For the same answer again, where it can be.": ("尽可能得到同样的回答。"),
+    "A text at which the model stops; may be repeated.": ("模型遇到这段文字就停下；可以多次使用。"),
+    "How long the model's endpoint may be silent. Default: 300.": ("模型的接口最多可以沉默多久。默认 300 秒。"),
+    "A further HTTP header for the model's endpoint; may be repeated.": (
+        "发给模型接口的另一个 HTTP 头；可以多次使用。"
+    ),
+    (
+        "A further field of the request, in the words of the model's API; the value is JSON, or "
+        "else a text. May be repeated."
+    ): ("请求中的另一个字段，按模型接口的写法；值是 JSON，否则当作文字。可以多次使用。"),
+    ("auto: where the conversation is too long for the model, leave out its beginning. Default: disabled."): (
+        "auto：对话对模型来说太长时，略去开头。默认不略去。"
+    ),
+    (
+        "Go on with a run that waits for a person. Also with one that was interrupted or whose "
+        "model failed: what is on record is not done again. Give the --tools and the "
+        "--instructions that it was started with."
+    ): (
+        "继续一个等待人工处理的运行。也可以继续中断的或模型出错的运行：已有记录的操作不会重做。请"
+        "给出开始时的 --tools 和 --instructions。"
+    ),
+    "A name to keep beside your own. It counts where the journal is your own file.": (
+        "记在您自己名字旁边的另一个名字。日志是您自己的文件时才算数。"
+    ),
+    "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
+        "最近的这么多轮保持原样。默认 2，全部太长时为 0。"
+    ),
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""
