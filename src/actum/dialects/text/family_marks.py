@@ -6,13 +6,23 @@ marks are collected from the rows of `formats`, so a new row is known here by it
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from .. import chat_marks
 from ..chat_marks import ChatMarks
 from .formats.rows import FORMATS
 from .invented_results import result_marks, turn_marks
-from .thought_marks import THINK
+from .thought_marks import THINK, ThoughtMarks
 
-ALL_THOUGHT_MARKS = tuple(dict.fromkeys((THINK, *(own for row in FORMATS.values() for own in row.thought_marks))))
+
+def _signed(marks: ThoughtMarks) -> ThoughtMarks:
+    """Without the forms of an opening mark that begin with a word; see `_sign`."""
+    return structs.replace(marks, opening=tuple(mark for mark in marks.opening if not mark[:1].isalpha()))
+
+
+ALL_THOUGHT_MARKS = tuple(
+    dict.fromkeys((THINK, *(_signed(own) for row in FORMATS.values() for own in row.thought_marks)))
+)
 """How a thought begins and ends."""
 
 _OTHERS = (
@@ -30,13 +40,22 @@ _LENGTH_MIN = 4
 _CHATS = [value for value in vars(chat_marks).values() if isinstance(value, ChatMarks)]
 """Also the chat templates that no row names: a model of such a family makes up turns as well."""
 
+
+def _sign(mark: str) -> str:
+    """A mark from its first sign on: `<|role_sep|>` of `user<|role_sep|>`.
+
+    Where a mark began with a word, each text that ends in the first letters of the word would be held back.
+    """
+    return mark[mark.index("<") :] if mark[:1].isalpha() and "<" in mark else mark
+
+
 ALL_RESULT_MARKS = tuple(
     dict.fromkeys(
         mark
         for mark in (
             *_OTHERS,
-            *(mark for row in FORMATS.values() for mark in (*result_marks(row.result), *row.results)),
-            *(mark for chat in _CHATS for mark in turn_marks(chat)),
+            *(_sign(mark) for row in FORMATS.values() for mark in (*result_marks(row.result), *row.results)),
+            *(_sign(mark) for chat in _CHATS for mark in turn_marks(chat)),
         )
         if mark not in _OF_ANSWERS and len(mark) >= _LENGTH_MIN
     )
