@@ -47,7 +47,7 @@ async def said_by(*command: str | Path, code: int = 0) -> str:
         [str(part) for part in command],
         env={**os.environ, "PATH": path},
         capture_output=True,
-        timeout=120,
+        timeout=100,  # less than a test may take, so that the test itself tells of it
         check=False,
     )
     assert done.returncode == code, done.stderr.decode()[-2_000:]
