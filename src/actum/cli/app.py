@@ -37,8 +37,9 @@ from . import (
     tools,
     transcode,
 )
-from .language import tr, tr_error, tr_help
+from .language import language, tr, tr_help
 from .mcp import commands as mcp
+from .show.help import ChineseHelp
 from .show.terminal import Terminal, plain_characters, version_of
 
 CANCELLED = 130
@@ -110,6 +111,7 @@ app.command()(demo.demo)
 
 def _translate(command: TyperCommand | TyperGroup) -> None:
     """Let `--help` of a command, and of all below it, speak the person's language."""
+    command.context_class = ChineseHelp if language() == "zh" else typer.Context
     command.help, command.epilog = command.help and tr_help(command.help), command.epilog and tr_help(command.epilog)
     for parameter in command.params:
         if isinstance(parameter, TyperOption | TyperArgument) and parameter.help:
@@ -158,7 +160,7 @@ def _tell(error: BaseException, *, as_json: bool) -> int:
     terminal = Terminal()
     if as_json:
         terminal.json({"status": "failed", "error": {"kind": type(error).__name__, "message": message}})
-    terminal.error(tr_error(" ".join(message.split())))
+    terminal.error(" ".join(message.split()))
     return code
 
 

@@ -31,7 +31,7 @@ from .approve import TerminalApprover
 from .attachments import GivenFile, read_file, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import chat_command, resume_command
-from .language import tr, tr_error
+from .language import tr
 from .models import choose_model
 from .prompts import Prompts, usage
 from .run import DONE, FAILED, NO_LANGUAGE_MODEL, report
@@ -213,7 +213,7 @@ class Chat:
         elif word.startswith("/") and ":" in word:
             self._tried(lambda: self._prompt(word, rest.strip(), line))
         elif word.startswith("/") and word[1:].isalpha():
-            self._terminal.error(tr_error(f"there is no command {word}; /help lists them"))
+            self._terminal.error(f"there is no command {word}; /help lists them")
         else:
             self._tried(lambda: self._turn(line))
 
@@ -235,7 +235,7 @@ class Chat:
             self._code = FAILED
         except ActumError as error:
             self._trace.close()
-            self._terminal.error(tr_error(str(error)))
+            self._terminal.error(str(error))
             self._code = FAILED
 
     def _prompt(self, word: str, typed: str, line: str) -> int:
@@ -312,7 +312,7 @@ class Chat:
             files = [*self._files, read_file(path)]
             with_files(UserMessage.of(""), files)  # refuses them where they are too large together
         except UsageError as error:
-            self._terminal.error(tr_error(str(error)))
+            self._terminal.error(str(error))
             return
         self._files = files
         self._terminal.note(told(files))

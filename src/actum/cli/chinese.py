@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 WORDS = {
     # approvals at the terminal
     "run it?  [y]es  [r] yes, for this run  [e]dit  [n]o  [l]ater: ": (
@@ -40,7 +38,7 @@ WORDS = {
     "open it yourself. Do you agree to go there?  [y]es  [n]o  [l]ater: ": (
         "请自己打开。同意访问这个网页吗？  [y] 同意  [n] 拒绝  [l] 稍后："
     ),
-    "ask your model this?  [y]es  [n]o  [l]ater: ": "要拿这个去问你的模型吗？  [y] 同意  [n] 拒绝  [l] 稍后：",
+    "ask your model this?  [y]es  [n]o  [l]ater: ": "要拿这个去问您的模型吗？  [y] 同意  [n] 拒绝  [l] 稍后：",
     # run and chat
     "cancelled": "已取消",
     "The embedded model: rules, no language model. `actum doctor` says how to use a real one.": (
@@ -78,41 +76,62 @@ WORDS = {
     "end this turn and keep the chat": "结束这一轮，对话继续",
     "begin a new line; so does Enter after a backslash": "另起一行；在反斜杠后按回车也可以",
     "complete a name": "补全名称",
+    # forms
+    "a tool": "工具",
+    "nothing": "空",
+    "yes": "是",
+    "no": "否",
+    "text": "文本",
+    "yes or no": "是或否，写 yes 或 no",
+    "a whole number": "整数",
+    "a number": "数字",
+    "one of: {listed}": "选一项：{listed}",
+    "some of, with commas: {listed}": "可选多项，用逗号分开：{listed}",
+    "{host} (not all Latin)": "{host}（含有非拉丁字符）",
+    # the heads of tables
+    "when": "时间",
+    "status": "状态",
+    "run": "运行",
+    "model": "模型",
+    "question": "问题",
+    "id": "编号",
+    "kind": "种类",
+    "waits": "已等待",
+    "what": "内容",
+    "needs": "还需",
+    "latest": "最近",
+    "turns": "轮数",
+    "conversation": "对话",
+    "begins with": "开头",
+    "for": "代表",
+    "decision": "结论",
+    "tool": "工具",
+    "with what, why, what came": "参数、原因、结果",
+    "effects": "影响",
+    "what it does": "用途",
+    "name": "名称",
+    "state": "状态",
+    "era": "协议",
+    "tools": "工具",
+    "wait": "待批",
+    "at": "地址",
+    "dialect": "方言",
+    "how a model says a call": "模型表达调用的方式",
+    # what `actum doctor` looks at
+    "ok": "正常",
+    "warn": "注意",
+    "bad": "错误",
+    "terminal": "终端",
+    "keys": "密钥",
+    "settings": "设置",
+    "journal": "日志",
+    "record": "记录",
+    "clients": "客户端",
+    "local": "本机",
+    "calls": "调用",
 }
 """Each text of the command line in Chinese."""
 
-
-def _row(english: str, chinese: str) -> tuple[re.Pattern[str], str]:
-    return re.compile(english, re.DOTALL), chinese
-
-
-ERRORS = (
-    _row(
-        r"No such option: (\S+?)\.?( \((Possible|Did).*?\))?( \(--help tells more\))?",
-        r"没有选项 \1（--help 查看帮助）",
-    ),
-    _row(r"No such command '(.*?)'\.( .*)?", r"没有命令“\1”（--help 查看帮助）"),
-    _row(r"Missing argument '(.*)'\.( \(--help tells more\))?", r"缺少参数“\1”（--help 查看帮助）"),
-    _row(r"Option '(.*)' requires an argument\.( \(--help tells more\))?", r"选项“\1”后面要有值（--help 查看帮助）"),
-    _row(r'there is no question: (actum run ".*")', r"没有问题。用法：\1"),
-    _row(r"there is no run '(.*)' in this journal: .*", r"记录里没有运行“\1”：`actum runs list` 列出所有运行"),
-    _row(r"(\d+) runs begin with '(.*)': give more of the id", r"有 \1 次运行的编号以“\2”开头：请多写几位"),
-    _row(r"there is no command (\S+); /help lists them", r"没有命令 \1；/help 列出所有命令"),
-    _row(r"-a (.*): No such file or directory", r"-a \1：没有这个文件"),
-    _row(r"-a (.*): Is a directory", r"-a \1：这是一个文件夹"),
-    _row(r"-a (.*): Permission denied", r"-a \1：没有权限读取"),
-    _row(r"-a (.*): the file is empty", r"-a \1：文件是空的"),
-    _row(r"-a (.*): the file is larger than (\S+) bytes, which is the most", r"-a \1：文件超过了上限 \2 字节"),
-    _row(r"stdin: more than (\S+) bytes came .*", r"标准输入超过了上限 \1 字节"),
-    _row(r"the files are larger than (\S+) bytes together, which is the most", r"文件合计超过了上限 \1 字节"),
-    _row(
-        r"(.*): (\S+) bytes of text are too much for one question, which takes (\S+)\. .*",
-        r"\1：\2 字节的文本太长，一个问题最多 \3 字节。请只给一部分，或者让工具去读文件",
-    ),
-    _row(r"/attach: name a file, as in /attach picture\.png", r"/attach：请写文件名，例如 /attach picture.png"),
-    _row(r"'(.*)': write NAME=VALUE", r"“\1”：请写成 参数名=值"),
-)
-"""What goes wrong most often, in Chinese. Each row fits a whole message; a message that fits none stays English."""
 
 HELP = {
     "What a language model says, done: any model, any tool, one call path, everything on record.": (
@@ -280,6 +299,173 @@ HELP = {
     "Follow a run while another process drives it, until it ends, waits, or is interrupted.": (
         "跟踪另一个进程正在执行的运行，直到它结束、等待或中断。"
     ),
+    # models, audit, mcp, policy and journal
+    (
+        "List the models that servers on this machine offer, and choose one. The usual ports of Ollama, llama.cpp, LM "
+        "Studio and vLLM are asked for their list of models, and for nothing else."
+    ): (
+        "列出本机服务器提供的模型，并从中选用一个。\n\n"
+        "只向 Ollama、llama.cpp、LM Studio 和 vLLM 的常用端口查询模型列表，不做别的请求。"
+    ),
+    "Take this model from now on, where none is named. Nothing is sent.": (
+        "今后没有指定模型时就用这个模型。不会发送任何内容。"
+    ),
+    (
+        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, refused, forked, forgotten, "
+        "deleted, damaged."
+    ): (
+        "asked（已询问）、approved（已批准）、denied（已拒绝）、answered（已回答）、resolved（已澄清）、"
+        "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、refused（未放行）、forked（已分支）、"
+        "forgotten（已遗忘）、deleted（已删除）、damaged（已损坏）。"
+    ),
+    "Print CSV with a header.": "输出带表头的 CSV。",
+    (
+        "Serve tools, files, prompts and runs to MCP clients, in both eras of the protocol. For instance: actum mcp "
+        "serve --tools tools.py, as the command of a server in a client's settings"
+    ): (
+        "向 MCP 客户端提供工具、文件、提示词和运行记录，新旧两代协议都支持。\n\n"
+        "例如在客户端的设置里，把服务器的启动命令写成：actum mcp serve --tools tools.py"
+    ),
+    "Serve over HTTP there, instead of by stdin and stdout.": "在这个地址上通过 HTTP 提供服务，而不是标准输入输出。",
+    "Over HTTP also the old way, at /sse, for old clients.": "HTTP 方式下同时在 /sse 提供旧式接口，供旧客户端使用。",
+    "Serve the files below PATH as NAME:///...; may be repeated.": (
+        "把 PATH 下的文件以 NAME:///… 的形式提供出去；可重复。"
+    ),
+    (
+        "Serve the prompts that file.py or a module holds, functions with @prompt of actum.server above them, or one "
+        "of them as file.py:name; may be repeated."
+    ): (
+        "提供 file.py 或模块里的提示词（用 actum.server 的 @prompt 装饰的函数），或用 file.py:名称 指定其中一个；"
+        "可重复。"
+    ),
+    "Serve the runs of whoever asks, as actum://runs/ID.": "以 actum://runs/ID 提供请求者自己的运行记录。",
+    (
+        "Stand in front of this server instead: a name of `actum mcp`, an address, a file of them; may be repeated. "
+        "Only what was approved is passed on."
+    ): ("改为代理这个服务器：`actum mcp` 里的名称、地址，或列出服务器的文件；可重复。只转发已批准的内容。"),
+    "What clients are told it is called.": "告诉客户端的服务器名称。",
+    "Every request must show the key in this variable.": "每个请求都必须带上这个环境变量里的密钥。",
+    "Requests must show a token of this issuer, a JWT.": "请求必须带上这个签发方的令牌（JWT）。",
+    "This server as clients write it: what tokens are meant for.": "客户端使用的本服务器地址，即令牌的受众。",
+    "A scope that tokens need; may be repeated.": "令牌必须具有的 scope；可重复。",
+    "A name under which clients reach this; may be repeated.": "客户端访问本服务器时可用的主机名；可重复。",
+    "Pages of this origin may speak to it; may be repeated.": "允许这个来源（origin）的网页访问；可重复。",
+    "Others than this machine may come in without a key. Think first.": "允许其他机器不带密钥访问。请先想清楚。",
+    (
+        "Trust this client to say only what its user said, so that rules take its values as the user's: `local` (no "
+        "key), `shared` (--key-env), or a client's id at --issuer. May be repeated. Never for a client whose model "
+        "chooses the values."
+    ): (
+        "相信这个客户端只转述用户说的话，规则会把它给出的值当作用户的值：`local`（没有密钥）、`shared`（--key-env），"
+        "或 --issuer 处的客户端编号。可重复。如果值由客户端的模型来选，绝不要使用。"
+    ),
+    (
+        "Add a server. Nothing is started: its tools are used once you have approved them. For instance: actum mcp add "
+        "files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+    ): (
+        "添加服务器。\n\n不会启动任何程序：批准之后才会使用它的工具。\n\n"
+        "例如：actum mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/papers"
+    ),
+    "What the server is called here.": "服务器在这里的名称。",
+    "Where it is, or how it is started.": "服务器的地址，或启动它的命令。",
+    "Sent to a remote one.": "发给远程服务器的 HTTP 头。",
+    "Given to a local one.": "传给本地服务器的环境变量。",
+    "Where a local one is started; else here.": "本地服务器的启动目录；默认当前目录。",
+    "How to talk to it; else found out.": "通信方式；默认自动判断。",
+    "Without a word from it.": "服务器多少秒没有回应就算超时。",
+    "Which protocol; else found out.": "哪一代协议；默认自动判断。",
+    "It may work in this folder.": "允许它使用这个文件夹。",
+    "Only tools of such names.": "只用名称相符的工具。",
+    "No tools of such names.": "不用名称相符的工具。",
+    "Believe what it says of its own tools.": "相信它对自己工具的声明。",
+    "So many sessions at a time; else 8 processes.": "同时最多多少个会话；默认 8 个进程。",
+    "It keeps nothing from one call to the next.": "它在两次调用之间不保留状态。",
+    "Take over servers that another client knows. Nothing is started, and no approval is taken over.": (
+        "导入其他客户端里配置的服务器。不会启动任何程序，也不会导入批准。"
+    ),
+    "A file, or one of claude, claude-code, vscode, cursor, windsurf, gemini, codex, lmstudio, zed.": (
+        "文件，或 claude、claude-code、vscode、cursor、windsurf、gemini、codex、lmstudio、zed 之一。"
+    ),
+    "Tell what is known without starting any.": "只显示已知的情况，不启动服务器。",
+    "Only these, by its own names.": "只批准这些工具，用服务器自己的工具名。",
+    "Believe tools that say they only read: their calls are made without asking.": (
+        "相信声明自己只读的工具：调用时不再询问。"
+    ),
+    "Log in at a server that wants it, in a browser. The address is shown; nothing opens without a yes.": (
+        "在浏览器里登录需要登录的服务器。会先显示地址，同意之后才打开。"
+    ),
+    "The browser runs on another machine.": "浏览器在另一台机器上。",
+    "Ask for this too; may be repeated.": "另外申请这个 scope；可重复。",
+    "Forget the login at a server, and tell whoever granted it.": "删除服务器的登录信息，并通知签发方。",
+    (
+        "Say what the policy says of a call, and why. Nothing is called. Ends with 0 when it is allowed, 1 when it is "
+        "denied, 3 when a person is asked. For instance: actum policy test --policy policy.toml transfer amount=500 "
+        "--user ada"
+    ): (
+        "说明策略怎样判断一个调用，以及原因。不会真的调用。\n\n"
+        "允许时退出码为 0，拒绝时为 1，需要问人时为 3。\n\n"
+        "例如：actum policy test --policy policy.toml transfer amount=500 --user ada"
+    ),
+    "On whose behalf. Default: you.": "代表谁。默认是您自己。",
+    "What the user said, for trusted(). Repeatable.": "用户说过的话，供 trusted() 判断；可重复。",
+    "A role of the user; may be repeated.": "用户的角色；可重复。",
+    "The agent that makes the call.": "发起调用的智能体。",
+    "The id of the API key that was used.": "所用 API 密钥的编号。",
+    (
+        "Say what is wrong with a policy: rules that never fit, checks that can not be made. Ends with 1 when "
+        "something is. With --tools the rules are held against these tools."
+    ): (
+        "指出策略的问题：永远不会命中的规则、无法进行的检查。有问题时退出码为 1。\n\n"
+        "加上 --tools 时，用这些工具核对规则。"
+    ),
+    "Print runs as lines of JSON that can be checked without the database: `actum journal verify --file`.": (
+        "把运行输出为逐行 JSON，不用数据库也能校验：`actum journal verify --file`。"
+    ),
+    "These runs: ids, the beginnings of them, or `last`.": "这些运行：编号、编号的开头，或者 `last`。",
+    "Every run.": "所有运行。",
+    "Print the latest head of every run, and the signed ones. Kept elsewhere, they show what was changed since.": (
+        "输出每次运行的最新链头和已签名的链头。另存一份，就能看出之后改动了什么。"
+    ),
+    (
+        "Check the chain of every run. Exit code 1 when something is wrong. Alone, it finds what was changed by "
+        "accident, gaps, and what the list of runs and the kept definitions of tools say otherwise than the entries. "
+        "With exported heads or the key it also finds a run that somebody rewrote as a whole, or cut at its end."
+    ): (
+        "校验每次运行的哈希链。有问题时退出码为 1。\n\n"
+        "只靠日志本身，能发现意外的改动、缺口，以及运行列表和工具定义与记录不一致的地方。"
+        "有导出的链头或密钥时，还能发现整个被重写或末尾被截掉的运行。"
+    ),
+    "Heads that were exported earlier.": "以前导出的链头。",
+    "The key that the journal signs with.": "日志签名用的密钥。",
+    "Check an export instead of the journal.": "校验导出的文件，而不是日志。",
+    (
+        "Branch off from a run: take over its records up to one, and go on from there with another model, tools or "
+        "result. The run itself stays as it is. What it did after that point may have changed the world: those tools "
+        "ask again."
+    ): (
+        "从一次运行分支：沿用到某条记录为止的内容，从那里换模型、工具或结果继续。\n\n"
+        "原来的运行不变。它在那之后做的事可能已经产生影响，所以这些工具会重新询问。"
+    ),
+    "The last record that is taken over; `journal show` numbers them.": "沿用的最后一条记录；`journal show` 显示序号。",
+    "Another result in the place of the one there.": "用另一个结果代替那里的结果。",
+    "Another question; only with --at 0.": "换一个问题；只能与 --at 0 合用。",
+    "A run.": "一次运行。",
+    "Another, such as a branch of it.": "另一次运行，例如它的分支。",
+    "Every run, from now on, until Ctrl-C.": "从现在起跟踪所有运行，直到按 Ctrl-C。",
+    (
+        "Delete for good what runs say, with the runs that their calls started. The chain of hashes stays and still "
+        "checks; that it was done, by whom and why is put on record. Branches of a run and summaries of its "
+        "conversation are runs of their own: they are named, not deleted."
+    ): (
+        "永久删除运行的内容，连同由它的调用启动的运行。\n\n"
+        "哈希链保留，仍可校验；删除本身、删除人和理由会记录在案。"
+        "运行的分支和对话的总结是独立的运行：只列出名称，不删除。"
+    ),
+    "These runs.": "这些运行。",
+    "Runs that began longer ago: 90d, 2w.": "早于这个时间开始的运行：90d、2w。",
+    "Runs on behalf of this one.": "代表这个主体的运行。",
+    "Why; it stays on record.": "理由，会记录在案。",
+    "Show this message and exit.": "显示这份帮助。",
     "Do not ask.": "不再询问。",
     "Do not ask. Look first.": "不再询问。请先看清楚。",
     (

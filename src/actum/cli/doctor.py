@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from rich.cells import set_cell_size
 
 from ..compose.agents import list_tools
 from ..compose.journals import journal_place
@@ -29,6 +30,7 @@ from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
 from . import options
+from .language import tr, tr_finding
 from .mcp.commands import looked_at
 from .models import NOTHING_FOUND
 from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, ToolsFlag
@@ -43,6 +45,7 @@ from .show.terminal import (
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
 ENDPOINT_S_MAX = 60.0
 LOCAL_SHOWN_MAX = 5
+VERDICT_COLUMNS = 5
 CHECKED_MAX = 200
 """So many of the latest runs are checked from their first entry to their last."""
 _DOOR = Tool(
@@ -275,5 +278,6 @@ async def _asked(model: Model) -> list[CheckFinding]:
 
 def _show(terminal: Terminal, finding: CheckFinding) -> None:
     style = {"ok": "green", "warn": "yellow", "bad": "red"}[finding.verdict]
-    advice = f"  → {finding.advice}" if finding.advice else ""
-    terminal.line(finding.about, styled((f"{finding.verdict:<5}", style), finding.found, (advice, "dim")))
+    advice = f"  → {tr_finding(finding.advice)}" if finding.advice else ""
+    verdict = set_cell_size(tr(finding.verdict), VERDICT_COLUMNS)
+    terminal.line(tr(finding.about), styled((verdict, style), tr_finding(finding.found), (advice, "dim")))

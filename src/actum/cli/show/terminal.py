@@ -21,10 +21,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TextIO
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+
+from ..language import tr, tr_message
 
 if sys.platform != "win32":
     import pwd
@@ -115,7 +118,9 @@ class Terminal:
         else:
             pieces = list(body.split("\n", allow_blank=True))
         for number, piece in enumerate(pieces or [Text()]):
-            whole = styled((f"{label if number == 0 else '':>{GUTTER - 2}}  ", style or "dim"), piece)
+            shown = label if number == 0 else ""
+            blanks = " " * (GUTTER - 2 - cell_len(shown))  # a Chinese character takes two columns
+            whole = styled((f"{blanks}{shown}  ", style or "dim"), piece)
             whole.rstrip()
             console.print(whole, soft_wrap=True)
 
@@ -124,18 +129,18 @@ class Terminal:
         self.out.print(styled(*pieces), soft_wrap=True)
 
     def note(self, text: str) -> None:
-        """A remark for a person, on stderr."""
-        self.err.print(styled((text, "dim")))
+        """A remark for a person, on stderr, in their language where there are words for it."""
+        self.err.print(styled((tr_message(text), "dim")))
 
     def error(self, text: str) -> None:
-        """What went wrong and what to do, on stderr."""
-        self.err.print(styled(("actum: ", "bold red"), text))
+        """What went wrong and what to do, on stderr, in the person's language where there are words for it."""
+        self.err.print(styled(("actum: ", "bold red"), tr_message(text)))
 
     def table(self, *columns: str, rows: Sequence[tuple[str, ...]]) -> None:
         """A table on stdout; where there is no terminal, with every cell whole."""
         table = Table(box=None, pad_edge=False, header_style="dim", show_header=any(columns))
         for place, column in enumerate(columns):
-            table.add_column(column, no_wrap=place < len(columns) - 1, overflow="fold")
+            table.add_column(tr(column), no_wrap=place < len(columns) - 1, overflow="fold")
         for row in rows:
             table.add_row(*(styled(cell.replace("\n", " ")) for cell in row))
         self.show(table)
@@ -201,7 +206,7 @@ class Spinner:
     def begin(self, what: str) -> None:
         """Wait for something, in a running event loop."""
         self.end()
-        self._what, self._share = what, None
+        self._what, self._share = tr_message(what), None
         if self._console is not None and not self._console.is_dumb_terminal:
             self._timer = asyncio.get_running_loop().call_later(SPINNER_DELAY_S, self._show)
 

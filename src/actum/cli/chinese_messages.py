@@ -1,0 +1,423 @@
+"""Errors, remarks and findings in Chinese: a table from the English template to the Chinese one.
+
+The rooms below the command line raise their errors in English and know nothing of this table; `language.tr_message`
+looks a message up here when it is shown to a person. What programs read (`--json`, the record, a model) stays English.
+
+A template has `{name}` in the place of each value. A name that ends with `why` stands for a sentence: it is looked up
+here too, and where it is not found, the message stays English as a whole. `tests/cli/test_language.py` tells which
+errors of the command line have no row.
+"""
+
+from __future__ import annotations
+
+ENDINGS = {
+    " (--help tells more)": "（--help 查看帮助）",
+    ". Name another with --journal PATH or ACTUM_JOURNAL, or use --journal memory": (
+        "。请用 --journal PATH 或 ACTUM_JOURNAL 指定别的日志，或使用 --journal memory"
+    ),
+}
+"""What the command line itself puts behind a message."""
+
+REASONS = {
+    # of the system
+    "No such file or directory": "没有这个文件或文件夹",
+    "Is a directory": "这是一个文件夹",
+    "Not a directory": "不是文件夹",
+    "Permission denied": "没有权限",
+    "No space left on device": "磁盘空间不足",
+    "Read-only file system": "文件系统是只读的",
+    "File exists": "文件已经存在",
+    "Address already in use": "地址已被占用",
+    "Too many open files": "打开的文件太多",
+    "[Errno {number}] {system_why}: {path}": "{system_why}：{path}",
+    "[Errno {number}] {system_why}": "{system_why}",
+    "unable to open database file": "无法打开数据库文件",
+    "database is locked": "数据库被占用",
+    "database or disk is full": "磁盘空间不足",
+    "attempt to write a readonly database": "数据库是只读的",
+    "database disk image is malformed": "数据库文件已损坏",
+    # of a connection
+    "its certificate is not trusted": "它的证书不受信任",
+    "it does not speak TLS: is its address http:// and not https://?": (
+        "对方不支持 TLS：地址是不是应该写 http://，而不是 https://？"
+    ),
+    "no TLS connection came about": "没能建立 TLS 连接",
+    "its name is not known: is the address right, and is there a network?": ("无法解析主机名：地址对吗？网络通吗？"),
+    "no connection came about in time: is it behind a firewall, or is the port wrong?": (
+        "连接超时：是不是被防火墙挡住，或者端口不对？"
+    ),
+    "it can not be reached: nothing listens at this port. Is the server started?": (
+        "无法连接：这个端口没有程序在监听。服务器启动了吗？"
+    ),
+    "it can not be reached": "无法连接",
+    "the proxy does not let this through": "代理不允许这个请求",
+    "its address is not of the kind http:// or https://": "地址不是 http:// 或 https:// 开头",
+    "its address is not well formed": "地址格式不对",
+    "its answer is not HTTP: is its address https:// and not http://?": (
+        "对方返回的不是 HTTP：地址是不是应该写 https://，而不是 http://？"
+    ),
+    "it did not answer in time": "没有按时回答",
+    "it did not answer for {seconds} s (timeout_s)": "{seconds} 秒没有回答（timeout_s）",
+    "its answer stood still for {seconds} s (timeout_s)": "回答中断了 {seconds} 秒（timeout_s）",
+    "the connection was lost": "连接断开",
+    "the answer broke off": "回答中途断开",
+}
+"""Why something failed: stands behind a colon in other messages, and alone."""
+
+MESSAGES = {
+    # Typer's own
+    "No such option: {option}": "没有选项 {option}",
+    "No such option: {option} (Possible options: {near})": "没有选项 {option}（相近的有：{near}）",
+    "No such option: {option} Did you mean {near}?": "没有选项 {option}（是不是 {near}？）",
+    "No such command '{command}'.": "没有命令“{command}”",
+    "No such command '{command}'. Did you mean {near}?": "没有命令“{command}”（是不是 {near}？）",
+    "Missing argument '{name}'.": "缺少参数“{name}”",
+    "Missing option '{name}'.": "缺少选项“{name}”",
+    "Missing command.": "缺少命令",
+    "Option '{name}' requires an argument.": "选项“{name}”后面要有值",
+    "Option '{name}' does not take a value.": "选项“{name}”不带值",
+    "Got unexpected extra argument ({words})": "多出了参数：{words}",
+    "Got unexpected extra arguments ({words})": "多出了参数：{words}",
+    "Invalid value for {name}: Input should be a valid integer, unable to parse string as an integer": (
+        "{name} 的值不对：应为整数"
+    ),
+    "Invalid value for {name}: Input should be a valid number, unable to parse string as a number": (
+        "{name} 的值不对：应为数字"
+    ),
+    "Invalid value for {name}: '{value}' is not a valid integer.": "{name} 的值不对：{value} 不是整数",
+    "Invalid value for {name}: '{value}' is not a valid float.": "{name} 的值不对：{value} 不是数字",
+    "Invalid value for {name}: '{value}' is not one of {choices}.": "{name} 的值不对：{value} 不在 {choices} 之中",
+    # a question and what goes along with it
+    "there is no question: {usage}": "没有问题。用法：{usage}",
+    "-a {path}: {why}": "-a {path}：{why}",
+    "-a {path}: the file is empty": "-a {path}：文件是空的",
+    "-a {path}: the file is larger than {most} bytes, which is the most": "-a {path}：文件超过了上限 {most} 字节",
+    "stdin: more than {most} bytes came through the pipe, which is the most": "标准输入超过了上限 {most} 字节",
+    "the files are larger than {most} bytes together, which is the most": "文件合计超过了上限 {most} 字节",
+    (
+        "{name}: {size} bytes of text are too much for one question, which takes {most}. Give a part of it, or let a "
+        "tool read the file"
+    ): "{name}：{size} 字节的文本太长，一个问题最多 {most} 字节。请只给一部分，或者让工具去读文件",
+    "/attach: name a file, as in /attach picture.png": "/attach：请写文件名，例如 /attach picture.png",
+    "/compact {word}: say how many turns stay as they are, as in /compact 5": (
+        "/compact {word}：请写保留最近几轮，例如 /compact 5"
+    ),
+    "there is no command {word}; /help lists them": "没有命令 {word}；/help 列出所有命令",
+    "every step is shown from here on": "从现在起显示每一步",
+    "every step is kept to itself from here on": "从现在起不再显示每一步",
+    "{pair}: write NAME=VALUE": "{pair}：请写成 参数名=值",
+    "--answer {item}: write --answer ASK_ID=TEXT": "--answer {item}：请写成 --answer 事项编号=文本",
+    # what is named and not there
+    "there is no run {wanted} in this journal: `actum runs list` shows those there are": (
+        "日志里没有运行 {wanted}：`actum runs list` 列出所有运行"
+    ),
+    "there is no run {wanted} in this journal": "日志里没有运行 {wanted}",
+    "there is a run {wanted} already: use resume() to go on with it": (
+        "运行 {wanted} 已经存在：继续它请用 `actum resume`"
+    ),
+    "{count} runs begin with {wanted}: give more of the id": "有 {count} 次运行的编号以 {wanted} 开头：请多写几位",
+    "no runs of {conversation} begin with {wanted}": "对话 {conversation} 里没有编号以 {wanted} 开头的运行",
+    "{count} runs of {conversation} begin with {wanted}": (
+        "对话 {conversation} 里有 {count} 次运行的编号以 {wanted} 开头"
+    ),
+    "there is no conversation {wanted}: `actum conversations list` shows those there are": (
+        "没有对话 {wanted}：`actum conversations list` 列出所有对话"
+    ),
+    "there is no conversation {wanted} in this journal": "日志里没有对话 {wanted}",
+    "{count} conversations begin with {wanted}: give more of the id": (
+        "有 {count} 个对话的编号以 {wanted} 开头：请多写几位"
+    ),
+    "--at {at}: run {run} has the records 0 to {last}": "--at {at}：运行 {run} 的记录是 0 到 {last}",
+    "{count} things that wait begin with {wanted}: give more of the id": (
+        "有 {count} 个等待的事项以 {wanted} 开头：请多写几位"
+    ),
+    "nothing waits under {wanted}: `actum approvals list` shows what does": (
+        "没有等待的事项 {wanted}：`actum approvals list` 列出所有事项"
+    ),
+    "nothing waits under {wanted}": "没有等待的事项 {wanted}",
+    "{item} is no call: it has no arguments": "{item} 不是调用，没有参数",
+    "{item} waits for NAME=VALUE of its form: `actum approvals show` lists them": (
+        "{item} 等待填写表单，请写成 字段=值：`actum approvals show` 列出各字段"
+    ),
+    "only an approval can hold for the whole run": "只有批准才能用于整个运行",
+    "only an approval can change arguments": "只有批准时才能修改参数",
+    "{name} may not answer {item}: {others} may": "{name} 不能回答 {item}，可以回答的是：{others}",
+    "{name} may not approve {item}: the run is on behalf of {same}, and another person has to": (
+        "{name} 不能批准 {item}：这次运行代表的就是 {same}，要由另一个人批准"
+    ),
+    "{name} has agreed to {item} already: {count} persons are needed": (
+        "{name} 已经批准过 {item}：一共需要 {count} 个人"
+    ),
+    # tools and calls
+    "there is no tool {name}; there are: none. --tools says where to look": (
+        "没有工具 {name}；现在一个工具也没有。用 --tools 指定工具的位置"
+    ),
+    "there is no tool {name}; there are: {known}. --tools says where to look": (
+        "没有工具 {name}；现有：{known}。用 --tools 指定工具的位置"
+    ),
+    "{pair} is no argument: write key=value, or --args with a JSON object": (
+        "{pair} 不是参数：请写成 参数名=值，或用 --args 给出一个 JSON 对象"
+    ),
+    "{key} is given twice: write a list as {example}": "{key} 写了两次：要给列表请写成 {example}",
+    "{place} holds no tools: write a function in it, with @tool above it": (
+        "{place} 里没有工具：请在里面写一个函数，并加上 @tool"
+    ),
+    "{place} is {kind}; needed is a function, a tool, a toolset, an agent, or a list of them": (
+        "{place} 是 {kind}；需要的是函数、工具、工具集、智能体，或它们的列表"
+    ),
+    "{place} has no {name}; it has: nothing": "{place} 里没有 {name}，里面什么也没有",
+    "{place} has no {name}; it has: {known}": "{place} 里没有 {name}；现有：{known}",
+    "there is no file {place}": "没有文件 {place}",
+    "there is no module {place} (a file is named with its .py)": "没有模块 {place}（文件名要带上 .py）",
+    "two tools are called {name}: rename one, or put a prefix before its toolset": (
+        "有两个工具都叫 {name}：请改掉一个名称，或给工具集加上前缀"
+    ),
+    # models
+    "there is no model called {name}. Did you mean {near}? There is also: {known}": (
+        "没有模型 {name}。是不是 {near}？另外还有：{known}"
+    ),
+    "there is no model called {name}. Use {known}": "没有模型 {name}。可以用：{known}",
+    "which model? Put its name behind the address: {example}": "没有说明是哪个模型：请把模型名写在地址后面：{example}",
+    "which model of {provider}? Put its name behind the colon: {example}": (
+        "没有说明是 {provider} 的哪个模型：请把模型名写在冒号后面：{example}"
+    ),
+    "{name} needs a key: set {variable} in the environment": "{name} 需要密钥：请设置环境变量 {variable}",
+    "{address} is no address of an endpoint, such as http://host:8000/v1": (
+        "{address} 不是接口地址；地址的写法如 http://host:8000/v1"
+    ),
+    "the address of an endpoint must not hold a name or password: pass key=, or set its variable": (
+        "接口地址里不能有用户名或密码：请改用对应的环境变量"
+    ),
+    "base_url is set and no model: set ACTUM_MODEL to its name there, or give --model NAME": (
+        "设置了 base_url，但没有模型：请把 ACTUM_MODEL 设为那里的模型名，或写 --model 名称"
+    ),
+    (
+        "{file} names the address {name}, and {variable} would be sent there: set ACTUM_BASE_URL to that address if "
+        "you mean it, or unset the key"
+    ): (
+        "{file} 里写了地址 {name}，{variable} 会发送到那里：如果确实要这样，请把 ACTUM_BASE_URL 设为这个地址，"
+        "否则取消这个密钥变量"
+    ),
+    "{place} is {kind}; a Model is an object with a name and an async method reply()": (
+        "{place} 是 {kind}；模型应为有 name 和异步方法 reply() 的对象"
+    ),
+    "{model}: {why}": "{model}：{why}",
+    "dialect {dialect} is for models that are named by their provider or address": (
+        "方言 {dialect} 只能用于按提供方或地址指定的模型"
+    ),
+    "{name} is used from now on, where no model is named: {path}": "今后没有指定模型时使用 {name}：{path}",
+    "Remembered; --model names another: {path}": "已记住；用 --model 可以另选：{path}",
+    "No model was named. Servers on this machine say that they have:": "没有指定模型。本机的服务器提供这些模型：",
+    "and {count} more: actum models": "还有 {count} 个：actum models",
+    (
+        "No server of models answers on this machine at the usual ports of Ollama (11434), llama.cpp (8080), LM Studio "
+        "(1234) and vLLM (8000)."
+    ): "本机没有模型服务器在常用端口上应答：Ollama（11434）、llama.cpp（8080）、LM Studio（1234）、vLLM（8000）。",
+    # settings and limits
+    "--header: give a name and a value, as in --header 'X-Team: blue'": (
+        "--header：请写名称和值，例如 --header 'X-Team: blue'"
+    ),
+    "--extra {said}: give a name and a value, as in --extra reasoning_effort=high": (
+        "--extra {said}：请写名称和值，例如 --extra reasoning_effort=high"
+    ),
+    "--limit {said}: give a name and a number, as in --limit calls=20": (
+        "--limit {said}：请写名称和数字，例如 --limit calls=20"
+    ),
+    "put the line {line} into {path} yourself": "请自己把这一行写进 {path}：{line}",
+    "there is no home folder to keep settings in": "没有主目录，无法保存设置",
+    "there is no home folder to keep the journal in": "没有主目录，无法保存日志",
+    "there is no home folder to keep anything in": "没有主目录，无法保存任何内容",
+    "{path} can not be read: {why}": "无法读取 {path}：{why}",
+    "{path} can not be written: {why}": "无法写入 {path}：{why}",
+    "{path}: another process is writing it": "{path}：另一个进程正在写入",
+    "{word} is no length of time: write 30m, 24h, 90d or 2w": "{word} 不是时长：请写 30m、24h、90d 或 2w",
+    "{word} is no time: write 24h, 90d, 2026-11-01 or 2026-11-01T12:30": (
+        "{word} 不是时间：请写 24h、90d、2026-11-01 或 2026-11-01T12:30"
+    ),
+    # the journal
+    (
+        "the key of the journal in {file} has {length} bytes, and needs {least}: make one with `openssl rand -hex 32 > "
+        "{same}`"
+    ): "{file} 里的日志密钥只有 {length} 字节，至少要 {least} 字节：可以用 `openssl rand -hex 32 > {same}` 生成",
+    "the key of the journal can not be read: {why}": "无法读取日志密钥：{why}",
+    "can not open the journal {path}: {why}": "无法打开日志 {path}：{why}",
+    "{name} is a database of something else: name another file for the journal": (
+        "{name} 是别的程序的数据库：请为日志指定另一个文件"
+    ),
+    "the journal {name} was written by a newer actum (schema {version}): update actum": (
+        "日志 {name} 是更新版本的 actum 写的（schema {version}）：请升级 actum"
+    ),
+    "the journal {name} failed: {why}": "日志 {name} 出错：{why}",
+    "a journal in PostgreSQL needs psycopg: pip install 'actum[postgres]'": (
+        "把日志放在 PostgreSQL 里需要 psycopg：pip install 'actum[postgres]'"
+    ),
+    "forget what? Name runs, --older-than 90d or --principal NAME": (
+        "没有说明要遗忘什么：请写运行编号、--older-than 90d 或 --principal 名称"
+    ),
+    "this deletes what {count} runs say, for good: say --yes": "这会永久删除 {count} 次运行的内容：确认请加 --yes",
+    "export what? Name runs, or --all": "没有说明要导出什么：请写运行编号，或者 --all",
+    "--file checks all that is in the file: name no runs": "--file 会校验文件里的全部内容：不要再写运行编号",
+    "--json or --csv, not both": "--json 和 --csv 只能用一个",
+    "--decision {decision}: it is one of {known}": "--decision {decision}：应为 {known} 之一",
+    "Nothing is on record yet. Try: {example}": "还没有记录。试试：{example}",
+    "Nothing is on record that fits.": "没有符合条件的记录。",
+    "Following every run; Ctrl-C ends.": "正在跟踪所有运行，按 Ctrl-C 结束。",
+    "{run} is drawn in {file}": "{run} 已画在 {file} 里",
+    "{branch} branches off from {run} at {at}": "{branch} 从 {run} 的第 {at} 条记录处分支",
+    "{count} of them have not ended, and could not be gone on with.": "其中 {count} 次还没有结束，遗忘后无法再继续。",
+    "Branches and summaries that hold some of it: {names}": "含有其中部分内容的分支和总结：{names}",
+    "still being driven, and not forgotten: {names}": "还在执行，没有遗忘：{names}",
+    "The record was damaged or changed: `actum journal verify` checks all of it.": (
+        "记录已损坏或被改动：`actum journal verify` 会校验全部记录。"
+    ),
+    "... and {count} more. The record was damaged or changed: `actum journal verify` checks all of it.": (
+        "…… 还有 {count} 处。记录已损坏或被改动：`actum journal verify` 会校验全部记录。"
+    ),
+    "Without a key or exported heads, a run that was rewritten as a whole can not be told.": (
+        "没有密钥或导出的链头，就看不出整个被重写的运行。"
+    ),
+    # approvals and conversations
+    "Nothing waits.": "没有等待的事项。",
+    "You began this run: another person has to approve it.": "这次运行是您发起的：要由另一个人批准。",
+    "the webhook answered with the status {status}": "webhook 返回了状态码 {status}",
+    "reminded of {count}": "已提醒 {count} 项",
+    "On record. To go on: {command}": "已记录。继续运行请输入：{command}",
+    "Nobody has talked yet. Try: actum chat": "还没有对话。试试：actum chat",
+    "/compact sums up this conversation, and /new begins another one": "/compact 总结这次对话，/new 开始新的对话",
+    # MCP
+    "MCP servers need a package that is not installed: pip install 'actum[mcp]'": (
+        "使用 MCP 服务器需要安装：pip install 'actum[mcp]'"
+    ),
+    "there is no MCP server {name} in {file}; there are: {known}. `actum mcp add` adds one": (
+        "{file} 里没有 MCP 服务器 {name}；现有：{known}。用 `actum mcp add` 添加"
+    ),
+    "there is no MCP server {name}; there are: none": "没有 MCP 服务器 {name}；一个也没有配置",
+    "there is no MCP server {name}; there are: {known}": "没有 MCP 服务器 {name}；现有：{known}",
+    "MCP server {name} is disabled": "MCP 服务器 {name} 已停用",
+    "MCP server {name}: give a command or a url": "MCP 服务器 {name}：请写启动命令或地址",
+    "{name}: name one server that is not disabled": "{name}：请写一个没有停用的服务器",
+    "{flag} {word}: write NAME{sign}VALUE": "{flag} {word}：请写成 名称{sign}值",
+    "{name} has no tool {tool} that could be approved": "{name} 没有可以批准的工具 {tool}",
+    "{name} is no server to log in at: it has no url, or a header of its own for that": (
+        "{name} 不是需要登录的服务器：它没有地址，或者已经配置了认证头"
+    ),
+    "--sse, --key-env, --issuer and --insecure are about HTTP: say where, as in --http :8000": (
+        "--sse、--key-env、--issuer 和 --insecure 只用于 HTTP：请写明地址，例如 --http :8000"
+    ),
+    "--upstream serves what other servers do: leave out --tools, --folder, --prompts, --runs, --instructions": (
+        "--upstream 提供的是其他服务器的内容：请去掉 --tools、--folder、--prompts、--runs、--instructions"
+    ),
+    "--http {place}: write an address and a port, as in --http 127.0.0.1:8000": (
+        "--http {place}：请写地址和端口，例如 --http 127.0.0.1:8000"
+    ),
+    "--folder {word}: write a name and a path, as in --folder notes=./notes": (
+        "--folder {word}：请写名称和路径，例如 --folder notes=./notes"
+    ),
+    "{place} holds no prompts: write a function in it, with @prompt of actum.server above it": (
+        "{place} 里没有提示词：请在里面写一个函数，并加上 actum.server 的 @prompt"
+    ),
+    "--key-env {variable}: this variable is empty": "--key-env {variable}：这个变量是空的",
+    "--issuer needs --resource: this server's address, which its tokens are meant for": (
+        "--issuer 需要 --resource：本服务器的地址，即令牌的受众"
+    ),
+    "port {port} of this machine can not be listened on: {why}": "无法监听本机端口 {port}：{why}",
+    "it listens at every address: say under which names it is reached, such as example.org": (
+        "它监听所有地址：请用 --allow-host 说明客户端访问时的主机名，例如 example.org"
+    ),
+    "Added. Look at its tools and approve them with {command}.": "已添加。请用 {command} 查看并批准它的工具。",
+    "No client that is known here has servers in its usual place. Name a file.": (
+        "已知的客户端都没有在常用位置配置服务器。请指定文件。"
+    ),
+    "{count} taken over. Approve each with `actum mcp approve NAME`.": (
+        "已导入 {count} 个。请用 `actum mcp approve 名称` 逐个批准。"
+    ),
+    "{name} is left out: it is an extension, which only the editor can start": (
+        "略过 {name}：它是编辑器扩展，只能由编辑器启动"
+    ),
+    "{name} is there already: it is left as it is": "{name} 已经存在，保持不变",
+    "There are none. Add one: actum mcp add NAME URL, or actum mcp add NAME -- COMMAND ARGS": (
+        "还没有服务器。添加方法：actum mcp add 名称 地址，或 actum mcp add 名称 -- 命令 参数"
+    ),
+    "{name}: nothing waits; {count} tools are approved": "{name}：没有等待批准的工具；已批准 {count} 个",
+    "Nothing was approved.": "没有批准任何内容。",
+    "{name}: approved nothing new": "{name}：没有新批准的内容",
+    "{name}: approved {names}": "{name}：已批准 {names}",
+    "{name}: believed to only read, and not asked about: {names}": "{name}：相信它们只读，不再询问：{names}",
+    "It was not started. With --yes it is, without being asked about.": "没有启动。加上 --yes 就不再询问，直接启动。",
+    "There is no browser here: open the address yourself, or use --paste.": (
+        "这里没有浏览器：请自己打开这个地址，或使用 --paste。"
+    ),
+    "{name} serves {what} on stdin and stdout": "{name} 通过标准输入输出提供服务：{what}",
+    "serving {what} at {address}": "正在 {address} 提供服务：{what}",
+    # the policy
+    "there is no policy: name a file with --policy, ACTUM_POLICY or in actum.toml": (
+        "没有策略：请用 --policy、ACTUM_POLICY 或在 actum.toml 里指定策略文件"
+    ),
+    "the policy {path} can not be read: {why}": "无法读取策略 {path}：{why}",
+    "conditions need CEL: pip install 'actum[policy]'": "条件需要 CEL：pip install 'actum[policy]'",
+    "{word}: {missing} is missing: {usage}": "{word}：缺少 {missing}：{usage}",
+    # waiting
+    "thinking": "思考中",
+    "looking at MCP servers": "正在查看 MCP 服务器",
+    "connecting to {name}": "正在连接 {name}",
+    "asking {name}": "正在询问 {name}",
+    "waiting until the browser is back; Ctrl-C ends this": "等待浏览器完成登录；按 Ctrl-C 取消",
+    "Nothing is missing.": "没有缺少的内容。",
+}
+"""What the command line and the rooms below it say most often."""
+
+FINDINGS = {
+    "{encoding}: Chinese can not be shown": "{encoding}：无法显示中文",
+    "set LANG=C.UTF-8 or PYTHONUTF8=1": "请设置 LANG=C.UTF-8 或 PYTHONUTF8=1",
+    "{version} on {system}": "{version}，{system}",
+    "{width} columns, colours: none": "{width} 列，没有颜色",
+    "{width} columns, colours: {kind}": "{width} 列，颜色：{kind}",
+    "nobody to ask, as stdin or stderr is no terminal": "无法向人提问：标准输入或标准错误不是终端",
+    "what needs approval waits for `actum resume`, or give --yes": "需要批准的调用会等待 `actum resume`，或者加 --yes",
+    "none is set": "都没有设置",
+    "mend actum.toml": "请改正 actum.toml",
+    "the defaults": "默认值",
+    "name another with --journal or ACTUM_JOURNAL": "请用 --journal 或 ACTUM_JOURNAL 指定别的日志",
+    "{place}, {count} runs, signed": "{place}，{count} 次运行，已签名",
+    "{place}, {count} runs": "{place}，{count} 次运行",
+    "the latest {count} runs are as they were written": "最近 {count} 次运行与写入时一致",
+    "see `actum tools --help`": "见 `actum tools --help`",
+    "see `actum mcp --help`": "见 `actum mcp --help`",
+    "{count} from {places}": "{count} 个，来自 {places}",
+    "{names}: their values count as the user's words (speaks_for_user)": (
+        "{names}：它们给出的值视为用户的话（speaks_for_user）"
+    ),
+    "{name}: {count} tools, {era}; {waiting} more wait": "{name}：{count} 个工具，{era}；还有 {waiting} 个等待批准",
+    "{name}: {count} tools, {era}": "{name}：{count} 个工具，{era}",
+    "{name}: not approved, so it is not used": "{name}：没有批准，所以不使用",
+    "servers on this machine list {names} and {count} more": "本机的服务器提供 {names} 等，另有 {count} 个",
+    "servers on this machine list {names}": "本机的服务器提供 {names}",
+    "see `actum run --help` for how a model is named": "模型的写法见 `actum run --help`",
+    "embedded: rules, no language model": "embedded：只有规则，不是语言模型",
+    "for a real one: `actum models`, --model ollama:qwen3, or ACTUM_BASE_URL, ACTUM_MODEL and ACTUM_API_KEY": (
+        "使用真正的模型：`actum models`、--model ollama:qwen3，或设置 ACTUM_BASE_URL、ACTUM_MODEL 和 ACTUM_API_KEY"
+    ),
+    "{name}: no answer in {seconds} s": "{name}：{seconds} 秒没有回答",
+    "is it still loading?": "是不是还在加载？",
+    "start the server, or name another address or model": "请启动服务器，或换一个地址或模型",
+    "set the variable with the key of this endpoint; `keys` above lists those that are set": (
+        "请设置这个接口的密钥变量；上面的“密钥”一行列出了已设置的变量"
+    ),
+    "see at the endpoint what this key may do": "请在接口提供方查看这个密钥的权限",
+    "check the model's name and the address": "请检查模型名和地址",
+    "see the account at the endpoint": "请在接口提供方查看账户",
+    "try again later": "请稍后再试",
+    "see what the endpoint says": "请看接口返回的说明",
+    "{name} answers in {time}; an answer has at most {count} tokens where max_tokens is not set": (
+        "{name} 在 {time} 内回答；没有设置 max_tokens 时，回答最多 {count} 个 token"
+    ),
+    "{name} answers in {time}": "{name} 在 {time} 内回答",
+    "it calls tools": "它会调用工具",
+    "it calls tools in the dialect {dialect}": "它会调用工具，使用方言 {dialect}",
+    "it was asked to use a tool and did not": "让它使用工具，它没有使用",
+    "it was asked to use a tool in the dialect {dialect} and did not": "让它用方言 {dialect} 调用工具，它没有调用",
+    "try another --dialect (see `actum dialects`), or another model": (
+        "请换一种 --dialect（见 `actum dialects`）或换一个模型"
+    ),
+}
+"""What `actum doctor` finds, and advises."""
