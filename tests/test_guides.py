@@ -67,7 +67,7 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
 def test_a_chinese_guide_has_what_the_english_one_has(page: Path) -> None:
-    """The same blocks in the same order, as many headings, rows of tables and list items, and the same names in code."""
+    """The same blocks in the same order, as many headings, rows of tables and list items, the same names in code."""
     chinese, english = page.read_text("utf-8"), (page.parents[1] / page.name).read_text("utf-8")
     assert ANY_BLOCK.findall(chinese) == ANY_BLOCK.findall(english)
     ours, theirs = ANY_BLOCK.sub("", chinese), ANY_BLOCK.sub("", english)
