@@ -26,13 +26,13 @@ from actum.toolsets.everyday import everyday_tools
 from examples.local_services.serving import serving
 
 from .chat_server import ChatServer
+from .chinese_guides import BLOCK as ANY_BLOCK
 
 ROOT = Path(__file__).parents[1]
 GUIDES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "zh").glob("*.md")]
 PAGES = sorted(path for path in GUIDES if "```python" in path.read_text("utf-8"))
 CHINESE = sorted((ROOT / "docs" / "zh").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-ANY_BLOCK = re.compile(r"^```\w*\n.*?^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]+`")
 HEADING = re.compile(r"^#+ ", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
@@ -68,6 +68,7 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("page", CHINESE, ids=lambda page: page.name)
 def test_a_chinese_guide_has_what_the_english_one_has(page: Path) -> None:
     """The same blocks in the same order, as many headings, rows of tables and list items, the same names in code."""
+    assert {"models.md", "runs.md", "tools.md"} <= {each.name for each in CHINESE}
     chinese, english = page.read_text("utf-8"), (page.parents[1] / page.name).read_text("utf-8")
     assert ANY_BLOCK.findall(chinese) == ANY_BLOCK.findall(english)
     ours, theirs = ANY_BLOCK.sub("", chinese), ANY_BLOCK.sub("", english)

@@ -16,21 +16,50 @@ from typer.main import get_command
 
 from actum.cli.app import app
 from actum.cli.chinese import HELP, WORDS
-from actum.cli.chinese_messages import ENDINGS, FINDINGS, MESSAGES, REASONS
+from actum.cli.chinese_messages import ENDINGS, FINDINGS, MESSAGES, REASONS, WAITING
 from actum.cli.language import in_chinese, template_pattern, tr_help, tr_message
+from actum.cli.show.coverage import covered
 from actum.cli.show.help import fill
+from actum.core.call import ToolCall
+from actum.core.pending import Pending
+from actum.journal.grant import told
 
 from .person import Person
 from .raised import SOURCE, raised, texts
 
 Process = Callable[..., subprocess.CompletedProcess[str]]
 HAN = re.compile(r"[\u4e00-\u9fff]")
+FORM = '''
+from actum import Context, ToolCall, tool
+from actum.testing import ScriptedModel
+
+
+@tool(effects={"read"})
+async def book(ctx: Context) -> str:
+    """Book a table."""
+    fields = {"people": {"type": "integer"}, "where": {"type": "string", "enum": ["inside", "outside"]},
+              "smoking": {"type": "boolean", "default": False}}
+    given = await ctx.elicit("For how many?", {"type": "object", "properties": fields, "required": ["people"]})
+    return f"booked for {given.content['people']} {given.content['where']}"
+
+
+model = ScriptedModel([ToolCall("c1", "book", {}), "Booked."])
+'''
 MINE = ("--tools", "tools.py", "--model")
 CLI_ROOMS = ("cli", "compose")
 """The rooms each of whose errors has a Chinese row, or stands in `UNTRANSLATED`."""
 UNTRANSLATED = Path(__file__).parent / "untranslated.txt"
-TYPERS = ("No such ", "Missing ", "Option ", "Got unexpected", "Invalid value")
-"""How the messages begin that come from Typer, not from our source."""
+NOT_IN_SOURCE = (
+    "No such ",
+    "Missing ",
+    "Option ",
+    "Got unexpected",
+    "Invalid value",
+    "{why} (on record",
+    "there is no dialect",
+    "the settings: ",
+)
+"""How the messages begin that come from Typer, or are put together out of several texts."""
 
 
 def help_texts(command: object) -> Iterator[str]:
@@ -52,7 +81,7 @@ def test_the_help_of_every_command_is_chinese_as_a_whole() -> None:
 
 
 def test_every_chinese_text_takes_the_values_of_the_english_one() -> None:
-    for english, chinese in {**WORDS, **MESSAGES, **REASONS, **FINDINGS}.items():
+    for english, chinese in {**WORDS, **MESSAGES, **REASONS, **FINDINGS, **WAITING}.items():
         fields = {field for _, field, _, _ in Formatter().parse(chinese) if field}
         assert fields <= {field for _, field, _, _ in Formatter().parse(english) if field}, english
         assert HAN.search(chinese) or "{" in chinese, english
@@ -109,8 +138,11 @@ def test_every_error_of_the_command_line_has_chinese_words_or_is_listed_as_engli
 
 def test_every_chinese_row_is_said_somewhere_in_the_source() -> None:
     """A row whose English was changed in the source would never be found again."""
-    said = list(dict.fromkeys(text.strip() for text in texts(SOURCE) if " " in text or text == "thinking"))
-    mine = {row: template_pattern(row) for row in {**MESSAGES, **FINDINGS} if not row.startswith(TYPERS)}
+    found = [text.lstrip() for text in texts(SOURCE) if " " in text or text == "thinking"]
+    said = list(dict.fromkeys([*found, *(f"{text}⟨more⟩" for text in found if text.endswith(" "))]))
+    mine = {
+        row: template_pattern(row) for row in {**MESSAGES, **FINDINGS, **WAITING} if not row.startswith(NOT_IN_SOURCE)
+    }
     assert [row for row, pattern in mine.items() if not any(pattern.fullmatch(text) for text in said)] == []
 
 
@@ -122,10 +154,16 @@ def test_a_message_is_chinese_or_english_as_a_whole(process: Process, monkeypatc
     assert tr_message(f"  {known}") == "  无法读取 a.db：没有权限：'/x'"
     unknown = "a.db can not be read: the moon is full"
     assert tr_message(unknown) == unknown
+    lost = "x@localhost:9: it can not be reached: nothing listens at this port. Is the server started?"
+    again = tr_message(f"{lost} (on record; to try again: actum resume r1)")
+    assert again == (
+        "x@localhost:9：无法连接：这个端口没有程序在监听。服务器启动了吗？（已记录；再试请输入：actum resume r1）"
+    )
     (ending,) = (each for each in ENDINGS if "journal" in each)
     assert tr_message(f"can not open the journal a.db: database is locked{ending}").startswith(
         "无法打开日志 a.db：数据库被占用。请用 --journal PATH"
     )
+    assert tr_message("asking for help") == "asking for help"  # a tool's words, not what the spinner says
     monkeypatch.setenv("ACTUM_LANG", "en")
     assert tr_message(known) == known
 
@@ -161,6 +199,41 @@ def test_an_approval_is_asked_for_in_chinese(person: Callable[..., Person], monk
     chat.types("/help\n").sees("开始新的对话")
     chat.sees("> ")
     chat.types("\x04").ends()
+
+
+def test_what_a_yes_for_the_run_covers_is_told_in_chinese_as_exactly_as_in_english(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = ToolCall("c1", "mail", {"to": "Ada", "text": "Hi"})
+    table: list[tuple[tuple[str, ...] | None, tuple[str, ...], tuple[str, ...], str]] = [
+        (("to",), ("to", "text"), (), "只要参数 `to` 不变"),
+        (None, ("to", "text"), (), "只要参数 `to`、`text` 不变"),
+        (None, ("to", "text", "cc"), ("text",), "只要参数 `to` 不变，并且不给出其他参数；参数 `text` 可以不同"),
+        ((), ("to", "text"), (), "参数可以是任何值"),
+    ]
+    for sinks, parameters, free, expected in table:
+        pending = Pending("a1", "approval", "", call, sinks=sinks, parameters=parameters)
+        monkeypatch.setenv("ACTUM_LANG", "zh")
+        assert covered(pending, free) == f"本次运行中再次调用也同意，{expected}"
+        monkeypatch.setenv("ACTUM_LANG", "en")
+        assert covered(pending, free) == told(call.arguments, sinks, parameters, free)
+
+
+def test_a_form_is_filled_in_in_chinese(
+    person: Callable[..., Person], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "forms.py").write_text(FORM, "utf-8")
+    monkeypatch.setenv("ACTUM_LANG", "zh")
+    somebody = person("run", "订一张桌子", "--tools", "forms.py", "--model", "forms.py:model", "-v")
+    shown = somebody.sees("people: ")
+    assert "回车采用方括号里的值" in shown
+    assert "people  整数" in shown
+    somebody.types("many\n").sees("people: ")
+    somebody.types("4\n")
+    assert "选一项：1 inside, 2 outside" in somebody.sees("where [空]: ")
+    somebody.types("2\n")
+    assert "是或否" in somebody.sees("smoking [否]: ")
+    assert "结果" in somebody.types("\n").sees("booked for 4")
 
 
 def test_help_goes_back_to_english(monkeypatch: pytest.MonkeyPatch) -> None:

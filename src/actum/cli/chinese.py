@@ -11,8 +11,10 @@ WORDS = {
         "执行吗？  [y] 执行  [r] 本次运行内都执行  [e] 修改  [n] 拒绝  [l] 稍后  [a] 显示全部："
     ),
     "r: yes, and {covers}. r NAME: the same, and NAME may differ": (
-        "r：同意，本次运行中同样的调用也同意。r 参数名：同上，并且这个参数可以不同"
+        "r：同意，{covers}。r 参数名：同上，并且这个参数可以不同"
     ),
+    "with --for-run: {covers}": "用 --for-run 时：{covers}",
+    "It holds {covers}.": "已批准：{covers}。",
     "why not? (Enter for no reason): ": "为什么拒绝？（直接回车表示不说明）：",
     "NAME=VALUE, or Enter to leave it: ": "参数名=值，直接回车表示不修改：",
     "did it happen?  [y]es  [n]o  make it [a]gain  [u]nknown  [l]ater: ": (
@@ -27,10 +29,6 @@ WORDS = {
     "page": "网页",
     "host": "主机",
     " … and {count} characters more": " …… 还有 {count} 个字符",
-    "This changes something outside the conversation.": "这个操作会改变对话之外的东西。",
-    "The program was interrupted during this call. It may or may not have happened. Did it?": (
-        "程序在这次调用期间中断了。它可能执行了，也可能没有。执行了吗？"
-    ),
     "Enter takes what stands in brackets; ! declines, . puts it aside, end of input asks later.": (
         "回车采用方括号里的值；! 表示拒绝，. 表示取消，Ctrl-D 表示稍后再答。"
     ),
@@ -88,6 +86,33 @@ WORDS = {
     "one of: {listed}": "选一项：{listed}",
     "some of, with commas: {listed}": "可选多项，用逗号分开：{listed}",
     "{host} (not all Latin)": "{host}（含有非拉丁字符）",
+    # labels beside a line, of four characters at most
+    "answer": "回答",
+    "call": "调用",
+    "result": "结果",
+    "error": "出错",
+    "says": "说",
+    "thought": "思考",
+    "repaired": "修正",
+    "progress": "进度",
+    "you": "您",
+    "agent": "智能体",
+    "told": "告知",
+    "does": "用途",
+    "takes": "参数",
+    "for run": "本次运行",
+    "reads": "只读",
+    "change": "变化",
+    "offers": "提供",
+    "from": "来自",
+    "checked": "已校验",
+    "wrong": "错误",
+    "verdict": "判定",
+    "first": "先做",
+    "expires": "期限",
+    "alike": "相同",
+    "parts": "分开",
+    "begun": "开始",
     # the heads of tables
     "when": "时间",
     "status": "状态",

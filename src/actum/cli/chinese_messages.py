@@ -36,6 +36,11 @@ REASONS = {
     "database or disk is full": "磁盘空间不足",
     "attempt to write a readonly database": "数据库是只读的",
     "database disk image is malformed": "数据库文件已损坏",
+    # of settings
+    "Invalid enum value {value} - at `$.{field}`": "{field} 不能是 {value}",
+    "Expected `{wanted}`, got `{given}` - at `$.{field}`": "{field} 应为 {wanted}，而不是 {given}",
+    "Object contains unknown field `{field}`": "没有 `{field}` 这一项",
+    "Object contains unknown field `{field}` - at `$.{table}`": "{table} 里没有 `{field}` 这一项",
     # of a connection
     "its certificate is not trusted": "它的证书不受信任",
     "it does not speak TLS: is its address http:// and not https://?": (
@@ -173,6 +178,7 @@ MESSAGES = {
         "有两个工具都叫 {name}：请改掉一个名称，或给工具集加上前缀"
     ),
     # models
+    "{why} (on record; to try again: {command})": "{why}（已记录；再试请输入：{command}）",
     "there is no model called {name}. Did you mean {near}? There is also: {known}": (
         "没有模型 {name}。是不是 {near}？另外还有：{known}"
     ),
@@ -213,7 +219,10 @@ MESSAGES = {
         "No server of models answers on this machine at the usual ports of Ollama (11434), llama.cpp (8080), LM Studio "
         "(1234) and vLLM (8000)."
     ): "本机没有模型服务器在常用端口上应答：Ollama（11434）、llama.cpp（8080）、LM Studio（1234）、vLLM（8000）。",
+    "there is no dialect called {name}: use one of {known}": "没有方言 {name}；可以用：{known}",
     # settings and limits
+    "the settings: {why}. The settings are: {known}": "设置：{why}。可以写的有：{known}",
+    "{file}: {why}. The {what} are: {known}": "{file}：{why}。可以写的有：{known}",
     "--header: give a name and a value, as in --header 'X-Team: blue'": (
         "--header：请写名称和值，例如 --header 'X-Team: blue'"
     ),
@@ -288,6 +297,9 @@ MESSAGES = {
     "MCP servers need a package that is not installed: pip install 'actum[mcp]'": (
         "使用 MCP 服务器需要安装：pip install 'actum[mcp]'"
     ),
+    "there is no MCP server {name} in {file}; there are: none. `actum mcp add` adds one": (
+        "{file} 里没有 MCP 服务器 {name}；一个也没有配置。用 `actum mcp add` 添加"
+    ),
     "there is no MCP server {name} in {file}; there are: {known}. `actum mcp add` adds one": (
         "{file} 里没有 MCP 服务器 {name}；现有：{known}。用 `actum mcp add` 添加"
     ),
@@ -356,15 +368,46 @@ MESSAGES = {
     "the policy {path} can not be read: {why}": "无法读取策略 {path}：{why}",
     "conditions need CEL: pip install 'actum[policy]'": "条件需要 CEL：pip install 'actum[policy]'",
     "{word}: {missing} is missing: {usage}": "{word}：缺少 {missing}：{usage}",
-    # waiting
+    # questions at the terminal
+    "This changes something outside the conversation.": "这个操作会改变对话之外的东西。",
+    "This tool does not say what it changes.": "这个工具没有说明会改变什么。",
+    "The tool has changed since this was asked. {why}": "提问之后工具变了。{why}",
+    "The policy has changed since this was asked. {why}": "提问之后策略变了。{why}",
+    "The arguments were changed. {why}": "参数改过了。{why}",
+    "The program was interrupted during this call. It may or may not have happened. Did it?": (
+        "程序在这次调用期间中断了。它可能执行了，也可能没有。执行了吗？"
+    ),
+    "approve {count} tools as shown?  [y]es  [n]o: ": "按上面显示的内容批准 {count} 个工具吗？  [y] 批准  [n] 不批准：",
+    "these say that they only read: make their calls without asking?  [y]es  [n]o: ": (
+        "这些工具声明自己只读：调用时不再询问吗？  [y] 不再询问  [n] 仍然询问："
+    ),
+    "start this program?  [y]es  [n]o: ": "启动这个程序吗？  [y] 启动  [n] 不启动：",
+    "take it over?  [y]es  [n]o: ": "导入吗？  [y] 导入  [n] 不导入：",
+    "Open it in the browser of this machine now? [y/N] ": "现在用本机的浏览器打开吗？[y/N] ",
+    "Paste that address: ": "请粘贴那个地址：",
+    "To log in, open this address. {site}": "请打开这个地址登录。{site}",
+    "In the end the browser can not reach {address}. Copy the whole address that it shows then.": (
+        "最后浏览器会打不开 {address}。请复制那时地址栏里的完整地址。"
+    ),
+    "nobody came back from the login": "没有等到登录完成",
+    "Which one shall get what you say? A number, or Enter for the embedded one: ": (
+        "把您说的话发给哪一个？请输入序号，直接回车则使用内置模型："
+    ),
+    "Delete what {count} runs say, for good?  [y]es  [n]o: ": (
+        "永久删除 {count} 次运行的内容吗？  [y] 删除  [n] 不删除："
+    ),
+    "Nothing is missing.": "没有缺少的内容。",
+}
+"""What the command line and the rooms below it say most often."""
+
+WAITING = {
     "thinking": "思考中",
     "looking at MCP servers": "正在查看 MCP 服务器",
     "connecting to {name}": "正在连接 {name}",
     "asking {name}": "正在询问 {name}",
     "waiting until the browser is back; Ctrl-C ends this": "等待浏览器完成登录；按 Ctrl-C 取消",
-    "Nothing is missing.": "没有缺少的内容。",
 }
-"""What the command line and the rooms below it say most often."""
+"""What is waited for, beside the spinner."""
 
 FINDINGS = {
     "{encoding}: Chinese can not be shown": "{encoding}：无法显示中文",

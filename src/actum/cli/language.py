@@ -10,10 +10,11 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
+from typing import Literal
 
 from ..core.error_words import Language
 from .chinese import HELP, WORDS
-from .chinese_messages import ENDINGS, FINDINGS, MESSAGES, REASONS
+from .chinese_messages import ENDINGS, FINDINGS, MESSAGES, REASONS, WAITING
 
 VARIABLES = ("ACTUM_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 """The first of these that is set names the language, such as `zh`, `zh_CN.UTF-8` or `en_GB`."""
@@ -21,6 +22,10 @@ VARIABLES = ("ACTUM_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 _ENGLISH_HELP = {chinese: english for english, chinese in HELP.items()}
 _FIELD = re.compile(r"\{(\w+)\}")
 _SENTENCE = "why"
+
+Kind = Literal["message", "finding", "waiting"]
+_BESIDE: dict[Kind, dict[str, str]] = {"message": {}, "finding": FINDINGS, "waiting": WAITING}
+"""Rows of short texts that other messages could be mistaken for: each is used in its place alone."""
 
 
 def language(environment: Mapping[str, str] = os.environ) -> Language:
@@ -65,10 +70,15 @@ def tr_message(message: str) -> str:
 
 def tr_finding(text: str) -> str:
     """What `actum doctor` found or advises, in the person's language; it may be an error of any room."""
-    return text if language() != "zh" else in_chinese(text, findings=True) or text
+    return text if language() != "zh" else in_chinese(text, "finding") or text
 
 
-def in_chinese(message: str, *, findings: bool = False) -> str | None:
+def tr_waiting(text: str) -> str:
+    """What is waited for, beside the spinner, in the person's language."""
+    return text if language() != "zh" else in_chinese(text, "waiting") or text
+
+
+def in_chinese(message: str, kind: Kind = "message") -> str | None:
     """A message in Chinese; None where it fits no template, or where a sentence within it fits none.
 
     >>> in_chinese("runs.db can not be read: Permission denied")
@@ -79,7 +89,7 @@ def in_chinese(message: str, *, findings: bool = False) -> str | None:
         if message.endswith(english):
             body = in_chinese(message.removesuffix(english))
             return None if body is None else body.rstrip("。") + chinese
-    for pattern, template in _patterns(findings):
+    for pattern, template in _patterns(kind):
         found = pattern.fullmatch(message)
         if found is None:
             continue
@@ -95,9 +105,9 @@ def _in_place(name: str, value: str) -> str | None:
 
 
 @cache
-def _patterns(findings: bool) -> list[tuple[re.Pattern[str], str]]:
+def _patterns(kind: Kind) -> list[tuple[re.Pattern[str], str]]:
     """Every template as a pattern, those with the most words of their own first."""
-    rows = {**REASONS, **MESSAGES, **(FINDINGS if findings else {})}
+    rows = {**REASONS, **MESSAGES, **_BESIDE[kind]}
     ordered = sorted(rows, key=lambda english: len(_FIELD.sub("", english)), reverse=True)
     return [(template_pattern(english), rows[english]) for english in ordered]
 

@@ -16,6 +16,7 @@ from ..agents.agent import Agent
 from ..compose.agents import make_runner
 from ..compose.models import make_model
 from ..compose.settings import MEMORY, Settings
+from ..core.error_words import told as told_failure
 from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
@@ -28,7 +29,7 @@ from .approve import TerminalApprover, show_pending
 from .attachments import read_file, read_pipe, told, with_files
 from .flags import AgentFlags, ConversationFlags, ModelFlags, RunFlags, settings_of, spread
 from .going_on import resume_command
-from .language import tr
+from .language import language, tr
 from .models import choose_model
 from .show.terminal import Terminal, said, who
 from .show.trace import JsonTrace, Trace, call_as_json, cut_answer, failure_text, pending_as_json, run_as_json
@@ -238,7 +239,8 @@ def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as
             terminal.text(outcome.text)
         return DONE
     if not as_json:
-        terminal.error(f"{made.name}: {failure_text(outcome.error)}")
+        in_words = failure_text(outcome.error) if language() == "en" else told_failure(outcome.error, language())
+        terminal.error(f"{made.name}: {in_words}")
     return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
 
 

@@ -27,7 +27,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
-from ..language import tr, tr_message
+from ..language import tr, tr_message, tr_waiting
 
 if sys.platform != "win32":
     import pwd
@@ -118,7 +118,7 @@ class Terminal:
         else:
             pieces = list(body.split("\n", allow_blank=True))
         for number, piece in enumerate(pieces or [Text()]):
-            shown = label if number == 0 else ""
+            shown = tr(label) if number == 0 else ""
             blanks = " " * (GUTTER - 2 - cell_len(shown))  # a Chinese character takes two columns
             whole = styled((f"{blanks}{shown}  ", style or "dim"), piece)
             whole.rstrip()
@@ -169,7 +169,7 @@ class Terminal:
                 termios.tcflush(sys.stdin, termios.TCIFLUSH)
 
     def ask(self, prompt: str) -> str | None:
-        """What the person types; None at the end of input (Ctrl-D).
+        """What the person types after a prompt, shown in their language; None at the end of input (Ctrl-D).
 
         Raises:
             KeyboardInterrupt: Ctrl-C.
@@ -178,7 +178,7 @@ class Terminal:
         sys.stdout.flush()
         try:
             with interruptible():
-                sys.stderr.write(prompt)
+                sys.stderr.write(tr_message(prompt))
                 sys.stderr.flush()
                 line = sys.stdin.readline()
         except KeyboardInterrupt:
@@ -206,7 +206,7 @@ class Spinner:
     def begin(self, what: str) -> None:
         """Wait for something, in a running event loop."""
         self.end()
-        self._what, self._share = tr_message(what), None
+        self._what, self._share = tr_waiting(what), None
         if self._console is not None and not self._console.is_dumb_terminal:
             self._timer = asyncio.get_running_loop().call_later(SPINNER_DELAY_S, self._show)
 
