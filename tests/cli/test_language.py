@@ -168,6 +168,13 @@ def test_a_message_is_chinese_or_english_as_a_whole(process: Process, monkeypatc
     assert tr_message(known) == known
 
 
+def test_a_message_that_holds_itself_many_times_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each level fits several rows: without a bound the time would double with each."""
+    monkeypatch.setenv("ACTUM_LANG", "zh")
+    for hostile in ("can not open the journal x: " * 60 + "y", ": a. The b are" * 100_000):
+        assert tr_message(hostile) == hostile
+
+
 def test_what_programs_read_stays_english(process: Process) -> None:
     environment = {"ACTUM_LANG": "zh", "PYTHONIOENCODING": "utf-8"}
     failed = process("run", "", "--json", **environment)

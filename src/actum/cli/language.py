@@ -22,6 +22,10 @@ VARIABLES = ("ACTUM_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 _ENGLISH_HELP = {chinese: english for english, chinese in HELP.items()}
 _FIELD = re.compile(r"\{(\w+)\}")
 _SENTENCE = "why"
+CHARACTERS_MAX = 2_000
+"""A longer message holds words of somebody else, and stays English."""
+DEPTH_MAX = 3
+"""How many messages may stand in one another: a hostile one could hold hundreds, each of which fits several rows."""
 
 Kind = Literal["message", "finding", "waiting"]
 _BESIDE: dict[Kind, dict[str, str]] = {"message": {}, "finding": FINDINGS, "waiting": WAITING}
@@ -78,30 +82,32 @@ def tr_waiting(text: str) -> str:
     return text if language() != "zh" else in_chinese(text, "waiting") or text
 
 
-def in_chinese(message: str, kind: Kind = "message") -> str | None:
+def in_chinese(message: str, kind: Kind = "message", *, depth: int = 0) -> str | None:
     """A message in Chinese; None where it fits no template, or where a sentence within it fits none.
 
     >>> in_chinese("runs.db can not be read: Permission denied")
     '无法读取 runs.db：没有权限'
     >>> in_chinese("runs.db can not be read: the moon is full")
     """
+    if len(message) > CHARACTERS_MAX or depth > DEPTH_MAX:
+        return None
     for english, chinese in ENDINGS.items():
         if message.endswith(english):
-            body = in_chinese(message.removesuffix(english))
+            body = in_chinese(message.removesuffix(english), kind, depth=depth + 1)
             return None if body is None else body.rstrip("。") + chinese
     for pattern, template in _patterns(kind):
         found = pattern.fullmatch(message)
         if found is None:
             continue
-        values = {name: _in_place(name, value) for name, value in found.groupdict().items()}
+        values = {name: _in_place(name, value, depth) for name, value in found.groupdict().items()}
         if None not in values.values():
             return template.format(**values)
     return None
 
 
-def _in_place(name: str, value: str) -> str | None:
+def _in_place(name: str, value: str, depth: int) -> str | None:
     """What stands in the place of a field: the value, or for a sentence its Chinese."""
-    return in_chinese(value) if name.endswith(_SENTENCE) else value
+    return in_chinese(value, depth=depth + 1) if name.endswith(_SENTENCE) else value
 
 
 @cache
