@@ -17,6 +17,8 @@ from actum.core.message import Reply, UserMessage
 from actum.core.record import Intended, ModelReplied, Started
 from actum.storage.sqlite import SQLiteJournal
 
+from .person import Person
+
 Run = Callable[..., Result]
 MINE = ("--tools", "tools.py", "--journal", "runs.db", "--model")
 RECORD = ("--journal", "runs.db")
@@ -36,6 +38,13 @@ def test_runs_are_listed_newest_first_and_whole(run: Run) -> None:
     assert last.endswith("calling-add  2 and 3?")
     assert first.endswith("x" * 300)
     assert len(run("runs", "list", "-n", "1", *RECORD).stdout.splitlines()) == 2
+
+
+def test_a_long_question_takes_one_line_of_the_list_on_a_terminal(run: Run, person: Callable[..., Person]) -> None:
+    run("run", "sum up\n" + "line\n" * 300, *MINE, "models.py:nothing")
+    _, shown = person("runs", "list", *RECORD).ends()
+    assert "sum up" in shown
+    assert shown.count("line") < 20
 
 
 def test_a_list_for_programs_is_json(run: Run) -> None:

@@ -201,6 +201,7 @@ class Agent(Generic[Output]):
             clock=clock,
         )
         self._instructions = instructions
+        self._redaction = redaction
         self._output_schema: JsonObject | None = None
         self._check: Check = plain
         if output_type is not str:
@@ -285,7 +286,14 @@ class Agent(Generic[Output]):
             earlier = await before(self.journal, whose, conversation, after)
             instructions = self._render_instructions(UserMessage.of(question).text)
             if messages is not None:
-                earlier = Before(messages=history_given(messages, instructions, replace=bool(self._instructions)))
+                given = history_given(
+                    messages,
+                    instructions,
+                    replace=bool(self._instructions),
+                    secret_paths=(await self.runner.catalog()).secret_paths,
+                    redaction=self._redaction,
+                )
+                earlier = Before(messages=given)
             asked = with_attachments(UserMessage.of(question), attachments, earlier.handles())
             heard = await news(self.journal, earlier.unfinished, self.clock.now(), Phrases.for_text(asked.text))
             started = Started(

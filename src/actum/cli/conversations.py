@@ -68,7 +68,7 @@ def list_conversations(
                 str(each.runs),
                 each.id,
                 *([each.owner] * everybody),
-                each.question,
+                terminal.title(each.question),
             )
             for each in found
         ]

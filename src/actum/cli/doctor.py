@@ -37,6 +37,7 @@ from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, Too
 from .run import DONE, FAILED
 from .show.terminal import (
     Terminal,
+    counted,
     duration,
     styled,
     version_of,
@@ -161,7 +162,7 @@ async def _journal(settings: Settings) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
     signed = ", signed" if settings.journal_key else ""
-    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {count} runs{signed}")
+    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {counted(count, 'run')}{signed}")
 
 
 async def _record(settings: Settings) -> CheckFinding:
@@ -176,7 +177,7 @@ async def _record(settings: Settings) -> CheckFinding:
     problems = list(dict.fromkeys([*found.problems, *report.problems]))
     if problems:
         return CheckFinding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
-    return CheckFinding("ok", "record", f"the latest {report.runs} runs are as they were written")
+    return CheckFinding("ok", "record", f"{counted(report.runs, 'run')} checked, the latest: nothing was changed")
 
 
 async def _tools(settings: Settings) -> CheckFinding:

@@ -58,7 +58,8 @@ def list_runs(
         terminal.note('Nothing is on record yet. Try: actum run "What is 17 * 23?"')
     else:
         rows = [
-            (moments.shown(run.started), run.status, run.run_id, run.model or "(a call)", run.question) for run in runs
+            (moments.shown(run.started), run.status, run.run_id, run.model or "(a call)", terminal.title(run.question))
+            for run in runs
         ]
         terminal.table("when", "status", "run", "model", "question", rows=rows)
 

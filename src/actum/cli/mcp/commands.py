@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shlex
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -43,6 +44,7 @@ from ..options import JsonFlag
 from ..run import DONE, FAILED
 from ..show.terminal import (
     Terminal,
+    counted,
     duration,
     said,
     styled,
@@ -105,6 +107,12 @@ def add(
     if len(spoken) == 1 and "://" in spoken[0]:
         entry["url"] = spoken[0]
     else:
+        program = spoken[0]
+        if len(spoken) == 1 and " " in program and shutil.which(program) is None:
+            raise UsageError(
+                f"there is no program {program!r}. If that is a program and its arguments, write them without "
+                f"quotes: actum mcp add {shlex.quote(name)} -- {program}"
+            )
         entry |= {"command": spoken[0], "args": list[Json](spoken[1:])}
         cwd = str(Path(cwd).expanduser().absolute())
     given: Mapping[str, Json] = {
@@ -122,9 +130,10 @@ def add(
         "stateless": stateless,
     }
     server = server_of(name, {**entry, **{key: value for key, value in given.items() if value}}, _Any())
+    done = "Added, in the place of another server of this name." if name in _written() else "Added."
     _change({name: entry_of(server)})
     _show_line(terminal, server)
-    terminal.note(f"Added. Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
+    terminal.note(f"{done} Look at its tools and approve them with `actum mcp approve {shlex.quote(name)}`.")
     return DONE
 
 
@@ -422,7 +431,8 @@ async def _approved(
             terminal.note(f"{server.name}: nothing waits; {len(listing.usable)} tools are approved")
             return DONE
         if waiting and not yes:
-            typed = terminal.ask(f"approve {len(waiting)} tools as shown?  [y]es  [n]o: ") if terminal.person else None
+            question = f"approve {counted(len(waiting), 'tool')} as shown?  [y]es  [n]o: "
+            typed = terminal.ask(question) if terminal.person else None
             if (typed or "").strip().lower() not in ("y", "yes"):
                 terminal.note("Nothing was approved.")
                 return FAILED

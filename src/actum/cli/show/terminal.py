@@ -37,6 +37,8 @@ GUTTER = 10
 """Columns before the text of a labelled line: eight for the label, two to part them."""
 
 WIDE = 1_000_000
+TITLE_CHARS = 80
+"""So much of a question is shown in a list on a terminal."""
 """Columns of what is no terminal."""
 
 SPINNER_DELAY_S = 0.6
@@ -135,6 +137,13 @@ class Terminal:
     def error(self, text: str) -> None:
         """What went wrong and what to do, on stderr, in the person's language where there are words for it."""
         self.err.print(styled(("actum: ", "bold red"), tr_message(text)))
+
+    def title(self, text: str) -> str:
+        """A text of any length as a cell of a list: one line of it on a terminal, else whole."""
+        if not self.out.is_terminal:
+            return text
+        line = " ".join(text.split())
+        return line if len(line) <= TITLE_CHARS else f"{line[:TITLE_CHARS].rstrip()} …"
 
     def table(self, *columns: str, rows: Sequence[tuple[str, ...]]) -> None:
         """A table on stdout; where there is no terminal, with every cell whole."""
@@ -313,3 +322,8 @@ def _console(stream: TextIO) -> Console:
     )
     console.soft_wrap = not console.is_terminal
     return console
+
+
+def counted(number: int, noun: str) -> str:
+    """How many of something there are: `1 run`, `2 runs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -127,10 +127,9 @@ def names_of_answers(messages: Json) -> Iterator[Leftover]:
                 named = next((call[form] for form in ("function", "custom") if isinstance(call.get(form), dict)), call)
                 called[str(call.get("id"))] = str(named.get("name") or "") if isinstance(named, dict) else ""
         name = item.get("name")
-        if item.get("role") in ("tool", "function") and name and item.get("tool_call_id"):
-            if called.get(str(item["tool_call_id"])) != name:
-                yield Leftover(f"messages[{number}].name", name)
-
+        is_named = item.get("role") in ("tool", "function") and name and item.get("tool_call_id")
+        if is_named and called.get(str(item["tool_call_id"])) != name:
+            yield Leftover(f"messages[{number}].name", name)
 
 
 _FUNCTION: dict[str, Shape] = {"name": whole, "description": whole, "parameters": whole, "strict": whole}
