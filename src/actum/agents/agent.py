@@ -65,6 +65,7 @@ from ..runs.recorded import checked_id, checked_roles, checked_text, sound
 from ..runs.runner import Answers, Emit, ModelSide, Runner, Setting
 from ..runs.wording import Phrases
 from .agent_tool import AgentTool
+from .alternation import in_turns
 from .branch import branch
 from .compaction import sum_up
 from .conversation import Before, before, history_of, media, with_attachments
@@ -659,7 +660,7 @@ class Agent(Generic[Output]):
         """Ask the model and make its calls, up to the end of the run or its next pause."""
         started = state.beginning()
         price = setting.budget.price(self.model.name)
-        messages = [*before, *started.said]
+        messages = [*before, *in_turns(started.said, Phrases.for_text(started.question).noted)]
         opening: list[Message] = [SystemMessage(started.instructions)] if started.instructions else []
         transcript = Transcript([*opening, *messages])
         attachments = {part.handle: part for part in media(messages)}

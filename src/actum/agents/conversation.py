@@ -19,6 +19,7 @@ from ..core.record import Entry, Started, Unfinished
 from ..journal.recording import CallRef, RunState
 from ..runs.recorded import sound, unknown_run
 from ..runs.wording import Phrases
+from .alternation import in_turns
 from .unfinished import standing, unfinished
 
 
@@ -112,7 +113,8 @@ async def history(journal: Journal, run_id: str, seen: int, *, owner: str) -> li
         elif recording.compacted is not None and left is None:
             left = recording.compacted.keep
             text = recording.compacted.summary
-            summary = [UserMessage((TextPart(Phrases.for_text(text).summary(text)),), "memory")]
+            wording = Phrases.for_text(text)
+            summary = [UserMessage((TextPart(wording.summary(text)),), "memory"), Reply.of(wording.noted)]
         elif not started.compacts:
             runs.append(recording)
             left = left and left - 1
@@ -128,8 +130,8 @@ def said_in(recording: RunState) -> list[Message]:
     models refuse a conversation in which users speak twice, or in which nothing is said after a call's result.
     """
     started = recording.beginning()
-    messages: list[Message] = [*started.history, *started.said]
     wording = Phrases.for_text(started.question)
+    messages = [*started.history, *in_turns(started.said, wording.noted)]
     for number, replied in recording.replies:
         messages.append(replied.reply)
         for index, call in enumerate(replied.reply.calls):

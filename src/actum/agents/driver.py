@@ -173,7 +173,8 @@ class Driver(Struct, kw_only=True, dict=True):
     def _shorter(self) -> Transcript:
         """The conversation as the model is told it; a transcript that grows along with the whole one."""
         if self._told is None or self._told[0] != self._shortening:
-            told = Transcript(self._shortening.told(self.transcript, self.run.phrases.left_out()))
+            phrases = self.run.phrases
+            told = Transcript(self._shortening.told(self.transcript, phrases.left_out(), phrases.noted))
         else:
             _, told, heard = self._told
             told.extend(self._shortening.clip(self.transcript[heard:]))
