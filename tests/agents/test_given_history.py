@@ -18,7 +18,9 @@ from actum.core.json import JsonObject
 from actum.core.message import Message, Reply, SystemMessage, ToolMessage, UserMessage
 from actum.core.provenance import Origin
 from actum.core.record import Started
+from actum.dialects.catalog import text_dialect
 from actum.journal.memory import MemoryJournal
+from actum.models.prompted import Prompted
 from actum.testing import ScriptedModel
 
 ASKED = UserMessage.of("How much is on the account of Ada?")
@@ -266,3 +268,13 @@ async def test_a_secret_value_of_a_given_history_is_on_no_record_and_told_to_no_
     told = next(said for said in model.requests[0].messages if isinstance(said, Reply) and said.calls)
     assert (told.calls[0].arguments, told.calls[0].raw) == ({"user": "ann", "password": "[secret]"}, "")
     assert given[1] == Reply.of(f"I take {value}.", [call], reasoning=f"It is {value}.")  # the program's own stays
+
+
+async def test_results_stand_in_the_order_of_their_calls_since_text_formats_say_no_ids() -> None:
+    calls = [ToolCall(f"c{number}", "look", {"name": name}) for number, name in enumerate(("Ada", "Bo", "Cy"))]
+    results = [ToolMessage("look", ToolResult(call.id, (TextPart(f"of {call.arguments['name']}"),))) for call in calls]
+    inner = ScriptedModel(["I see."])
+    agent = Agent(Prompted(inner, text_dialect("hermes")), [look])
+    await agent.run("And?", messages=[ASKED, Reply.of(calls=calls), *reversed(results), TOLD])
+    told = "".join([said.text for said in inner.requests[0].messages if isinstance(said, UserMessage)])
+    assert told.index("of Ada") < told.index("of Bo") < told.index("of Cy")

@@ -56,6 +56,7 @@ def history_given(
         raise UsageError(f"messages= is a list of messages, not one {type(messages).__name__}")
     taken = [_as_own(number, message) for number, message in enumerate(messages)]
     _check_calls(taken)
+    taken = _in_order(taken)
 
     def is_told(message: Message) -> bool:
         return isinstance(message, SystemMessage) and (replace or message.text == instructions)
@@ -81,6 +82,18 @@ def _without_secrets(
             yield structs.replace(message, result=redaction.clean(message.result, known))
         else:
             yield message
+
+
+def _in_order(messages: Sequence[Message]) -> list[Message]:
+    """The messages with the results of a turn in the order of its calls: formats that say no ids go by the order."""
+    found = list(messages)
+    for at, message in enumerate(messages):
+        if isinstance(message, Reply) and len(message.calls) > 1:
+            order = {call.id: number for number, call in enumerate(message.calls)}
+            behind = slice(at + 1, at + 1 + len(order))
+            results = {order[each.result.call_id]: each for each in messages[behind] if isinstance(each, ToolMessage)}
+            found[behind] = [results[number] for number in sorted(results)]
+    return found
 
 
 def _with_handles(messages: Sequence[Message]) -> Iterator[Message]:

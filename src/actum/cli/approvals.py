@@ -66,12 +66,15 @@ def list_waiting(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
         terminal.json([_as_json(one) for one in waiting])
         return
     now = SystemClock().now()
-    rows = [
+    columns = ["id", "kind", "waits", "what", "needs"]
+    columns += [] if terminal.is_narrow else ["run"]  # which `approvals show` tells as well
+    cells = [
         (one.asked.id, one.asked.kind, duration(now - one.at), _what(one), _left(one, now), one.run.run_id)
         for one in waiting
     ]
+    rows = [row[: len(columns)] for row in cells]
     if rows:
-        terminal.table("id", "kind", "waits", "what", "needs", "run", rows=rows)
+        terminal.table(*columns, rows=rows, folds="what")
     elif not found.unreadable:
         terminal.note("Nothing waits.")
 
