@@ -270,6 +270,24 @@ async def test_a_secret_value_of_a_given_history_is_on_no_record_and_told_to_no_
     assert given[1] == Reply.of(f"I take {value}.", [call], reasoning=f"It is {value}.")  # the program's own stays
 
 
+async def test_a_secret_in_what_no_tool_declares_is_on_no_record(tmp_path: Path) -> None:
+    value = "hunter2-Zq9"
+    for number, (name, arguments) in enumerate(
+        [
+            ("login", {"user": "ann", "extra": {"deep": {"password": value}}}),
+            ("login", {"user": "ann", "more": [{"api_key": value}]}),
+            ("no_such_tool", {"body": {"access_token": value}}),
+        ]
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        call = ToolCall("c1", name, arguments, msgspec.json.encode(arguments).decode())  # type: ignore[arg-type]
+        agent = Agent(ScriptedModel([[call], "Sorry."]), [login], journal=folder / "runs.db")
+        events = [event async for event in agent.stream("Log in")]
+        assert value not in repr(events), name
+        assert value not in written_in(folder), name
+
+
 async def test_results_stand_in_the_order_of_their_calls_since_text_formats_say_no_ids() -> None:
     calls = [ToolCall(f"c{number}", "look", {"name": name}) for number, name in enumerate(("Ada", "Bo", "Cy"))]
     results = [ToolMessage("look", ToolResult(call.id, (TextPart(f"of {call.arguments['name']}"),))) for call in calls]

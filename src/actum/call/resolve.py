@@ -96,10 +96,8 @@ class Catalog:
         bound = self._bound.get(call.name)
         if bound is None:
             return paths_in(call.arguments, ())
-        paths = paths_in(call.arguments, bound.secrets)
-        return (
-            paths if paths is bound.secrets else paths_in(call.arguments, bound.secrets, bound.tool.property_schemas())
-        )
+        declared = bound.tool.parameters.get("properties")
+        return paths_in(call.arguments, bound.secrets, declared if isinstance(declared, dict) else ())
 
     def shown(self, call: ToolCall) -> ToolCall:
         """A call without its secret values."""
