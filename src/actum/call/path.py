@@ -26,7 +26,7 @@ from msgspec import UNSET
 
 from ..core.budget import NOTHING
 from ..core.call import Effect, TextPart, ToolCall, ToolResult
-from ..core.cancellation import cancellable, is_being_cancelled
+from ..core.cancellation import Waiting, begin, cancellable, finish, is_being_cancelled
 from ..core.errors import (
     CallCancelled,
     CallError,
@@ -57,6 +57,7 @@ from .limits.breaker import Breakers
 from .limits.limits import Limits
 from .limits.meters import RateLimit, RateLimiters, acquire
 from .limits.retry import delay
+from .limits.time_limit import TimeLimit
 from .outcome import checked, copy_arguments, translate, where, with_note
 from .plan import Plan, PolicyInputs, check_of, decide, denied
 from .resolve import Catalog
@@ -515,23 +516,24 @@ class CallPath:
             place: None for a check, of which nothing is written down when it is cancelled.
         """
         scope, tool = self._scope, plan.bound.tool
-        limit = scope.clock.timeout(self._seconds(tool))
-        context = self._context(plan, attempt, place, limit)
+        limit = TimeLimit(scope.clock, self._seconds(tool))
+        requests = self._requests(plan, place, limit) if place is not None else None
+        context = self._context(plan, attempt, place, requests)
         detail = ""
         error: CallError
         try:
-            async with limit:
-                work = toolset.execute(context.call, context)
-                if not getattr(toolset, "ends_when_cancelled", False):
-                    work = cancellable(work, scope.clock, tool.name)
-                result = checked(await work, plan)
-            return result, None, ""
+            result = begin(toolset.execute(context.call, context))
+            if isinstance(result, Waiting):  # else there is nothing that a time limit could end
+                async with limit:
+                    grace = None if getattr(toolset, "ends_when_cancelled", False) else scope.clock
+                    result = await finish(result, grace, tool.name)
+            return checked(result, plan), None, ""
         except CallError as known:
             error = self._told_of(plan.call, known)
         except InputRequired:
             raise
         except TimeoutError:
-            what = "No answer in time" if limit.expired() else "The tool waited in vain for something"
+            what = "No answer in time" if limit.expired else "The tool waited in vain for something"
             error = CallTimeout(f"{what}; it may have happened all the same.")
         except asyncio.CancelledError as cancelled:
             if is_being_cancelled() or self._asker.cancelled:
@@ -550,24 +552,25 @@ class CallPath:
             error.effect = "none"
         return ToolResult(plan.said.id, error=error.failure()), error, detail
 
+    def _requests(self, plan: Plan, place: CallRef, limit: TimeLimit) -> LiveToolRequests:
+        """What the tool may ask of others while it runs."""
+        return LiveToolRequests(
+            scope=self._scope,
+            asker=self._asker,
+            call=plan.shown,
+            tool=plan.bound.tool,
+            place=place,
+            key=plan.key,
+            limit=limit,
+        )
+
     def _origins_of(self, call: ToolCall) -> Origins:
         return self._origins.of(call.arguments)
 
     def _context(
-        self, plan: Plan, attempt: int, place: CallRef | None = None, limit: asyncio.Timeout | None = None
+        self, plan: Plan, attempt: int, place: CallRef | None = None, requests: LiveToolRequests | None = None
     ) -> Context:
         """What the tool may know and do; a check, or a probe, asks nobody anything."""
-        inquiry = None
-        if place is not None and limit is not None:
-            inquiry = LiveToolRequests(
-                scope=self._scope,
-                asker=self._asker,
-                call=plan.shown,
-                tool=plan.bound.tool,
-                place=place,
-                key=plan.key,
-                limit=limit,
-            )
         return Context(
             run_id=self._scope.run_id,
             call=msgspec.structs.replace(plan.call, arguments=copy_arguments(plan.call.arguments)),
@@ -583,7 +586,7 @@ class CallPath:
             secrets=self._scope.secrets,
             told=self._scope.told,
             budget=self._scope.budget,
-            inquiry=inquiry,
+            inquiry=requests,
             state=(self._scope.recording.parked(place) or "") if place is not None else "",
             peer=self._scope.peer,
             journal=self._scope.journal,
