@@ -45,7 +45,6 @@ from ..core.record import CallCompleted, CallRefused, Intended, PrecheckDone
 from ..core.redaction import RedactedStream
 from ..core.secret_values import shown_problems, taken_out, texts_of
 from ..core.tool import Tool
-from ..core.trace import traceparent_of
 from ..journal.excerpt import ResultReader, to_show
 from ..journal.recording import CallRef
 from ..policy.origins import OriginIndex
@@ -65,7 +64,6 @@ from .scope import RunContext
 
 log = logging.getLogger("actum.call")
 
-_AT_ONCE = contextlib.nullcontext()
 _SMALL = frozenset({bool, int, float, type(None)})
 _WAS_DONE = "This call was made; what it returned is not known."
 _WAS_NOT_DONE = "The program was interrupted before this call happened. It was not made."
@@ -198,13 +196,17 @@ class CallPath:
         """Make a call that the policy allows, once all else that must be said of the call is said."""
         allowed = await self._allowed(call, place, plan)
         gates = self._gates(allowed) if isinstance(allowed, Plan) and self._meters.gated else ()
-        async with acquire(gates, self._scope.clock) if gates else _AT_ONCE:
-            if gates:  # what allowed the call may be over by now
-                allowed = await self._allowed(call, place, self._plan(call, place))
-            if not isinstance(allowed, Plan):
-                return allowed
-            await self._check_last(allowed, place)
-            return await self._execute(allowed, place)
+        if not gates:
+            return await self._make(allowed, place)
+        async with acquire(gates, self._scope.clock):  # what allowed the call may be over when its turn comes
+            return await self._make(await self._allowed(call, place, self._plan(call, place)), place)
+
+    async def _make(self, allowed: Plan | ToolResult | Pending, place: CallRef) -> ToolResult | Pending:
+        """Make a call, if it is allowed."""
+        if not isinstance(allowed, Plan):
+            return allowed
+        await self._check_last(allowed, place)
+        return await self._execute(allowed, place)
 
     @contextlib.asynccontextmanager
     async def _turn_of(self, plan: Plan) -> AsyncIterator[None]:
@@ -590,7 +592,7 @@ class CallPath:
             state=(self._scope.recording.parked(place) or "") if place is not None else "",
             peer=self._scope.peer,
             journal=self._scope.journal,
-            traceparent=traceparent_of(self._scope.trace, plan.key),
+            trace=self._scope.trace,
             lineage=self._lineage,
             holder=self._scope.holder,
         )

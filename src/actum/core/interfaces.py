@@ -25,6 +25,7 @@ from .pending import Pending
 from .provenance import Origins
 from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool
+from .trace import traceparent_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -256,7 +257,6 @@ class Context(Generic[Deps]):
         peer: the other end of the run, for tools that start runs themselves.
         journal: where the run is written down, for tools that start runs themselves: they are written there too. None
             where the context belongs to no run.
-        traceparent: this call as a span of a trace, for services that take one; see `core.trace`.
         holder: for whom a toolset keeps sessions open between calls: the conversation, or the run where there is none.
     """
 
@@ -266,6 +266,7 @@ class Context(Generic[Deps]):
         "_progress",
         "_secrets",
         "_told",
+        "_trace",
         "answers",
         "attachments",
         "attempt",
@@ -281,7 +282,6 @@ class Context(Generic[Deps]):
         "roles",
         "run_id",
         "state",
-        "traceparent",
     )
 
     def __init__(
@@ -305,7 +305,7 @@ class Context(Generic[Deps]):
         state: str = "",
         peer: Peer | None = None,
         journal: Journal | None = None,
-        traceparent: str = "",
+        trace: str = "",
         lineage: Callable[[], tuple[Ancestor, ...]] | None = None,
         holder: Holder | None = None,
     ) -> None:
@@ -327,9 +327,14 @@ class Context(Generic[Deps]):
         self.state = state
         self.peer = peer
         self.journal = journal
-        self.traceparent = traceparent
+        self._trace = trace
         self._lineage = lineage
         self.holder = holder
+
+    @property
+    def traceparent(self) -> str:
+        """This call as a span of a trace, for services that take one; see `core.trace`. Empty where there is none."""
+        return traceparent_of(self._trace, self.key) if self._trace else ""
 
     @property
     def ancestors(self) -> tuple[Ancestor, ...]:

@@ -156,7 +156,7 @@ class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
     tools: str
 
 
-class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True):
+class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True, gc=False):
     """The model answered.
 
     Attributes:
@@ -225,7 +225,7 @@ def _told(arguments: JsonObject) -> str:
     return ", ".join(f"{name}={dumps(value)}" for name, value in arguments.items())
 
 
-class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
+class Intended(Struct, frozen=True, tag="intended", omit_defaults=True, gc=False):
     """A tool is about to run. On record before it does.
 
     Attributes:
@@ -253,7 +253,7 @@ class Intended(Struct, frozen=True, tag="intended", omit_defaults=True):
     origins: Origins = {}
 
 
-class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=True):
+class CallCompleted(Struct, frozen=True, tag="call_completed", omit_defaults=True, gc=False):
     """An attempt has its outcome, good or bad.
 
     Attributes:

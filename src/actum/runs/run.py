@@ -196,7 +196,8 @@ class Run:
 
         One answer may bring the next question: a call with other arguments, one that waited behind another.
         """
-        answers, later = self.state.answers, set[str]()
+        answers = self.state.answers
+        later: set[str] = set()
         for index, call in enumerate(calls):
             tried = ""
             while isinstance(waiting := results[index], Pending) and waiting.id != tried:
