@@ -276,13 +276,14 @@ class Agent(Generic[Output]):
             UnknownName: `after` names no run of this owner.
             Busy: somebody else is adding to this conversation.
         """
+        drawn = run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
         whose = principal if owner is None else checked_text("owner", owner)
         if messages is not None and (conversation or after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
         async with self.journal.claim(run_id), self._talking(whose, conversation):
-            if await self.journal.read(run_id):
+            if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             earlier = await before(self.journal, whose, conversation, after)
             instructions = self._render_instructions(UserMessage.of(question).text)

@@ -217,6 +217,7 @@ class Runner:
         roles: Sequence[str] = (),
         key_id: str = "",
         run_id: str | None = None,
+        drawn: bool = False,
         context: object = None,
         approver: Approver | None = None,
         peer: Peer | None = None,
@@ -233,6 +234,7 @@ class Runner:
                 its model's words and is not the user's.
             speaks_for: `user` where the operator trusts this client to say only what its user said.
             principal, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
+            drawn: `run_id` was just drawn by `new_id`, so that the journal need not be asked whether it has such a run.
             tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
 
         Returns:
@@ -242,6 +244,7 @@ class Runner:
             UsageError: a run of this id exists.
             BudgetExceeded: agents would stand too deep one under another, those of other programs counted.
         """
+        drawn = drawn or run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         started = Started(
             agent=self.name,
@@ -258,7 +261,7 @@ class Runner:
         way = way_in(started.tracestate)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
         async with self.journal.claim(run_id):
-            if await self.journal.read(run_id):
+            if not drawn and await self.journal.read(run_id):
                 raise UsageError(f"there is a run {run_id!r} already: use resume() to go on with it")
             state = await self.start(run_id, started, setting)
             requested = CallsRequested(tuple(calls), by, speaks_for)

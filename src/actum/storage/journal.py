@@ -46,6 +46,10 @@ from .writer import Writer
 
 _LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner"
 """The columns of a run's line, named as the fields of `RunSummary`."""
+_NAMES = _LINE.split(", ")
+_LINE_OF = f"SELECT {_LINE} FROM runs WHERE run_id = ?"
+_ADD_LINE = f"INSERT INTO runs ({_LINE}) VALUES ({', '.join('?' * len(_NAMES))})"
+_CHANGE_LINE = f"UPDATE runs SET {', '.join(f'{name} = ?' for name in _NAMES)} WHERE run_id = ?"
 
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
 _FURTHER = """INSERT INTO entries VALUES (
@@ -343,21 +347,19 @@ def _next(database: Database, run_id: str) -> tuple[int, bytes]:
 
 def _tell(database: Database, run_id: str, record: Telling, at: float) -> None:
     """Write the run's line in the list of runs."""
-    rows = database.execute(f"SELECT {_LINE} FROM runs WHERE run_id = ?", (run_id,))
+    rows = database.execute(_LINE_OF, (run_id,))
     if not rows and isinstance(record, Forgotten):  # somebody deleted the line: what the run says can go all the same
         return
     line = summarize(run_id, _summary(rows[0]) if rows else None, record, at)
-    names = _LINE.split(", ")
     # No text of PostgreSQL holds a NUL; this one is for people, the record has the user's words as they are.
     values = [
         value.replace("\0", "\ufffd") if (value := getattr(line, name)) and name == "question" else value
-        for name in names
+        for name in _NAMES
     ]
     if rows:
-        assigned = ", ".join(f"{name} = ?" for name in names)
-        database.execute(f"UPDATE runs SET {assigned} WHERE run_id = ?", (*values, run_id))
+        database.execute(_CHANGE_LINE, (*values, run_id))
     else:
-        database.execute(f"INSERT INTO runs ({_LINE}) VALUES ({', '.join('?' * len(names))})", values)
+        database.execute(_ADD_LINE, values)
 
 
 def _sign(database: Database, key: bytes, run_id: str, entry: Entry) -> None:
@@ -375,7 +377,7 @@ def _signed(row: Row) -> SignedHead:
 
 
 def _summary(row: Row) -> RunSummary:
-    values = dict(zip(_LINE.split(", "), row, strict=True))
+    values = dict(zip(_NAMES, row, strict=True))
     started, ended = _float(values.pop("started")), values.pop("ended")
     texts = {name: _str(value) for name, value in values.items()}
     return RunSummary(**texts, started=started, ended=None if ended is None else _float(ended))

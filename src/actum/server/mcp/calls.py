@@ -54,7 +54,11 @@ class NotYet(Struct, frozen=True):
 async def begin(
     runner: Runner, tool: str, arguments: JsonObject, client: McpClient, who: Identity, run_id: str, emit: Emit | None
 ) -> RunResult:
-    """Make a call. One that agents wait for that stand too deep, one under another, is not begun."""
+    """Make a call. One that agents wait for that stand too deep, one under another, is not begun.
+
+    Args:
+        run_id: of the run of the call, just drawn by `new_call`.
+    """
     asked = [ToolCall(id=CALL, name=tool, arguments=arguments)]
     try:
         return await runner.call(
@@ -62,6 +66,7 @@ async def begin(
             by="client",
             speaks_for=who.speaks_for,
             run_id=run_id,
+            drawn=True,
             principal=who.principal,
             roles=who.roles,
             key_id=who.key_id,
