@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 import pytest
 
@@ -187,7 +188,7 @@ async def test_a_time_limit_holds_for_a_tool_that_asks_and_blocks_before_it_wait
             clock.advance(10_000)  # a person answers before the tool has waited for anything: that time does not count
             return Answer("answer", arguments={})
 
-    def waiting(seconds: float, *, asks: bool) -> FunctionTool[..., str]:
+    def waiting(seconds: float, *, asks: bool) -> FunctionTool[[Context[object]], Coroutine[Any, Any, str]]:
         @tool(name=f"after_{seconds:g}_{asks}")
         async def waits(ctx: Context) -> str:
             """Keep the program busy, and wait."""

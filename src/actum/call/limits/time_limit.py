@@ -44,9 +44,9 @@ class TimeLimit:
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
+    ) -> None:
         assert self._timeout is not None
-        return await self._timeout.__aexit__(kind, error, trace)
+        await self._timeout.__aexit__(kind, error, trace)
 
     @property
     def expired(self) -> bool:
