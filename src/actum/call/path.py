@@ -52,11 +52,11 @@ from ..policy.ruling import Required
 from .asking.asker import LiveApprover
 from .asking.inquiry import LiveToolRequests
 from .asking.question import Approvals
+from .limits.attempt_limit import AttemptLimit
 from .limits.breaker import Breakers
 from .limits.limits import Limits
 from .limits.meters import RateLimit, RateLimiters, acquire
 from .limits.retry import delay
-from .limits.time_limit import TimeLimit
 from .outcome import checked, copy_arguments, translate, where, with_note
 from .plan import Plan, PolicyInputs, check_of, decide, denied
 from .resolve import Catalog
@@ -518,7 +518,7 @@ class CallPath:
             place: None for a check, of which nothing is written down when it is cancelled.
         """
         scope, tool = self._scope, plan.bound.tool
-        limit = TimeLimit(scope.clock, self._seconds(tool))
+        limit = AttemptLimit(scope.clock, self._seconds(tool))
         requests = self._requests(plan, place, limit) if place is not None else None
         context = self._context(plan, attempt, place, requests)
         detail = ""
@@ -554,7 +554,7 @@ class CallPath:
             error.effect = "none"
         return ToolResult(plan.said.id, error=error.failure()), error, detail
 
-    def _requests(self, plan: Plan, place: CallRef, limit: TimeLimit) -> LiveToolRequests:
+    def _requests(self, plan: Plan, place: CallRef, limit: AttemptLimit) -> LiveToolRequests:
         """What the tool may ask of others while it runs."""
         return LiveToolRequests(
             scope=self._scope,

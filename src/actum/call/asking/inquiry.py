@@ -32,7 +32,7 @@ from ...core.redaction import RedactedStream
 from ...core.token_estimate import with_sound_usage, with_usage
 from ...core.tool import Tool
 from ...journal.recording import CallRef
-from ..limits.time_limit import TimeLimit
+from ..limits.attempt_limit import AttemptLimit
 from ..scope import RunContext
 from .asker import LiveApprover
 
@@ -65,7 +65,7 @@ class LiveToolRequests(Struct, kw_only=True):
     tool: Tool
     place: CallRef
     key: str
-    limit: TimeLimit
+    limit: AttemptLimit
     count: dict[str, int] = msgspec.field(default_factory=dict)
     others: tuple[str, ...] = ()
     logged: RedactedStream | None = None

@@ -10,7 +10,7 @@ from types import TracebackType
 from ...core.interfaces import Clock
 
 
-class TimeLimit:
+class AttemptLimit:
     """Ends an attempt when its time is over. The time begins when this is made; it stands still while somebody is asked
     something on behalf of the attempt.
 
