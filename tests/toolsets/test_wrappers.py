@@ -15,6 +15,7 @@ from actum.core.call import MediaPart, TextPart
 from actum.core.errors import BadTool, UnknownTool, UsageError
 from actum.core.interfaces import ProbeResult, Toolset
 from actum.core.record import Intended, Started
+from actum.core.tool import Effects
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import CAREFUL
 from actum.testing import ScriptedModel
@@ -67,7 +68,7 @@ class Crm:
 
 
 def call(name: str, **arguments: str) -> ToolCall:
-    return ToolCall(id="1", name=name, arguments=arguments)
+    return ToolCall(id="1", name=name, arguments={**arguments})
 
 
 async def names(toolset: Toolset) -> list[str]:
@@ -197,10 +198,12 @@ async def test_a_doubtful_call_is_looked_up_by_the_toolset_inside() -> None:
     assert (found.status, crm.probed) == ("done", ["pay"])
 
 
+READ: frozenset[Effects] = frozenset({"read"})
+SEND: frozenset[Effects] = frozenset({"send"})
 LABELS = {
     "*": ToolLabels(approval=True),
-    "crm_*": ToolLabels(effects=frozenset({"read"}), timeout_s=5.0),
-    "crm_send": ToolLabels(effects=frozenset({"send"}), sinks=("to",), approval=False),
+    "crm_*": ToolLabels(effects=READ, timeout_s=5.0),
+    "crm_send": ToolLabels(effects=SEND, sinks=("to",), approval=False),
 }
 
 
@@ -208,13 +211,13 @@ async def test_the_most_specific_pattern_that_sets_a_field_wins_whatever_the_ord
     for order in permutations(LABELS):
         labels = {pattern: LABELS[pattern] for pattern in order}
         sends, reads, other = (labels_of(name, labels) for name in ("crm_send", "crm_get", "other"))
-        assert (sends.effects, sends.sinks, sends.timeout_s, sends.approval) == ({"send"}, ("to",), 5.0, False)
-        assert (reads.effects, reads.sinks, reads.approval) == ({"read"}, None, True)
+        assert (sends.effects, sends.sinks, sends.timeout_s, sends.approval) == (SEND, ("to",), 5.0, False)
+        assert (reads.effects, reads.sinks, reads.approval) == (READ, None, True)
         assert (other.effects, other.approval) == (None, True)
 
 
 async def test_the_operators_word_decides_where_a_foreign_tools_own_word_does_not() -> None:
-    for labels, asked in (({}, True), ({"get": ToolLabels(effects=frozenset({"read"}))}, False)):
+    for labels, asked in (({}, True), ({"get": ToolLabels(effects=READ)}, False)):
         crm = Crm(definition("get", foreign=True))
         model = ScriptedModel([call("get", to="x"), "Done."])
         agent = Agent(model, [labelled(labels, crm)], policy=CAREFUL)
@@ -226,14 +229,14 @@ async def test_the_operators_word_decides_where_a_foreign_tools_own_word_does_no
 def test_labels_never_take_more_away_than_they_say() -> None:
     own = definition("get", foreign=True, approval=True, trusted=["told_by_itself"])
     assert ToolLabels(approval=False).on(own).approval, "a tool's own wish to be asked about is not lifted"
-    assert not ToolLabels(effects=frozenset({"read"})).on(own).vouched, "its own trusted fields are not vouched for"
+    assert not ToolLabels(effects=READ).on(own).vouched, "its own trusted fields are not vouched for"
     vouched = ToolLabels(trusted=("balance",)).on(own)
     assert (vouched.trusted, vouched.vouched, vouched.foreign) == (("balance",), True, True)
     misspelt = ToolLabels(sinks=("recipient",)).on(own)
     assert misspelt.sinks is None, "() would say that no argument decides where something goes"
     assert ToolLabels(sinks=()).on(own).sinks == ()
     assert ToolLabels().on(own) is own
-    assert ToolLabels(effects=frozenset({"read"})).on(own).digest != own.digest, "it stands in the digest"
+    assert ToolLabels(effects=READ).on(own).digest != own.digest, "it stands in the digest"
 
 
 async def test_fields_that_the_operator_trusts_are_believed_of_a_foreign_tool() -> None:
@@ -244,7 +247,7 @@ async def test_fields_that_the_operator_trusts_are_believed_of_a_foreign_tool() 
 
 def test_what_can_not_be_meant_in_labels_is_told() -> None:
     tools = [definition("crm_get", foreign=True), definition("crm_send", foreign=True), definition("mine")]
-    read = ToolLabels(effects=frozenset({"read"}))
+    read = ToolLabels(effects=READ)
     for labels, told in (
         ({}, [("crm_get", "nobody says"), ("crm_send", "nobody says")]),
         ({"crm_*": read}, []),

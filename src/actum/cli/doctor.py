@@ -28,6 +28,7 @@ from ..journal.export import Report, check_journal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
+from ..toolsets.wrappers import label_problems
 from . import options
 from .mcp.commands import looked_at
 from .models import NOTHING_FOUND
@@ -96,6 +97,8 @@ def doctor(
         take(asyncio.run(_journal(settings)))
         take(asyncio.run(_record(settings)))
         take(asyncio.run(_tools(settings)))
+        if settings.tool_labels:
+            take(asyncio.run(_labels(settings, terminal)))
         if settings.speaks_for_user:
             take(_trusted_clients(settings))
         for finding in asyncio.run(_servers(settings, terminal)):
@@ -178,10 +181,23 @@ async def _record(settings: Settings) -> CheckFinding:
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        found = await list_tools(load_tools(settings.tools, Path.cwd()))
+        found = await list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
-    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
+    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
+
+
+async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
+    """What can not be meant in the operator's word on tools."""
+    try:
+        async with options.tools(settings, terminal) as loaded:
+            problems = label_problems(await list_tools(loaded.tools), settings.tool_labels)
+    except ActumError as error:
+        return CheckFinding("bad", "labels", str(error), "see `actum tools lint`")
+    wrong = [f'[tools."{name}"] {problem}' for name, problem in problems if name in settings.tool_labels]
+    if wrong:
+        return CheckFinding("warn", "labels", "; ".join(wrong), "actum tools lint")
+    return CheckFinding("ok", "labels", f"{len(settings.tool_labels)} for tools of others")
 
 
 def _trusted_clients(settings: Settings) -> CheckFinding:

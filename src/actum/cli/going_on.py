@@ -27,10 +27,15 @@ def chat_command(settings: Settings, conversation: str, *more: str) -> str:
 def _flags(settings: Settings) -> list[str]:
     """The flags without which a later command would use other tools, another model or another record.
 
-    What the folder's `actum.toml` or a variable says is said there again, and mostly left out here. `--yes` is left out
-    on purpose: it holds for one command.
+    Of an agent with a name, only what was said in the place of its own settings. What the folder's `actum.toml` or a
+    variable says is said there again, and mostly left out here. `--yes` is left out on purpose: it holds for one
+    command.
     """
-    words = [word for name in settings.tools if name != EVERYDAY for word in ("--tools", name)]
+    if settings.agent:
+        said = {name: getattr(settings, name) for name, source in settings.sources.items() if source == "flag"}
+        return ["--agent", settings.agent, *_flags(Settings(**said, sources=settings.sources))]
+    places = [place for place in settings.tools if isinstance(place, str)]
+    words = [word for place in places if place != EVERYDAY for word in ("--tools", place)]
     words += [word for name in settings.mcp if settings.mcp != (MINE,) for word in ("--mcp", name)]
     words += ["--journal", shown_journal(settings.journal)] if settings.journal else []
     words += ["--policy", settings.policy] if settings.policy else []

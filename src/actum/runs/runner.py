@@ -34,7 +34,7 @@ from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.holder import Holder
-from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request
+from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
@@ -173,6 +173,46 @@ class Runner:
         other._toolsets, other._bare = sort_out(tools)
         other._catalog, other._generations = None, ()
         return other
+
+    def known_as(
+        self,
+        name: str,
+        *,
+        journal: Journal | None = None,
+        approver: Approver | None = None,
+        wrap: Callable[[Toolset], Toolset] | None = None,
+    ) -> Runner:
+        """The same runner under another name. What both use of their limits is counted together.
+
+        Args:
+            name: what its runs are called on record.
+            journal: where they are written down, instead.
+            approver: who can be asked, instead.
+            wrap: puts a wrapper around each toolset.
+        """
+        other = copy.copy(self)
+        other.name = name
+        other.journal = journal or self.journal
+        other._approver = approver or self._approver
+        if wrap is not None:
+            other._toolsets = [wrap(toolset) for toolset in self._toolsets]
+            other._catalog, other._generations = None, ()
+        return other
+
+    @property
+    def policy(self) -> Policy:
+        """Who may call what."""
+        return self._policy
+
+    @property
+    def reading(self) -> tuple[bool, str]:
+        """How arguments are read: whether those that nearly fit are mended, and what is done about unknown ones."""
+        return self._coerce, self._extra
+
+    @property
+    def toolsets(self) -> Sequence[Toolset]:
+        """Where the tools live."""
+        return tuple(self._toolsets)
 
     # Tools ------------------------------------------------------------------------------------------------------------
 
