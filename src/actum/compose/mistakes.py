@@ -56,10 +56,10 @@ class Fault(Struct, frozen=True):
     hint: str = ""
 
 
-def unreadable(file: str, error: tomllib.TOMLDecodeError) -> Mistake:
-    """A file that is no TOML."""
+def unreadable(file: str, text: str, error: tomllib.TOMLDecodeError) -> Mistake:
+    """A file whose text is no TOML."""
     found = _LINE_OF_TOML.search(str(error))
-    return Mistake(file, int(found[1]) if found else 0, f"can not be read: {error}")
+    return Mistake(file, int(found[1]) if found else len(text.splitlines()), f"can not be read: {error}")
 
 
 def placed(file: str, text: str, faults: Sequence[Fault]) -> list[Mistake]:

@@ -168,9 +168,8 @@ class Settings(SettingsFile, frozen=True, kw_only=True):
     agent: str = ""
     of_agents: dict[str, Settings] = {}
 
-    def __repr__(self) -> str:  # the address of a journal may hold a password
-        shown = msgspec.structs.asdict(self) | {"journal": shown_journal(self.journal)}
-        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+    def __repr__(self) -> str:  # the address of a journal may hold a password, and a header a key
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown_settings(self).items())})"
 
 
 def read_settings(
@@ -331,11 +330,12 @@ def _look(path: Path) -> tuple[dict[str, object], list[Mistake]]:
     """A settings file as TOML reads it, and what is wrong with it."""
     try:
         text = path.read_text("utf-8") if path.is_file() else ""
-        found: dict[str, object] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return {}, [unreadable(str(path), error)]
     except (OSError, ValueError) as error:
         return {}, [Mistake(str(path), 0, f"can not be read: {error}")]
+    try:
+        found: dict[str, object] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return {}, [unreadable(str(path), text, error)]
     return found, placed(str(path), text, list(_faults(found)))
 
 
