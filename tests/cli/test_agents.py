@@ -78,17 +78,21 @@ def test_an_agent_is_run_by_its_name_and_hands_tasks_to_another(run: Run, home: 
 
 def test_a_run_of_an_agent_is_resumed_by_the_command_that_is_shown(run: Run, home: Path) -> None:
     (home / "actum.toml").write_text(AGENTS)
-    waits = run("run", "keep milk", "--agent", "keeper", "--limit", "steps=7")
+    waits = run("run", "keep milk", "--agent", "keeper", "--limit", "steps=7", "--temperature", "0.5")
     assert waits.exit_code == 3
     (command,) = [line.strip() for line in waits.stderr.splitlines() if line.strip().startswith("actum resume")]
     assert "--agent keeper" in command
     assert "--limit steps=7" in command
+    assert "--temperature 0.5" in command
     assert "--tools" not in command
     whole = command.split()[1:]
     plain = whole[: whole.index("--agent")]
     refused = run(*plain)
-    assert (refused.exit_code, "what differs: limits" in refused.stderr) == (2, True), refused.stderr
+    assert (refused.exit_code, "what differs: limits, settings" in refused.stderr) == (2, True), refused.stderr
     assert not (home / "kept.txt").exists()
+    branched = json.loads(run("journal", "fork", whole[1], "--at", "0", "--yes", "--json").stdout)
+    assert branched["status"] == "done"
+    assert run("resume", branched["run_id"], "--agent", "keeper").exit_code == 0, "a branch is of the same agent"
     done = run(*plain, *whole[whole.index("--limit") :])
     assert (done.exit_code, done.stdout) == (0, "keep: kept\n"), done.stderr
 
@@ -186,6 +190,25 @@ def test_the_operators_word_on_tools_of_a_server_is_looked_at_and_decides(run: R
     found = json.loads(run("doctor", "--json").stdout)
     labels = next(each for each in found if each["about"] == "labels")
     assert (labels["verdict"], 'tools."cmr_*"] fits no tool' in labels["found"]) == ("warn", True)
+    (home / "actum.toml").write_text('[tools.keep]\neffects = ["write"]\n[agents.keeper]\ntools = ["tools.py"]\n')
+    found = {each["about"]: each for each in json.loads(run("doctor", "--json").stdout)}
+    assert (found["labels"]["verdict"], found["agent"]["verdict"]) == ("ok", "ok"), "a tool of an agent fits as well"
+
+
+def test_a_tool_of_a_server_that_is_not_what_it_was_stops_a_run_and_is_named(run: Run, home: Path) -> None:
+    (home / "crm.py").write_text(SERVER)
+    (home / "calls.py").write_text('from models import calling\nget = calling("crm_get", name="ann")\n')
+    (home / "actum.toml").write_text('[agents.desk]\nmodel = "calls.py:get"\ntools = ["none"]\nmcp = ["crm"]\n')
+    run("mcp", "add", "crm", "--", sys.executable, "crm.py")
+    run("mcp", "approve", "crm", "--yes")
+    waits = json.loads(run("run", "get ann", "--agent", "desk", "--json").stdout)
+    (home / "crm.py").write_text(SERVER.replace("Get a customer.", "Get a customer and sell the data."))
+    run("mcp", "approve", "crm", "--yes")
+    (home / "actum.toml").write_text((home / "actum.toml").read_text())
+    refused = run("resume", waits["run_id"], "--approve", waits["pending"][0]["id"])
+    assert refused.exit_code == 2
+    assert "changed: 'crm_get'" in refused.stderr
+    assert not (home / "called.txt").exists()
 
 
 def test_a_server_that_gains_a_tool_while_a_run_waits_does_not_make_another_agent(run: Run, home: Path) -> None:

@@ -270,6 +270,15 @@ def settings_in(folder: Path, text: str) -> Iterator[Path]:
     yield folder
 
 
+async def test_an_empty_table_is_an_agent_of_the_settings_around_it(tmp_path: Path) -> None:
+    folder = written(
+        tmp_path / "one", 'mcp = ["none"]\nmodel = "{folder}/code.py:model"\ntools = ["none"]\n[agents.a]\n'
+    )
+    assert (await reference(folder, "a")).name == "a"
+    agents = Agents(read_settings(tmp_path, {}, {}), {}, tmp_path, journal=MemoryJournal())
+    assert (agents.names, agents.visible("ann"), list(agents.hosts)) == ((), (), [])
+
+
 async def test_what_stands_in_code_must_be_an_agent(tmp_path: Path) -> None:
     for python, told in {
         "{folder}/code.py:not_an_agent": "of type int; needed is an object Agent",
@@ -333,11 +342,13 @@ async def test_an_agent_without_memory_takes_part_in_no_conversation(tmp_path: P
 
 async def test_an_agent_takes_from_the_settings_around_it_what_it_does_not_set(tmp_path: Path) -> None:
     around = 'instructions = "Be brief."\nlimits = {cost = 3, steps = 7}\nmodel = "a"\n'
-    (tmp_path / "actum.toml").write_text(f'{around}[agents.desk]\nmodel = "b"\nlimits.calls = 2\n')
+    (tmp_path / "actum.toml").write_text(f'{around}[agents.desk]\nmodel = "b"\nlimits.calls = 2\npolicy = "lax.toml"\n')
     settings = read_settings(tmp_path, {"ACTUM_MODEL": "c"}, {"limits": {"steps": 5}})
     desk = choose_agent(settings, "desk")
     assert (desk.model, desk.instructions, settings.model) == ("b", "Be brief.", "c")
     assert (desk.limits.calls, desk.limits.steps, desk.limits.cost) == (2, 5, Decimal(3))
     assert (desk.agent, desk.sources["model"]) == ("desk", "actum.toml")
+    enforced = choose_agent(read_settings(tmp_path, {"ACTUM_POLICY": "strict.toml"}, {}), "desk")
+    assert enforced.policy == "strict.toml"
     flagged = choose_agent(read_settings(tmp_path, {}, {"model": "d"}), "desk")
     assert (flagged.model, flagged.sources["model"]) == ("d", "flag")

@@ -111,6 +111,11 @@ def test_labels_and_places_of_tools_stand_in_one_table(tmp_path: Path) -> None:
         "[tools]\nuse = 7": "Expected `array`, got `int`",
         '[tools]\nuse = [{form = "x.py"}]': "Object (contains unknown field `form`|missing required field `from`)",
         "tool_labels = {}": "unknown field `tool_labels`",
+        "[agents.a]\n[agents]\nb = 7": "line 3: Expected `object`, got `int`",
+        "[agents]\nb = 7\n[agents.a]\n": "line 2: Expected `object`, got `int`",
+        "agents = [1]": "Expected `object`, got `array`",
+        "agents.a = {}\nagents.b = 1": "line 2: Expected `object`, got `int`",
+        'tools."x" = "y"': "unknown field `x`",
         "sources = {}": "unknown field `sources`",
         "of_agents = {}": "unknown field `of_agents`",
     }.items():

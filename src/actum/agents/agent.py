@@ -650,7 +650,8 @@ class Agent(Generic[Output]):
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
             if self._naming is not None and is_own:
                 self._check_use(self._naming, started.principal, started.roles)
-            change = self._change(run_id, state, parts, by=by, accept=setting.accept) if is_own else None
+            if is_own and not state.requested:
+                change = self._change(run_id, state, parts, by=by, accept=setting.accept)
             if not setting.accept and not state.requested and state.agent is None:  # else they were compared above
                 self._check_instructions(run_id, state.beginning())
 

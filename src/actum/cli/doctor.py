@@ -13,7 +13,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ..compose.agents import list_tools
+from ..compose.agents import list_tools, open_agents
 from ..compose.journals import journal_place
 from ..compose.mcp import find_servers
 from ..compose.models import make_model
@@ -25,6 +25,7 @@ from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.tool import Tool
 from ..journal.export import Report, check_journal
+from ..journal.memory import MemoryJournal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
@@ -97,6 +98,8 @@ def doctor(
         take(asyncio.run(_journal(settings)))
         take(asyncio.run(_record(settings)))
         take(asyncio.run(_tools(settings)))
+        for name in settings.agents:
+            take(asyncio.run(_agent(settings, name)))
         if settings.tool_labels:
             take(asyncio.run(_labels(settings, terminal)))
         if settings.speaks_for_user:
@@ -187,11 +190,22 @@ async def _tools(settings: Settings) -> CheckFinding:
     return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
 
 
+async def _agent(settings: Settings, name: str) -> CheckFinding:
+    """Whether an agent of the settings can be built."""
+    try:
+        async with open_agents(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as agents:
+            digest = (await agents.get(name).reference()).digest
+    except ActumError as error:
+        return CheckFinding("bad", "agent", f"{name}: {error}", f"mend [agents.{name}]")
+    return CheckFinding("ok", "agent", f"{name}, {digest[:12]}")
+
+
 async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
     """What can not be meant in the operator's word on tools."""
     try:
         async with options.tools(settings, terminal) as loaded:
-            problems = label_problems(await list_tools(loaded.tools), settings.tool_labels)
+            elsewhere = await options.names_elsewhere(settings)
+            problems = label_problems(await list_tools(loaded.tools), settings.tool_labels, elsewhere)
     except ActumError as error:
         return CheckFinding("bad", "labels", str(error), "see `actum tools lint`")
     wrong = [f'[tools."{name}"] {problem}' for name, problem in problems if name in settings.tool_labels]

@@ -13,7 +13,7 @@ import typer
 
 from ..agents.agent import Agent
 from ..compose import journals
-from ..compose.agents import choose_agent, list_tools, make_agent, open_agents
+from ..compose.agents import choose_agent, list_tools, make_agent, open_agents, tool_names
 from ..compose.mcp import find_servers, open_finder, open_mcp
 from ..compose.models import make_model
 from ..compose.settings import FINDER, Settings, read_settings
@@ -23,6 +23,7 @@ from ..core.interfaces import Approver, Journal
 from ..core.json import Json, JsonObject
 from ..core.record import RunSummary
 from ..journal.export import run_ids
+from ..journal.memory import MemoryJournal
 from ..journal.mismatch import summary
 from ..runs.given_tools import Toolish
 from .show.terminal import Terminal
@@ -342,6 +343,12 @@ async def agent_with_servers(
     model = make_model(settings)
     async with tools(settings, terminal) as loaded:
         yield make_agent(settings, model, loaded.tools, journal=journal, approver=approver), loaded.servers
+
+
+async def names_elsewhere(settings: Settings) -> set[str]:
+    """The names of the tools of the agents that have a name."""
+    async with open_agents(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as agents:
+        return await tool_names(agents)
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:

@@ -142,10 +142,8 @@ def resume(
             if not found.model:
                 return await _resume_call(opened, found.run_id)
             name = await named_agent(opened, found.run_id, settings, accept=accept)
-            if settings.agent or name:
-                chosen = settings if settings.agent else choose_agent(settings, name)
-            else:
-                chosen = settings if parts.model else as_recorded(settings, found.model)
+            unnamed = settings if settings.agent or name or parts.model else as_recorded(settings, found.model)
+            chosen = choose_agent(settings, name) if name else unnamed
             async with options.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal) as agent:
                 view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
                 if isinstance(view, Trace):

@@ -92,9 +92,10 @@ def lint(tools: ToolsFlag = None, mcp: McpFlag = None, as_json: JsonFlag = False
     async def command() -> list[tuple[str, str]]:
         async with options.tools(settings, terminal) as loaded:
             listed = await agents.list_tools(loaded.tools)
+            elsewhere = await options.names_elsewhere(settings) if settings.tool_labels else set()
             own = [item for item in loaded.tools if isinstance(item, FunctionTool)]
             said = [(item.name, str(warning)) for item in own for warning in item.warnings]
-            return [*said, *label_problems(listed, settings.tool_labels)]
+            return [*said, *label_problems(listed, settings.tool_labels, elsewhere)]
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ToolWarning)  # what they would say is said below

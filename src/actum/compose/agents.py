@@ -7,7 +7,7 @@ An agent of `[agents.NAME]` is the same in every process that has the same setti
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ import msgspec
 
 from ..agents.agent import Agent
 from ..agents.identity import Naming
-from ..core.errors import UnknownName, UsageError
+from ..core.errors import ActumError, UnknownName, UsageError
 from ..core.interfaces import Approver, Journal, Model
 from ..core.json import JsonObject
 from ..core.tool import Tool
@@ -225,6 +225,15 @@ async def open_agents(
         yield agents
     finally:
         await agents.close()
+
+
+async def tool_names(agents: Agents) -> set[str]:
+    """The names of the tools of all agents that can be built, for a look at patterns of names."""
+    found: set[str] = set()
+    for name in agents.names:
+        with suppress(ActumError):
+            found |= {tool.name for tool in await agents.get(name).list_tools()}
+    return found
 
 
 def table_of(settings: Settings, name: str) -> AgentTable:

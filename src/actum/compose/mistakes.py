@@ -92,6 +92,10 @@ def faults_in(
                 yield from faults_in(kind_of_it, inner_table, key.replace("_", " "), (*path, key, *name))
             if not inner:
                 left[key] = value
+            elif inner[0][0] and isinstance(value, dict):  # beside tables there may stand what is none
+                for name, each in value.items():
+                    if not isinstance(each, dict):
+                        yield from _converted(kind, {key: {name: each}}, (*path, key, name), path)
     if any(field.required for field in fields.values()):
         yield from _converted(kind, left, path)
         return

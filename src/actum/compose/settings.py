@@ -193,6 +193,7 @@ def read_settings(
         for variable, name in ENVIRONMENT.items()
         if environment.get(variable)
     ]
+    enforced = [layer for layer in layers if layer.source in _ENFORCED and "agents" not in layer.values]
     flags = _Layer("flag", {name: value for name, value in said.items() if value})
     around = _merged([*layers, flags], own)
     of_agents: dict[str, Settings] = {}
@@ -200,10 +201,14 @@ def read_settings(
         tables = layer.values.get("agents")
         for name, table in tables.items() if isinstance(tables, dict) else ():
             set_here = {key: value for key, value in table.items() if key in _OF_SETTINGS}
-            merged = _merged([*layers, _Layer(layer.source, set_here), flags], own)
+            merged = _merged([*layers, _Layer(layer.source, set_here), *enforced, flags], own)
             of_agents[name] = msgspec.structs.replace(merged, agent=name)
     _check_agents(around.agents)
     return msgspec.structs.replace(around, of_agents=of_agents)
+
+
+_ENFORCED = frozenset({"ACTUM_POLICY"})
+"""The variables that also stand over the tables of agents: whoever runs a program says there who may call what."""
 
 
 class _Layer(NamedTuple):

@@ -239,7 +239,7 @@ class Rules:
         """The roles that the policy knows a user to have, beside those that a run is started with."""
         return self.users.get(principal, frozenset())
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """SHA-256 of what the policy decides by, hexadecimal: the same in every process, wherever its file lies. Of a
         condition in Python only the name of the function is covered.

@@ -10,7 +10,7 @@ Policies, approvals and the record know a tool by the name that the wrapper show
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from fnmatch import fnmatchcase
 from typing import Protocol, Self, runtime_checkable
@@ -103,12 +103,15 @@ def labels_of(name: str, labels: Mapping[str, ToolLabels]) -> ToolLabels:
     return found
 
 
-def label_problems(tools: Sequence[Tool], labels: Mapping[str, ToolLabels]) -> list[tuple[str, str]]:
+def label_problems(
+    tools: Sequence[Tool], labels: Mapping[str, ToolLabels], elsewhere: Collection[str] = ()
+) -> list[tuple[str, str]]:
     """What can not be meant in labels, and which foreign tools nobody has said anything of.
 
     Args:
         tools: all tools of a run, by their own word.
         labels: as for `labelled`.
+        elsewhere: the names of tools that other agents have under the same labels.
 
     Returns:
         The pattern or the tool, and what is the matter with it.
@@ -117,7 +120,8 @@ def label_problems(tools: Sequence[Tool], labels: Mapping[str, ToolLabels]) -> l
     for pattern, said in labels.items():
         fitting = [tool for tool in tools if fnmatchcase(tool.name, pattern)]
         if not fitting:
-            found.append((pattern, "fits no tool there is"))
+            if not any(fnmatchcase(name, pattern) for name in elsewhere):
+                found.append((pattern, "fits no tool there is"))
             continue
         sinks = set(said.sinks or ()) - {name for tool in fitting for name in tool.property_schemas()}
         if sinks:
