@@ -70,6 +70,7 @@ def test_an_agent_is_run_by_its_name_and_hands_tasks_to_another(run: Run, home: 
     for name, told in (("adder", "add: 5\n"), ("boss", "adder: add: 5\n")):
         result = run("run", "2 and 3?", "--agent", name)
         assert (result.exit_code, result.stdout) == (0, told), result.stderr
+    assert run("chat", "--agent", "adder", input="2 and 3?\n").stdout == "add: 5\n"
     wrong = run("run", "2 and 3?", "--agent", "ader")
     assert (wrong.exit_code, "Did you mean `adder`?" in wrong.stderr) == (2, True)
     listed = json.loads(run("runs", "list", "--json").stdout)

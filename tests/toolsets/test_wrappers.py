@@ -189,6 +189,8 @@ async def test_an_agent_in_a_wrapper_is_still_an_agent_as_a_tool() -> None:
     assert result.text == "It is 42."
     children = [run for run in await outer.journal.runs() if run.parent == "r"]
     assert [run.agent for run in children] == ["counter"]
+    for inside, ends in (((inner.as_tool(),), True), ((inner.as_tool(), Crm()), False)):
+        assert prefixed("x_", combined(*inside)).ends_when_cancelled is ends  # type: ignore[attr-defined]  # as the path asks
 
 
 async def test_a_doubtful_call_is_looked_up_by_the_toolset_inside() -> None:
