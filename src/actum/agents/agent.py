@@ -23,7 +23,15 @@ from ..call.limits.limits import Limits
 from ..core.budget import Price
 from ..core.call import MediaPart, TextPart, ToolResult
 from ..core.claim import claim_of_conversation
-from ..core.errors import ContextOverflow, InDoubt, ModelError, ReplayDiverged, UnknownName, UsageError
+from ..core.errors import (
+    ContextOverflow,
+    InDoubt,
+    ModelError,
+    PermissionDenied,
+    ReplayDiverged,
+    UnknownName,
+    UsageError,
+)
 from ..core.event import Event, RunResult
 from ..core.holder import Holder
 from ..core.interfaces import (
@@ -44,6 +52,7 @@ from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, SystemMessage, Transcript, Usage, UserMessage
 from ..core.model_settings import ModelSettings, checked_settings
 from ..core.record import (
+    AgentChanged,
     Compacted,
     Ended,
     Entry,
@@ -64,6 +73,7 @@ from ..runs.given_tools import Toolish
 from ..runs.recorded import checked_id, checked_roles, checked_text, sound
 from ..runs.runner import Answers, Emit, ModelSide, Runner, Setting
 from ..runs.wording import Phrases
+from ..toolsets.wrappers import innermost
 from .agent_tool import AgentTool
 from .alternation import in_turns
 from .branch import branch
@@ -71,6 +81,7 @@ from .compaction import sum_up
 from .conversation import Before, before, history_of, media, with_attachments
 from .driver import Driver
 from .given_history import history_given
+from .identity import AgentRef, KnowsRoles, Naming, differing, digest_of, part, policy_part
 from .output import plain, typed
 from .turn import Check, turn
 from .unfinished import news
@@ -107,6 +118,13 @@ class RunOptions(TypedDict, total=False):
     trace: str
     holder: Holder | None
     settings: ModelSettings | None
+
+
+class AgentFields(TypedDict, total=False):
+    """The fields of `Started` that an agent with a name fills in."""
+
+    agent_digest: str
+    agent_parts: dict[str, str]
 
 
 class Agent(Generic[Output]):
@@ -203,6 +221,8 @@ class Agent(Generic[Output]):
         )
         self._instructions = instructions
         self._redaction = redaction
+        self._dialect = dialect
+        self._naming: Naming | None = None
         self._output_schema: JsonObject | None = None
         self._check: Check = plain
         if output_type is not str:
@@ -279,6 +299,8 @@ class Agent(Generic[Output]):
         drawn = run_id is None
         run_id = new_id("run") if run_id is None else checked_id(run_id)
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
+        if self._naming is not None:
+            self._check_use(self._naming, principal, roles, conversation or after)
         whose = principal if owner is None else checked_text("owner", owner)
         if messages is not None and (conversation or after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
@@ -316,6 +338,7 @@ class Agent(Generic[Output]):
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
+                **await self._recorded(),
             )
             setting = self.runner.setting(
                 deps=context,
@@ -403,7 +426,13 @@ class Agent(Generic[Output]):
             model_settings=settings,
         )
         shared = self.journal.is_shared
-        return await self._go_on(run_id, lambda state: records_of(state, answers or {}, is_shared=shared), setting)
+        return await self._go_on(
+            run_id,
+            lambda state: records_of(state, answers or {}, is_shared=shared),
+            setting,
+            by=principal or "",
+            is_own=True,
+        )
 
     async def fork(
         self,
@@ -462,10 +491,11 @@ class Agent(Generic[Output]):
                 bound=(),
                 forked=run_id,
                 fork_at=at,
+                **({"agent_digest": "", "agent_parts": {}} | await self._recorded()),
             )
             words = await words_of(self.journal, run_id, records)
             for record in (started, *records[1:]):
-                changed = isinstance(record, ToolsChanged)
+                changed = isinstance(record, ToolsChanged | AgentChanged)  # both are this agent's from here on
                 own = ToolsChanged(catalog.digest) if changed else copied(self.journal, new, record, words)
                 self.journal.append(new, own)
             await self.journal.sync(new)
@@ -547,7 +577,8 @@ class Agent(Generic[Output]):
 
     def as_tool(self, name: str | None = None, description: str = "") -> Toolset:
         """This agent as a tool for another one."""
-        text = description or f"Hand a task to the agent {self.name!r} and get its answer."
+        own = self._naming.description if self._naming is not None else ""
+        text = description or own or f"Hand a task to the agent {self.name!r} and get its answer."
         return AgentTool(self, name or self.name, text)
 
     async def run_child(self, task: str, run_id: str, context: Context) -> RunResult[Output]:
@@ -567,6 +598,8 @@ class Agent(Generic[Output]):
             ancestors=context.ancestors,
             holder=context.holder,
         )
+        if self._naming is not None and not self._lets_in(self._naming, context.principal, context.roles):
+            raise PermissionDenied(f"This user may not use the agent {self.name}.")
         entries = await journal.read(run_id)
         if entries:
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
@@ -586,6 +619,7 @@ class Agent(Generic[Output]):
             parent=context.run_id,
             bound=tuple(each.agent for each in context.ancestors if each.policy is not None),
             trace=context.traceparent,
+            **await self._recorded(),
         )
         async with journal.claim(run_id):
             return await self._begin(run_id, started, (), setting)
@@ -606,19 +640,155 @@ class Agent(Generic[Output]):
                 "done all of it or a part; it was not begun anew."
             )
 
-    async def _go_on(self, run_id: str, answers: Answers, setting: Setting) -> RunResult[Output]:
+    async def _go_on(
+        self, run_id: str, answers: Answers, setting: Setting, *, by: str = "", is_own: bool = False
+    ) -> RunResult[Output]:
+        """Go on with a run.
+
+        Args:
+            by: on whose behalf it is taken up.
+            is_own: the run is nobody's child. Of a child, the agent above has been compared, with all agents below it.
+        """
+        parts = await self.parts() if is_own and self._naming is not None else {}
+        change: AgentChanged | None = None
+
         def check(state: RunState) -> None:
+            nonlocal change
             setting.budget.price(self.model.name)  # or nothing is done
-            if state.beginning().compacts:
+            started = state.beginning()
+            if started.compacts:
                 raise UsageError(f"run {run_id!r} only summed up a conversation: use compact() to do it again")
-            if not setting.accept and not state.requested:
+            if self._naming is not None and is_own:
+                self._check_use(self._naming, started.principal, started.roles)
+            if is_own and not state.requested:
+                change = self._change(run_id, state, parts, by=by, accept=setting.accept)
+            if not setting.accept and not state.requested and state.agent is None:  # else they were compared above
                 self._check_instructions(run_id, state.beginning())
 
         async with self.runner.taken_up(run_id, answers, setting, check) as state:
+            if change is not None:
+                state.take(setting.journal.append(run_id, change), change)
             if state.requested:  # by a program that makes calls with the agent's tools
                 return cast("RunResult[Output]", await self.runner.go_on(run_id, state, setting))  # it has no answer
             earlier = await history_of(setting.journal, state.beginning())
             return await self._carry_out(run_id, state, earlier, setting)
+
+    # Known by a name -----------------------------------------------------------------------------------------------
+
+    def known_as(
+        self,
+        naming: Naming,
+        *,
+        journal: Journal | None = None,
+        approver: Approver | None = None,
+        wrap: Callable[[Toolset], Toolset] | None = None,
+    ) -> Agent[Output]:
+        """The same agent under a name by which other processes build it too; see `compose.agents`.
+
+        Args:
+            naming: the name, who may use the agent, and what else belongs to the name.
+            journal: where its runs are written down, instead.
+            approver: who can be asked, instead.
+            wrap: puts a wrapper around each toolset.
+        """
+        other = copy.copy(self)
+        other.name = naming.name
+        other.runner = self.runner.known_as(naming.name, journal=journal, approver=approver, wrap=wrap)
+        other._naming = naming
+        return other
+
+    async def reference(self) -> AgentRef:
+        """The agent as another process has to be told of it, to run it or to go on with its runs.
+
+        Raises:
+            UsageError: the agent has no name by which another process could build it.
+        """
+        if self._naming is None:
+            raise UsageError(
+                f"the agent {self.name!r} can not be handed to another process, which would not know how to build it: "
+                f'name it in actum.toml, as in agents.{self.name} = {{python = "package.module:agent"}}'
+            )
+        parts = await self.parts()
+        return AgentRef(name=self.name, digest=digest_of(parts), parts=parts)
+
+    async def parts(self) -> dict[str, str]:
+        """The digest of each part of this agent, by its name; see `agents.identity`."""
+        naming, runner = self._naming, self.runner
+        catalog = await runner.catalog()
+        instructions = self._instructions
+        inside = [toolset for given in runner.toolsets for toolset in innermost(given)]
+        below = [each.agent for each in inside if isinstance(each, AgentTool) and isinstance(each.agent, Agent)]
+        values: dict[str, object] = {
+            "name": naming.name if naming is not None else "",
+            "model": [self.model.name, (naming.dialect if naming is not None else "") or self._dialect],
+            "settings": [self.settings.recorded, sorted(name.lower() for name in self.settings.headers)],
+            "instructions": instructions if isinstance(instructions, str) else [instructions.__qualname__],
+            "tools": sorted(tool.digest for tool in catalog.tools if not tool.foreign),
+            "labels": naming.labels if naming is not None else {},
+            "servers": sorted(naming.servers) if naming is not None else [],
+            "agents": sorted([digest_of(await each.parts()) for each in below]),
+            "policy": policy_part(runner.policy),
+            "limits": runner.limits_recorded,
+            "output": self._output_schema,
+            "conversation": [self.truncation, naming.memory if naming is not None else "conversation"],
+            "arguments": list(runner.reading),
+        }
+        return {name: part(value) for name, value in values.items()}
+
+    async def _recorded(self) -> AgentFields:
+        """What stands on record of an agent that has a name."""
+        if self._naming is None:
+            return {}
+        parts = await self.parts()
+        return {"agent_digest": digest_of(parts), "agent_parts": parts}
+
+    def _check_use(self, naming: Naming, principal: str, roles: Sequence[str], conversation: str = "") -> None:
+        """Whether this user may use this agent, in this conversation.
+
+        Raises:
+            UnknownName: the agent is not there for this user.
+            UsageError: each run of the agent stands alone, and a conversation was named.
+        """
+        if not self._lets_in(naming, principal, roles):
+            raise UnknownName(f"there is no agent {naming.name!r}")
+        if conversation and naming.memory == "none":
+            raise UsageError(
+                f"the agent {naming.name!r} takes part in no conversation, by `memory` in its settings: leave the "
+                "conversation out"
+            )
+
+    def _lets_in(self, naming: Naming, principal: str, roles: Sequence[str]) -> bool:
+        """Whether this user may use the agent, with the roles that its policy knows of as well."""
+        policy = self.runner.policy
+        known = policy.roles_of(principal) if isinstance(policy, KnowsRoles) else ()
+        return naming.lets_in(principal, {*roles, *known})
+
+    def _change(
+        self, run_id: str, state: RunState, parts: dict[str, str], *, by: str, accept: bool
+    ) -> AgentChanged | None:
+        """What goes on record where this agent is not the agent that the run was last carried out by.
+
+        Raises:
+            ReplayDiverged: it is not, and nobody said that the run is to go on all the same.
+        """
+        latest = state.agent or state.beginning()
+        unnamed = ("name",) if latest.agent_digest else ()
+        changed = unnamed if self._naming is None else differing(latest.agent_parts, parts)
+        if not changed:
+            return None
+        if not accept:
+            if not latest.agent_digest:
+                why = f"is of an agent without a name, which can not be handed to the agent {self.name!r}"
+            elif "name" in changed:
+                why = f"is of the agent {latest.agent!r} of the settings, and this is not that agent"
+            else:
+                why = f"is of another version of the agent {self.name!r}; what differs: {', '.join(changed)}"
+            raise ReplayDiverged(
+                f"run {run_id} {why}. Go on with the agent as it was, or pass accept=True to go on with this agent; "
+                "that is put on record."
+            )
+        digest = digest_of(parts) if parts else ""
+        return AgentChanged(agent=self.name, agent_digest=digest, agent_parts=parts, changed=changed, by=by)
 
     def with_tools(self, tools: Sequence[Toolish]) -> Agent[Output]:
         """The same agent with other tools, in the same journal. What both use of their limits is counted together.

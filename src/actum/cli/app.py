@@ -21,10 +21,12 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ..core.errors import ActumError, JournalError, UsageError
 from . import (
+    agents,
     approvals,
     audit,
     call,
     chat,
+    config,
     conversations,
     demo,
     dialects,
@@ -46,8 +48,22 @@ CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "models", "tools", "mcp", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
+    *(
+        "init",
+        "demo",
+        "run",
+        "chat",
+        "call",
+        "models",
+        "tools",
+        "mcp",
+        "policy",
+        "agents",
+        "runs",
+        "resume",
+        "approvals",
+    ),
+    *("conversations", "audit", "journal", "dialects", "transcode", "config", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -95,6 +111,7 @@ app.command()(chat.chat)
 app.command()(call.call)
 app.command()(run.resume)
 app.command("models")(models.models)
+app.add_typer(agents.app, name="agents")
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
@@ -105,6 +122,8 @@ app.command("audit")(audit.show_audit)
 app.add_typer(journal.app, name="journal")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
+app.command()(config.init)
+app.add_typer(config.app, name="config")
 app.command()(doctor.doctor)
 app.command()(demo.demo)
 

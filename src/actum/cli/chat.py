@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.agent import Agent
-from ..compose.agents import make_agent
-from ..compose.models import make_model
 from ..compose.settings import MEMORY, Settings
 from ..core.errors import ActumError, Busy, ContextOverflow, UsageError
 from ..core.event import RunResult
@@ -61,11 +59,10 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
     with asyncio.Runner() as runner:
         try:
             approver = TerminalApprover(terminal, yes=how.yes)
-            opening = options.tools(settings, terminal)
-            loaded = runner.run(opening.__aenter__())
+            opening = options.agent_with_servers(settings, opened, approver, terminal)
+            agent, servers = runner.run(opening.__aenter__())
             try:
-                agent = make_agent(settings, make_model(settings), loaded.tools, journal=opened, approver=approver)
-                prompts = Prompts(loaded.servers)
+                prompts = Prompts(servers)
                 chat = Chat(
                     terminal,
                     runner,

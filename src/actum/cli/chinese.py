@@ -282,7 +282,9 @@ HELP = {
         "输出工具的 JSON Schema，或者某种方言里告诉模型的内容。"
     ),
     "As this dialect says it.": "用这种方言表达。",
-    "Say what the tools' descriptions lack. Exit code 1 when something is.": "指出工具说明缺什么。有缺时退出码为 1。",
+    "Say what the tools' descriptions lack, and what nobody says of foreign tools. Exit code 1 when something is.": (
+        "指出工具说明缺什么，以及哪些外来工具无人说明作用。有缺时退出码为 1。"
+    ),
     "MCP servers: add, list, test, import, approve, login, remove. And serve: be one.": (
         "MCP 服务器：添加、列出、测试、导入、批准、登录、移除；serve 则自己作为服务器。"
     ),
@@ -530,6 +532,9 @@ HELP = {
     ),
     "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
         "最近的这么多轮保持原样。默认 2，全部太长时为 0。"
+    ),
+    "An agent of actum.toml, by its name; see `actum agents list`.": (
+        "actum.toml 中的代理，按名称；见 `actum agents list`。"
     ),
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

@@ -113,6 +113,9 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
             word: it links, and permits nothing.
         tracestate: what came beside the `traceparent`: which agents stand above this run in other programs. It can
             lower the limit of `depth`, and raises none.
+        agent_digest: digest of all that decides what the agent does; empty where the agent has no name by which another
+            process could build it. See `agents.digest`.
+        agent_parts: the digest of each part of the agent, to say later which part has changed.
     """
 
     agent: str
@@ -138,6 +141,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     compacts: bool = False
     trace: str = ""
     tracestate: str = ""
+    agent_digest: str = ""
+    agent_parts: dict[str, str] = {}
 
     @property
     def belongs_to(self) -> str:
@@ -154,6 +159,23 @@ class ToolsChanged(Struct, frozen=True, tag="tools_changed"):
     """The tools that are shown to the model are other ones from here on; `tools` as in `Started`."""
 
     tools: str
+
+
+class AgentChanged(Struct, frozen=True, kw_only=True, tag="agent_changed", omit_defaults=True):
+    """The run goes on with an agent that is not as it was, since somebody said so on purpose.
+
+    Attributes:
+        agent: the name of the agent that goes on.
+        agent_digest, agent_parts: as in `Started`.
+        changed: the names of the parts that differ.
+        by: on whose behalf the run was taken up; empty where the program itself did.
+    """
+
+    agent: str
+    agent_digest: str = ""
+    agent_parts: dict[str, str] = {}
+    changed: tuple[str, ...] = ()
+    by: str = ""
 
 
 class ModelReplied(Struct, frozen=True, tag="model_replied", omit_defaults=True, gc=False):
@@ -459,6 +481,7 @@ class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
 Record = (
     Started
     | ToolsChanged
+    | AgentChanged
     | ModelReplied
     | CallsRequested
     | Intended

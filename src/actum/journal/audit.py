@@ -10,6 +10,7 @@ One line for each thing that was decided or done:
     done, failed         how an attempt ended
     refused              a call that never reached a tool: unknown, invalid, beyond a limit
     forked               what a branch has taken over; what it is made of is told where it happened, not twice
+    agent_changed        a run went on, on purpose, with an agent that is not as it was: `text` says what differs
     forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
     damaged              what is on record here is not what was written: `text` says how that is known
 
@@ -33,6 +34,7 @@ from ..core.call import Effect, ToolCall, ToolResult
 from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.record import (
+    AgentChanged,
     CallCompleted,
     CallRefused,
     CallsRequested,
@@ -63,6 +65,7 @@ AuditDecision = Literal[
     "failed",
     "refused",
     "forked",
+    "agent_changed",
     "forgotten",
     "deleted",
     "damaged",
@@ -235,6 +238,9 @@ class _Fold:
                 return self._intended(entry, record)
             case CallCompleted() | CallRefused():
                 return self._ended(entry, record)
+            case AgentChanged():
+                changed = ", ".join(record.changed)
+                return self._line(entry, "agent_changed", by=record.by, text=f"{record.agent}: {changed}")
             case Forgotten():
                 return self._line(entry, "forgotten", by=record.by, text=record.reason)
             case _:

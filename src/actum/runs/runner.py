@@ -34,7 +34,7 @@ from ..core.clock import SystemClock
 from ..core.errors import JournalError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import Event, RunResult, RunStarted
 from ..core.holder import Holder
-from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request
+from ..core.interfaces import Ancestor, Answer, Approver, Clock, Facts, Journal, Peer, Policy, Request, Toolset
 from ..core.json import JsonObject, dumps
 from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
@@ -59,6 +59,10 @@ log = logging.getLogger("actum")
 Emit = Callable[[Event], None]
 Answers = Callable[[RunState], list[InputGiven]]
 """The records of the answers to what a run waits for."""
+
+
+TOLD_MAX = 10
+"""So many tools of each kind are told where a run's tools are not what they were."""
 
 
 class Setting(Struct, frozen=True, kw_only=True):
@@ -173,6 +177,46 @@ class Runner:
         other._toolsets, other._bare = sort_out(tools)
         other._catalog, other._generations = None, ()
         return other
+
+    def known_as(
+        self,
+        name: str,
+        *,
+        journal: Journal | None = None,
+        approver: Approver | None = None,
+        wrap: Callable[[Toolset], Toolset] | None = None,
+    ) -> Runner:
+        """The same runner under another name. What both use of their limits is counted together.
+
+        Args:
+            name: what its runs are called on record.
+            journal: where they are written down, instead.
+            approver: who can be asked, instead.
+            wrap: puts a wrapper around each toolset.
+        """
+        other = copy.copy(self)
+        other.name = name
+        other.journal = journal or self.journal
+        other._approver = approver or self._approver
+        if wrap is not None:
+            other._toolsets = [wrap(toolset) for toolset in self._toolsets]
+            other._catalog, other._generations = None, ()
+        return other
+
+    @property
+    def policy(self) -> Policy:
+        """Who may call what."""
+        return self._policy
+
+    @property
+    def reading(self) -> tuple[bool, str]:
+        """How arguments are read: whether those that nearly fit are mended, and what is done about unknown ones."""
+        return self._coerce, self._extra
+
+    @property
+    def toolsets(self) -> Sequence[Toolset]:
+        """Where the tools live."""
+        return tuple(self._toolsets)
 
     # Tools ------------------------------------------------------------------------------------------------------------
 
@@ -397,9 +441,10 @@ class Runner:
             check_bound(run_id, state.beginning(), is_free=not setting.ancestors)
             answered = answers(state)
             check(state)
-            if not setting.accept and await self._lacks_tools(journal, state):
+            other = "" if setting.accept else await self._other_tools(journal, state)
+            if other:
                 raise ReplayDiverged(
-                    f"run {run_id}: the tools are not those it was started with. Resume with the same tools, "
+                    f"run {run_id}: the tools are not those it was started with ({other}). Resume with the same tools, "
                     "or pass accept=True."
                 )
             for record in answered:
@@ -439,22 +484,28 @@ class Runner:
         if known != principal:
             raise unknown_run(run_id)
 
-    async def _lacks_tools(self, journal: Journal, state: RunState) -> bool:
-        """Whether the tools are others than a run was shown last. Tools of servers may have come since, as they do
-        during a run, and the tool that reads the rest of a long result: a model is shown them at its next step. Another
-        `version` of a tool is nothing that a model is shown; it only ends the approvals of the tool's calls.
+    async def _other_tools(self, journal: Journal, state: RunState) -> str:
+        """Which tools are others than a run was shown last, in words; empty where none is. Tools of servers may have
+        come since, as they do during a run, and the tool that reads the rest of a long result: a model is shown them at
+        its next step. Another `version` of a tool is nothing that a model is shown; it only ends the approvals of the
+        tool's calls.
         """
         catalog = await self.listing(state)()
         if catalog.digest == state.tools:
-            return False
+            return ""
         try:
             shown = msgspec.json.decode(await journal.kept(state.tools), type=list[Tool])
         except (UnknownName, msgspec.MsgspecError):
-            return True
+            return "what it was shown is not on record"
         known = {tool.name: _shown_digest(tool) for tool in shown}
-        came = [tool for tool in catalog.tools if tool.name not in known]
-        left = {tool.name: _shown_digest(tool) for tool in catalog.tools if tool.name in known}
-        return left != known or not all(tool.foreign or (tool.name == READ_RESULT and state.cut) for tool in came)
+        now = {tool.name: _shown_digest(tool) for tool in catalog.tools}
+        may_come = {tool.name for tool in catalog.tools if tool.foreign or (tool.name == READ_RESULT and state.cut)}
+        differ = {
+            "gone": [name for name in known if name not in now],
+            "changed": [name for name, digest in known.items() if now.get(name, digest) != digest],
+            "new": [name for name in now if name not in known and name not in may_come],
+        }
+        return "; ".join(f"{how}: {', '.join(map(repr, names[:TOLD_MAX]))}" for how, names in differ.items() if names)
 
     @asynccontextmanager
     async def at_work(

@@ -18,7 +18,7 @@ from ... import server as doors
 from ...compose.agents import open_policy
 from ...compose.mcp import find_servers, mcp_keys, mcp_pins
 from ...compose.settings import Settings
-from ...compose.tools import load_tools
+from ...compose.tools import load_tools, with_labels
 from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
@@ -177,7 +177,7 @@ def serve(
                 service = _gateway(settings, upstream, opened, name=name)
                 shown = f"what {', '.join(service.behind)} {'serves' if len(service.behind) == 1 else 'serve'}"
             else:
-                loaded = load_tools(settings.tools, Path.cwd())
+                loaded = with_labels(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
                 service = _service(settings, loaded, opened, folders, filled, runs=runs, name=name)
                 counts = {"tool": len(await service.runner.list_tools()), "prompt": len(filled), "folder": len(folders)}
                 shown = ", ".join(_counted(count, what) for what, count in counts.items() if count or what == "tool")
