@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from actum.core.errors import UsageError
 from actum.core.json import JsonObject
-from actum.server.identity import Authenticator, Identity, Keys, new_key
+from actum.core.key import new_key
+from actum.server.identity import Authenticator, Identity, Keys
 from actum.server.issuer import KEYS_ANEW_S, AskedTokens, Issuer, SignedTokens
 from actum.testing import FakeClock
 from actum.transport.guard import Fetcher, Guard

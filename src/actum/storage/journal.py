@@ -41,6 +41,7 @@ from ..core.record import (
 )
 from ..core.sealed import SealedWords, open_words, seal_words
 from .database import Database, Row
+from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
 from .writer import Writer
 
@@ -66,6 +67,9 @@ class DatabaseJournal:
     Raises:
         JournalError: a newer version made the database, it belongs to something else, or its records are of an older
             format and `older` is not set.
+
+    Attributes:
+        keys: the keys of a server, kept beside the runs.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class DatabaseJournal:
         self._hiding: set[str] = set()
         self._claims = Claims()
         self._writer = Writer(database)
+        self.keys = DatabaseKeys(database, self._writer, self._check_format)
 
     @property
     def name(self) -> str:
@@ -283,6 +288,7 @@ class DatabaseJournal:
         Raises:
             JournalError: something could not be written.
         """
+        await self.keys.close()
         await self._writer.close()
 
     def _check_format(self) -> None:

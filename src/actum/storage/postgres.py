@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from ..core.errors import JournalError, UsageError
 from .database import Row
 from .journal import DatabaseJournal
+from .key_feed import PostgresKeyChanges
 from .migrations import POSTGRES
 
 if TYPE_CHECKING:
@@ -198,6 +199,9 @@ class PostgresDatabase:
             AND classid::bigint << 32 | objid::bigint = ANY(%s)"""
         locked = self._ask_of_claims(query, list(by_key))
         return {name for key, name in by_key.items() if (key,) in locked}
+
+    def key_changes(self) -> PostgresKeyChanges:
+        return PostgresKeyChanges(self._connect, self.failure)
 
     def close(self) -> None:
         self._connection.close()
