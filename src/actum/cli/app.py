@@ -30,6 +30,7 @@ from . import (
     dialects,
     doctor,
     journal,
+    keys,
     models,
     policy,
     run,
@@ -46,7 +47,7 @@ CANCELLED = 130
 
 ORDER = (
     *("demo", "run", "chat", "call", "models", "tools", "mcp", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
+    *("conversations", "audit", "journal", "keys", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -102,6 +103,7 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
 app.add_typer(journal.app, name="journal")
+app.add_typer(keys.app, name="keys")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(doctor.doctor)
