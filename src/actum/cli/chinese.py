@@ -45,6 +45,9 @@ WORDS = {
     "Clients show this key as `Authorization: Bearer KEY`. It is not shown again:": (
         "客户端用 `Authorization: Bearer 密钥` 出示这个密钥。它不会再次显示："
     ),
+    "Others than this machine reach this server: here is a key for you, as `actum keys add` makes.": (
+        "本机以外的程序可以访问这个服务器：这是给你的密钥，与 `actum keys add` 创建的一样。"
+    ),
     "There are no keys yet. Try: actum keys add ci": "还没有密钥。试试：actum keys add ci",
     "The key {name} is revoked.": "密钥 {name} 已吊销。",
     "The key {name} had been revoked before.": "密钥 {name} 之前就已吊销。",

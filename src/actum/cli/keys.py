@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
-from ..compose.keys import MadeKey, as_told, keys_of, make_key, revoke_key
 from ..compose.settings import MEMORY, Settings
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
+from ..core.interfaces import Journal
 from ..core.json import JsonObject
 from ..core.key import Key
+from ..server.access import Access
+from ..server.keys import Entrance, MadeKey, as_told, keys_of, make_key, revoke_key, with_stored_keys
 from . import options
 from .language import tr
 from .options import JournalFlag, JsonFlag
@@ -148,6 +152,33 @@ def revoke(name: NameArgument, as_json: JsonFlag = False, journal: JournalFlag =
         text = "The key {name} is revoked." if is_new else "The key {name} had been revoked before."
         terminal.note(tr(text, name=said(name)))
     return DONE
+
+
+async def entrance(access: Access, journal: Journal, host: str, *, scopes: Sequence[str] = ()) -> Entrance:
+    """Who may come in at a server that a command starts, with the keys of its journal.
+
+    Off the loopback, and before anybody made a key, the first key is made and shown to a person who sits at the
+    terminal; see `server.keys.with_stored_keys`.
+
+    Args:
+        access: who may come in by what else was set.
+        journal: keeps the keys.
+        host: where the server listens.
+        scopes: what the first key allows.
+
+    Raises:
+        UsageError: others than this machine would reach the server, and there is no key for them.
+        JournalError: the keys can not be read or written.
+    """
+    terminal = Terminal()
+    found = await with_stored_keys(access, journal, host=host, by=who(), is_person=terminal.person, scopes=scopes)
+    if found.made is not None:
+        terminal.note(
+            tr("Others than this machine reach this server: here is a key for you, as `actum keys add` makes.")
+        )
+        terminal.note(tr("Clients show this key as `Authorization: Bearer KEY`. It is not shown again:"))
+        print(found.made.text, file=sys.stderr)
+    return found
 
 
 def _settings(journal: str) -> Settings:

@@ -23,7 +23,9 @@ from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
+from ...server.access import accepted
 from .. import options
+from ..keys import entrance
 from ..options import (
     JournalFlag,
     LimitFlag,
@@ -185,7 +187,10 @@ def serve(
                 Terminal().note(f"{name} serves {shown} on stdin and stdout")
                 await service.run_stdio()
             else:
-                await _serve_http(service, http, access, shown, sse=sse)
+                host, port = _place(http)
+                accepted(host, access)  # before a key is made for a server that can not start
+                entered = await entrance(access, opened, host)
+                await _serve_http(service, host, port, entered.access, shown, sse=sse)
         return DONE
 
     return asyncio.run(command())
@@ -235,15 +240,25 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     )
 
 
-async def _serve_http(service: McpService | McpGateway, place: str, access: Access, shown: str, *, sse: bool) -> None:
+def _place(word: str) -> tuple[str, int]:
+    """The address and the port of `--http`.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    host, colon, port = word.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise UsageError(f"--http {word}: write an address and a port, as in --http 127.0.0.1:8000")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+async def _serve_http(
+    service: McpService | McpGateway, host: str, port: int, access: Access, shown: str, *, sse: bool
+) -> None:
     from ...server.web import serve as serve_app  # noqa: PLC0415  # nobody else needs a web server
 
-    host, colon, port = place.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise UsageError(f"--http {place}: write an address and a port, as in --http 127.0.0.1:8000")
-    host = host.strip("[]") or "127.0.0.1"
     app = service.app(host=host, access=access, sse=sse)
-    with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+    with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
         await serve_app(app, taken, end_s=END_S)

@@ -14,9 +14,9 @@ from ..core.interfaces import Clock, Journal
 from ..core.json import JsonObject
 from ..core.key import KeepsKeys, Key, KeyStore, new_key
 from ..runs.administration import put_on_record
-from ..server.access import Access, is_loopback
-from ..server.identity import Authenticator
-from ..server.stored_keys import StoredKeys
+from .access import Access, is_loopback
+from .identity import Authenticator
+from .stored_keys import StoredKeys
 
 FIRST = "first"
 """The name of the key that the first start of a server makes."""
