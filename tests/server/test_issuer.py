@@ -49,6 +49,19 @@ async def test_a_token_of_the_issuer_for_us_becomes_a_user_with_roles(real: Real
     assert token not in repr(identity)
 
 
+async def test_a_claim_names_the_tenant_and_a_token_without_it_is_nobodys(real: RealIssuer, clock: FakeClock) -> None:
+    verifier = signed(real, clock, tenant_claim="org.name")
+    tenants = []
+    for org in ({"name": "north"}, {"name": ""}, {"name": ["north"]}, {"name": None}, {}, "north", None):
+        identity = await verifier.verify_token(real.sign({"aud": US, "org": org}))
+        tenants.append(identity.tenant if identity is not None else None)
+    assert tenants == ["north", None, None, None, None, None, None]
+    assert await verifier.verify_token(real.sign({"aud": US, "tenant": "north"})) is None
+    unnamed = await signed(real, clock).verify_token(real.sign({"aud": US, "tenant": "north"}))
+    assert unnamed is not None
+    assert unnamed.tenant == ""
+
+
 @pytest.mark.parametrize(
     ("claims", "what"),
     [

@@ -68,6 +68,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
+        tenant_claim: what names the tenant of a user in the tokens of `--issuer`; dots lead inside. A token without it
+            is not accepted then. Empty where all users belong to one tenant.
     """
 
     model: str = ""
@@ -85,6 +87,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prices: dict[str, Price] = {}
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
+    tenant_claim: str = ""
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):

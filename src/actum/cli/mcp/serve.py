@@ -163,7 +163,7 @@ def serve(
     folders = [_folder(word) for word in folder or []]
     filled = [each for place in prompts or [] for each in _prompts(place)]
     access = doors.Access(
-        verifier=_verifier(key_env, issuer, resource, settings.speaks_for_user),
+        verifier=_verifier(key_env, issuer, resource, settings.speaks_for_user, settings.tenant_claim),
         resource=resource,
         issuer=issuer,
         scopes=tuple(scope or ()),
@@ -264,7 +264,9 @@ async def _serve_http(
         await serve_app(app, taken, end_s=END_S)
 
 
-def _verifier(key_env: str, issuer: str, resource: str, user_clients: Sequence[str]) -> Authenticator | None:
+def _verifier(
+    key_env: str, issuer: str, resource: str, user_clients: Sequence[str], tenant_claim: str
+) -> Authenticator | None:
     """What checks tokens, by the flags; None where there are none to be checked.
 
     Raises:
@@ -279,9 +281,10 @@ def _verifier(key_env: str, issuer: str, resource: str, user_clients: Sequence[s
     if issuer:
         if not resource:
             raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
-        verifiers.append(
-            doors.SignedTokens(doors.Issuer(url=issuer, audience=resource, user_clients=tuple(user_clients)))
+        trusted = doors.Issuer(
+            url=issuer, audience=resource, user_clients=tuple(user_clients), tenant_claim=tenant_claim
         )
+        verifiers.append(doors.SignedTokens(trusted))
     return doors.Authenticator(verifiers) if verifiers else None
 
 
