@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actum.core.errors import UsageError
-from actum.core.json import JsonObject
+from actum.core.json import Json, JsonObject
 from actum.core.key import new_key
 from actum.server.identity import Authenticator, Identity, Keys
 from actum.server.issuer import KEYS_ANEW_S, AskedTokens, Issuer, SignedTokens
@@ -52,7 +52,8 @@ async def test_a_token_of_the_issuer_for_us_becomes_a_user_with_roles(real: Real
 async def test_a_claim_names_the_tenant_and_a_token_without_it_is_nobodys(real: RealIssuer, clock: FakeClock) -> None:
     verifier = signed(real, clock, tenant_claim="org.name")
     tenants = []
-    for org in ({"name": "north"}, {"name": ""}, {"name": ["north"]}, {"name": None}, {}, "north", None):
+    said: list[Json] = [{"name": "north"}, {"name": ""}, {"name": ["north"]}, {"name": None}, {}, "north", None]
+    for org in said:
         identity = await verifier.verify_token(real.sign({"aud": US, "org": org}))
         tenants.append(identity.tenant if identity is not None else None)
     assert tenants == ["north", None, None, None, None, None, None]

@@ -19,7 +19,7 @@ from actum.journal.keys import MemoryKeys
 from actum.server.access import Access
 from actum.server.identity import Identity
 from actum.server.mcp.service import McpService
-from actum.server.stored_keys import StoredKeys
+from actum.server.stored_keys import ASK_S, LOOK_S, StoredKeys
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
 from tests.postgres import PostgresServer, postgres_server
@@ -144,6 +144,42 @@ async def test_a_key_that_nobody_can_look_up_opens_no_door() -> None:
     store.is_away = True
     with pytest.raises(JournalError):
         await keys.verify_token(text)
+
+
+async def test_a_database_that_hangs_is_waited_for_some_seconds_and_no_longer() -> None:
+    class Hung(CountedKeys):
+        async def find(self, id: str) -> Key | None:
+            await asyncio.Event().wait()
+            return None
+
+    clock, store = FakeClock(), Hung()
+    text, key = new_key("ci")
+    await store.add(key)
+    store.is_away = True
+    keys = StoredKeys(store, clock=clock)
+    check = asyncio.create_task(keys.verify_token(text))
+    await asyncio.sleep(0)
+    clock.advance(ASK_S)
+    with pytest.raises(JournalError, match="5 seconds"):
+        await check
+
+
+async def test_whoever_reads_a_stream_hears_within_a_second_that_the_key_was_revoked() -> None:
+    clock, store = FakeClock(), CountedKeys()
+    text, key = new_key("ci")
+    await store.add(key)
+    keys = StoredKeys(store, clock=clock)
+    identity = await keys.verify_token(text)
+    assert identity is not None
+    reading = asyncio.create_task(keys.until_ended(identity))
+    for _ in range(3):
+        await asyncio.sleep(0)
+        clock.advance(LOOK_S)
+    assert not reading.done()
+    await store.revoke("ci", at=clock.now(), by="root")
+    await asyncio.sleep(0)
+    clock.advance(LOOK_S)
+    await reading
 
 
 @pytest.fixture(scope="module")

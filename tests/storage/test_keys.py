@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from actum.core.errors import UnknownName, UsageError
 from actum.core.interfaces import Journal
 from actum.core.key import KeepsKeys, KeyStore, new_key
 from actum.runs.administration import put_on_record
+from actum.storage.migrations import POSTGRES, SQLITE, NewFormat
 from tests.postgres import PostgresServer
 
 from .conftest import Store
@@ -114,6 +117,28 @@ async def test_a_row_that_is_changed_by_hand_is_noticed_and_a_damaged_one_opens_
     assert await keys.revoke("one", at=1.0, by="root")
 
 
+async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(shared: Store) -> None:
+    journal = shared.open()
+    await put_on_record(journal, "settings.read", {}, principal="root")
+    await journal.close()
+    if "://" in shared.place:
+        with psycopg.connect(shared.place, autocommit=True) as connection:
+            connection.execute("DROP TABLE actum.keys; DROP FUNCTION actum.tell_of_keys")
+            connection.execute("UPDATE actum.version SET version = %s", (POSTGRES.index(NewFormat(2)) + 2,))
+    else:
+        with sqlite3.connect(shared.place) as file:
+            file.executescript("DROP TABLE keys; DROP TABLE key_changes")
+            file.execute(f"PRAGMA user_version={SQLITE.index(NewFormat(2)) + 2}")
+        file.close()
+    again = shared.open()
+    keys = keys_of(again)
+    assert await keys.all() == []
+    before = await known(keys)
+    await keys.add(new_key("ci")[1])
+    await until(lambda: keys.changes() != before, 10)
+    assert len(await again.runs()) == 1
+
+
 async def test_records_of_runs_do_not_count_as_changes_of_keys(shared: Store) -> None:
     journal = shared.open()
     keys = keys_of(journal)
@@ -137,3 +162,21 @@ async def test_nobody_can_tell_while_the_connection_that_listens_is_away(
         server.start()
     after = await known(keys)
     assert after != before  # what was told meanwhile went unheard
+
+
+async def test_a_server_that_hangs_without_a_sign_is_away_within_a_second(
+    database: Store, server: PostgresServer
+) -> None:
+    keys = keys_of(database.open())
+    await known(keys)
+    with psycopg.connect(database.place, autocommit=True) as connection:
+        query = "SELECT pid FROM pg_stat_activity WHERE query = 'SELECT 1' AND pid != pg_backend_pid()"
+        (listening,) = (pid for (pid,) in connection.execute(query).fetchall())
+    os.kill(listening, signal.SIGSTOP)
+    try:
+        await until(lambda: keys.changes() is None, 1.0)
+        await keys.add(new_key("ci")[1])  # the other connection works
+        assert await keys.find("ci") is not None
+    finally:
+        os.kill(listening, signal.SIGCONT)
+    await known(keys)

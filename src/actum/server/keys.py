@@ -120,7 +120,7 @@ async def make_key(
         made_by=by,
     )
     await keys_of(journal).add(key)
-    told = {name: value for name, value in as_told(key).items() if value and not name.startswith("made_")}
+    told: JsonObject = {name: value for name, value in as_told(key).items() if value and not name.startswith("made_")}
     await put_on_record(journal, "keys.add", told, principal=by, tenant=tenant)  # before anybody can use the key
     return MadeKey(text, key)
 

@@ -10,9 +10,15 @@ from __future__ import annotations
 import asyncio
 
 from ..core.clock import SystemClock
+from ..core.errors import JournalError
 from ..core.interfaces import Clock
 from ..core.key import Key, KeyStore, id_of
 from .identity import Identity, identity_of_key, is_text_of
+
+ASK_S = 5.0
+"""So long a check waits for the database, where it has to ask."""
+LOOK_S = 0.5
+"""Seconds between two looks at a key whose stream is open."""
 
 
 class StoredKeys:
@@ -60,14 +66,31 @@ class StoredKeys:
         key, _ = await self._find(identity.key_id)
         return key is not None and not key.is_valid(self._clock.now())
 
+    async def until_ended(self, identity: Identity) -> None:
+        """Return when the key with which somebody came in was revoked or has ended; for the stream that they read.
+
+        Args:
+            identity: who came in; with a token of another kind this never returns.
+
+        Raises:
+            JournalError: the database can not be asked: then nobody can tell whether the key is still valid.
+        """
+        while not await self.has_ended(identity):
+            await self._clock.sleep(LOOK_S)
+
     async def _find(self, id: str) -> tuple[Key | None, Identity | None]:
         changes = self._store.changes()
-        if changes is None:
-            key = await self._store.find(id)
-            return (key, identity_of_key(key)) if key is not None else _NOBODY
-        if changes != self._changes:
-            await self._read(changes)
-        return self._keys.get(id, _NOBODY)
+        if changes is not None and changes == self._changes:
+            return self._keys.get(id, _NOBODY)
+        try:
+            async with self._clock.timeout(ASK_S):
+                if changes is None:
+                    key = await self._store.find(id)
+                    return (key, identity_of_key(key)) if key is not None else _NOBODY
+                await self._read(changes)
+                return self._keys.get(id, _NOBODY)
+        except TimeoutError:
+            raise JournalError(f"the keys could not be read within {ASK_S:g} seconds") from None
 
     async def _read(self, changes: int) -> None:
         async with self._reading:  # who comes meanwhile waits for what is read, and does not read it again

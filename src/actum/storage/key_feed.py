@@ -8,7 +8,7 @@ as a change, since what was told meanwhile went unheard.
 
 from __future__ import annotations
 
-import select
+import selectors
 import threading
 import time
 from collections.abc import Callable
@@ -65,11 +65,13 @@ class PostgresKeyChanges:
                 self._closed.wait(ANEW_S)
 
     def _hear(self, connection: psycopg.Connection) -> None:
-        while not self._closed.is_set():
-            asked_at = time.monotonic()
-            connection.execute("SELECT 1")  # what was told before the answer has been handled with it
-            self._heard_at = asked_at
-            select.select([connection.fileno()], [], [], BEAT_S)
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection.fileno(), selectors.EVENT_READ)
+            while not self._closed.is_set():
+                asked_at = time.monotonic()
+                connection.execute("SELECT 1")  # what was told before the answer has been handled with it
+                self._heard_at = asked_at
+                selector.select(BEAT_S)
 
     def _change(self) -> None:
         self._number += 1
