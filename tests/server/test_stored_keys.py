@@ -16,12 +16,17 @@ from actum import tool
 from actum.core.errors import JournalError
 from actum.core.key import KeepsKeys, Key, KeyStore, new_key
 from actum.journal.keys import MemoryKeys
+from actum.policy.rules import Rules
+from actum.protocols.mcp.config import McpEra, McpServer
 from actum.server.access import Access
 from actum.server.identity import Identity
+from actum.server.mcp.gateway.gateway import McpGateway
 from actum.server.mcp.service import McpService
 from actum.server.stored_keys import ASK_S, LOOK_S, StoredKeys
 from actum.storage.place import open_journal
 from actum.testing import FakeClock
+from actum.toolsets.mcp.error import McpError
+from tests.mcp_service import connected, served
 from tests.postgres import PostgresServer, postgres_server
 from tests.web import serving
 
@@ -265,6 +270,43 @@ async def test_a_key_uses_its_tools_and_cannot_tell_a_forbidden_tool_from_an_unk
         assert "Eve is known" in await called(narrow, "crm_find")
         assert await called(narrow, "pay_list") == await called(narrow, "no_such_tool")
         assert "Unknown tool: NAME" in await called(narrow, "pay_list")
+
+
+@pytest.mark.parametrize("era", ["modern", "legacy"])
+async def test_a_gateway_shows_and_permits_the_tools_of_the_key_alone(era: McpEra) -> None:
+    async with served(McpService([crm_find, pay_list])) as behind:
+        servers = [McpServer(name="behind", url=behind, transport="http")]
+        gateway = McpGateway(servers, policy=Rules(default="allow"), who=Identity(tools=("crm_*",)))
+        async with connected(gateway, era) as way:
+            assert [each["name"] for each in await way.list_all("tools/list")] == ["crm_find"]
+            found = await way.request("tools/call", {"name": "crm_find", "arguments": {"name": "Eve"}})
+            assert "Eve is known" in str(found)
+            refusals = []
+            for name in ("pay_list", "no_such_tool"):
+                with pytest.raises(McpError) as refused:
+                    await way.request("tools/call", {"name": name, "arguments": {}})
+                refusals.append(str(refused.value).replace(name, "NAME"))
+            assert refusals[0] == refusals[1]
+
+
+def test_which_names_a_pattern_of_a_key_fits() -> None:
+    cases = {
+        ((), "anything"): True,
+        (("crm_*",), "crm_find"): True,
+        (("crm_*",), "CRM_find"): False,
+        (("crm_*",), "xcrm_find"): False,
+        (("crm_*",), "crm_\n"): True,
+        (("pay",), "pay"): True,
+        (("pay",), "pay\n"): False,
+        (("pay",), "payment"): False,
+        (("a", "b*"), "bc"): True,
+        (("[!a]*",), "abc"): False,
+        (("",), "x"): False,
+    }
+    for (patterns, name), fits in cases.items():
+        who = Identity(tools=patterns)
+        assert who.may_use("tool", name) == fits, (patterns, name)
+        assert who.may_use("agent", name), "patterns of tools say nothing of agents"
 
 
 _REVOKE = """

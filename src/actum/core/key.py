@@ -9,8 +9,9 @@ This file knows no database, no server and no protocol.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-import secrets as random
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from typing import Literal, Protocol, runtime_checkable
 
@@ -97,7 +98,7 @@ def new_key(
     Raises:
         UsageError: the id has other characters, or is one of `RESERVED`.
     """
-    text = f"ak_{id}_{random.token_urlsafe(32)}"
+    text = f"ak_{id}_{urlsafe_b64encode(os.urandom(32)).rstrip(b'=').decode()}"
     if id in RESERVED:
         raise UsageError(
             f"a key can not be named {id!r}: the record says so of programs that showed no key of their own"

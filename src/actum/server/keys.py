@@ -121,7 +121,7 @@ async def make_key(
     )
     await keys_of(journal).add(key)
     told: JsonObject = {name: value for name, value in as_told(key).items() if value and not name.startswith("made_")}
-    await put_on_record(journal, "keys.add", told, principal=by, tenant=tenant)  # before anybody can use the key
+    await put_on_record(journal, "keys.add", told, principal=by)  # before anybody can use the key
     return MadeKey(text, key)
 
 
@@ -144,8 +144,7 @@ async def revoke_key(journal: Journal, name: str, *, by: str, clock: Clock | Non
     store = keys_of(journal)
     if not await store.revoke(name, at=(clock or SystemClock()).now(), by=by):
         return False
-    key = await store.find(name)
-    await put_on_record(journal, "keys.revoke", {"id": name}, principal=by, tenant=key.tenant if key else "")
+    await put_on_record(journal, "keys.revoke", {"id": name}, principal=by)
     return True
 
 
@@ -207,7 +206,8 @@ async def with_stored_keys(
         if not known and made is None:
             return Entrance(access)
     stored = StoredKeys(journal.keys, clock=clock)
-    verifiers = [stored] if access.verifier is None else [access.verifier, stored]
+    # A key of ours is looked at first: another verifier may show what it is given to an outside issuer.
+    verifiers = [stored] if access.verifier is None else [stored, access.verifier]
     return Entrance(msgspec.structs.replace(access, verifier=Authenticator(verifiers)), stored, made)
 
 
