@@ -203,7 +203,7 @@ async def with_stored_keys(
     if access.verifier is None:
         if not is_loopback(host):
             made = await _first_key(journal, known, host, by, scopes, clock, is_person=is_person)
-        if not known and made is None:
+        elif not known:
             return Entrance(access)
     stored = StoredKeys(journal.keys, clock=clock)
     # A key of ours is looked at first: another verifier may show what it is given to an outside issuer.
@@ -234,7 +234,12 @@ async def _first_key(
         raise UsageError(f"others than this machine reach {where}, and no key is valid any more: {_MAKE_ONE}")
     if not is_person:
         raise UsageError(f"others than this machine reach {where}, and there is no key for them yet: {_MAKE_ONE}")
-    return await make_key(journal, FIRST, by=by, user=by, scopes=scopes, clock=clock)
+    try:
+        return await make_key(journal, FIRST, by=by, user=by, scopes=scopes, clock=clock)
+    except UsageError:
+        if await keys_of(journal).all():  # another server of this journal has just made it
+            return None
+        raise
 
 
 _MAKE_ONE = "`actum keys add NAME` makes a key and shows it once; --insecure lets everybody in"
