@@ -288,8 +288,10 @@ class DatabaseJournal:
         Raises:
             JournalError: something could not be written.
         """
-        await self.keys.close()
-        await self._writer.close()
+        try:
+            await self._writer.close()
+        finally:
+            await self.keys.close()  # when no check connects again
 
     def _check_format(self) -> None:
         """Refuse to write into a journal of an older format: two formats in one journal could not be told apart.
