@@ -23,7 +23,6 @@ from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
-from ...server.access import accepted
 from .. import options
 from ..keys import entrance
 from ..options import (
@@ -188,7 +187,6 @@ def serve(
                 await service.run_stdio()
             else:
                 host, port = _place(http)
-                accepted(host, access)  # before a key is made for a server that can not start
                 entered = await entrance(access, opened, host)
                 await _serve_http(service, host, port, entered.access, shown, sse=sse)
         return DONE
