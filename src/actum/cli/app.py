@@ -32,6 +32,7 @@ from . import (
     dialects,
     doctor,
     journal,
+    keys,
     models,
     policy,
     run,
@@ -63,7 +64,7 @@ ORDER = (
         "resume",
         "approvals",
     ),
-    *("conversations", "audit", "journal", "dialects", "transcode", "config", "doctor"),
+    *("conversations", "audit", "journal", "keys", "dialects", "transcode", "config", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -120,6 +121,7 @@ app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
 app.add_typer(journal.app, name="journal")
+app.add_typer(keys.app, name="keys")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
 app.command()(config.init)

@@ -37,6 +37,16 @@ WORDS = {
         "请自己打开。同意访问这个网页吗？  [y] 同意  [n] 拒绝  [l] 稍后："
     ),
     "ask your model this?  [y]es  [n]o  [l]ater: ": "要拿这个去问您的模型吗？  [y] 同意  [n] 拒绝  [l] 稍后：",
+    # keys
+    "Clients show this key as `Authorization: Bearer KEY`. It is not shown again:": (
+        "客户端用 `Authorization: Bearer 密钥` 出示这个密钥。它不会再次显示："
+    ),
+    "Others than this machine reach this server: here is a key for you, as `actum keys add` makes.": (
+        "本机以外的程序可以访问这个服务器：这是给您的密钥，与 `actum keys add` 创建的一样。"
+    ),
+    "There are no keys yet. Try: actum keys add ci": "还没有密钥。试试：actum keys add ci",
+    "The key {name} is revoked.": "密钥 {name} 已吊销。",
+    "The key {name} had been revoked before.": "密钥 {name} 之前就已吊销。",
     # run and chat
     "cancelled": "已取消",
     "The embedded model: rules, no language model. `actum doctor` says how to use a real one.": (
@@ -205,6 +215,31 @@ HELP = {
     ),
     "Talk: what was said is kept in mind. A paste of several lines is one turn; from a pipe, each line is one.": (
         "对话：说过的话会记住。粘贴的多行文字算一轮；从管道读取时，每行算一轮。"
+    ),
+    "Keys of a server: make one, list them, revoke one.": "服务器的密钥：创建、列出、吊销。",
+    "Make a key, and show it. It is shown this once: only a hash of it is kept. For instance: actum keys add ci --user "
+    "ann --role clerk --scope tools --tool 'crm_*' --expires 30d": (
+        "创建并显示一个密钥。只显示这一次：只保存它的哈希值。\n\n"
+        "例如：actum keys add ci --user ann --role clerk --scope tools --tool 'crm_*' --expires 30d"
+    ),
+    "List the keys, the oldest first, also those that were revoked.": "列出密钥，最早的在前，已吊销的也在内。",
+    "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone.": (
+        "吊销一个密钥：使用这份记录的服务器一秒之内都不再接受它。此操作无法撤销。"
+    ),
+    "The name of the key.": "密钥的名称。",
+    "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
+    "A role of the user; may be repeated.": "用户的角色；可以重复。",
+    "The tenant that the user belongs to.": "用户所属的租户。",
+    "What the key allows, such as tools; may be repeated.": "密钥允许做什么，例如 tools；可以重复。",
+    "Tools that it may use, such as 'crm_*'; may be repeated. Default: all.": (
+        "可以使用的工具，例如 'crm_*'；可以重复。默认：全部。"
+    ),
+    "Models that it may use; may be repeated. Default: all.": "可以使用的模型；可以重复。默认：全部。",
+    "Agents that it may use; may be repeated. Default: all.": "可以使用的智能体；可以重复。默认：全部。",
+    "When it ends: 30d, 12h, 2027-01-31. Default: never.": "何时失效：30d、12h、2027-01-31。默认：永不失效。",
+    "Trust whoever has the key to say only what its user said, so that rules take its values as the user's. Never for "
+    "a client whose model chooses the values.": (
+        "相信持有密钥的客户端只转述用户说过的话，因此规则把它给出的值视为用户的。切勿用于由模型选择参数值的客户端。"
     ),
     'Call one tool by hand. For instance: actum call calculate expression="17 * 23"': (
         '手动调用一个工具。\n\n例如：actum call calculate expression="17 * 23"'

@@ -133,6 +133,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             id of a client of `--issuer`.
         agents: agents by their names; see `AgentTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
+        tenant_claim: what names the tenant of a user in the tokens of `--issuer`; dots lead inside. A token without it
+            is not accepted then. Empty where all users belong to one tenant.
     """
 
     model: str = ""
@@ -152,6 +154,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     speaks_for_user: tuple[str, ...] = ()
     agents: dict[str, AgentTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
+    tenant_claim: str = ""
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):

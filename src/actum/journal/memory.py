@@ -30,6 +30,7 @@ from ..core.record import (
     summarize,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
+from .keys import MemoryKeys
 
 
 class MemoryJournal:
@@ -40,6 +41,9 @@ class MemoryJournal:
         key: the secret with which heads are signed; None to sign none.
         runs_max: so many runs are kept, for a program that lives long: of those that have ended, the oldest go first.
             None for all.
+
+    Attributes:
+        keys: the keys of a server, kept beside the runs.
     """
 
     def __init__(self, clock: Clock | None = None, *, key: bytes | None = None, runs_max: int | None = None) -> None:
@@ -52,6 +56,7 @@ class MemoryJournal:
         self._hidden: dict[str, dict[str, SealedWords]] = {}
         self._claims = Claims()
         self._runs_max = runs_max
+        self.keys = MemoryKeys()
 
     def append(self, run_id: str, record: Record) -> int:
         entries = self._entries.get(run_id)

@@ -41,6 +41,7 @@ from ..core.record import (
 )
 from ..core.sealed import SealedWords, open_words, seal_words
 from .database import Database, Row
+from .keys import DatabaseKeys
 from .migrations import Migrations, migrate
 from .writer import Writer
 
@@ -70,6 +71,9 @@ class DatabaseJournal:
     Raises:
         JournalError: a newer version made the database, it belongs to something else, or its records are of an older
             format and `older` is not set.
+
+    Attributes:
+        keys: the keys of a server, kept beside the runs.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class DatabaseJournal:
         self._hiding: set[str] = set()
         self._claims = Claims()
         self._writer = Writer(database)
+        self.keys = DatabaseKeys(database, self._writer, self._check_format)
 
     @property
     def name(self) -> str:
@@ -287,7 +292,10 @@ class DatabaseJournal:
         Raises:
             JournalError: something could not be written.
         """
-        await self._writer.close()
+        try:
+            await self._writer.close()
+        finally:
+            await self.keys.close()  # when no check connects again
 
     def _check_format(self) -> None:
         """Refuse to write into a journal of an older format: two formats in one journal could not be told apart.

@@ -78,6 +78,17 @@ SQLITE: Migrations = (
             PRIMARY KEY (run_id, digest)
         )""",
     ),
+    (
+        # The keys of a server. The triggers also tell of a row that somebody changes by hand.
+        "CREATE TABLE keys (place INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, payload BLOB NOT NULL)",
+        "CREATE TABLE key_changes (number INTEGER NOT NULL)",
+        "INSERT INTO key_changes VALUES (0)",
+        *(
+            f"CREATE TRIGGER keys_{act.lower()} AFTER {act} ON keys "
+            "BEGIN UPDATE key_changes SET number = number + 1; END"
+            for act in ("INSERT", "UPDATE", "DELETE")
+        ),
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -116,6 +127,15 @@ POSTGRES: Migrations = (
             run_id TEXT NOT NULL, digest TEXT NOT NULL, salt BYTEA NOT NULL, payload BYTEA NOT NULL,
             PRIMARY KEY (run_id, digest)
         )""",
+    ),
+    (
+        """CREATE TABLE keys (
+            place BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id TEXT NOT NULL UNIQUE, payload BYTEA NOT NULL
+        )""",
+        """CREATE FUNCTION tell_of_keys() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN PERFORM pg_notify(''actum_keys'', ''''); RETURN NULL; END'""",
+        """CREATE TRIGGER keys_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON keys
+            FOR EACH STATEMENT EXECUTE FUNCTION tell_of_keys()""",
     ),
 )
 

@@ -10,7 +10,8 @@ import pytest
 from mcp.server.auth.provider import principal_components
 from mcp.server.lowlevel import Server
 
-from actum.server.identity import Authenticator, Identity, Keys, new_key
+from actum.core.key import new_key
+from actum.server.identity import Authenticator, Identity, Keys
 from actum.server.issuer import Issuer, SignedTokens
 from actum.server.mcp.auth import ChallengedScopes, SdkVerifier, access_token, identity_of, settings
 from actum.testing import FakeClock

@@ -24,6 +24,7 @@ from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
 from .. import options
+from ..keys import entrance
 from ..options import (
     JournalFlag,
     LimitFlag,
@@ -161,7 +162,7 @@ def serve(
     folders = [_folder(word) for word in folder or []]
     filled = [each for place in prompts or [] for each in _prompts(place)]
     access = doors.Access(
-        verifier=_verifier(key_env, issuer, resource, settings.speaks_for_user),
+        verifier=_verifier(key_env, issuer, resource, settings.speaks_for_user, settings.tenant_claim),
         resource=resource,
         issuer=issuer,
         scopes=tuple(scope or ()),
@@ -185,7 +186,9 @@ def serve(
                 Terminal().note(f"{name} serves {shown} on stdin and stdout")
                 await service.run_stdio()
             else:
-                await _serve_http(service, http, access, shown, sse=sse)
+                host, port = _place(http)
+                entered = await entrance(access, opened, host)
+                await _serve_http(service, host, port, entered.access, shown, sse=sse)
         return DONE
 
     return asyncio.run(command())
@@ -235,21 +238,33 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     )
 
 
-async def _serve_http(service: McpService | McpGateway, place: str, access: Access, shown: str, *, sse: bool) -> None:
+def _place(word: str) -> tuple[str, int]:
+    """The address and the port of `--http`.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    host, colon, port = word.rpartition(":")
+    if not colon or not port.isdecimal():
+        raise UsageError(f"--http {word}: write an address and a port, as in --http 127.0.0.1:8000")
+    return host.strip("[]") or "127.0.0.1", int(port)
+
+
+async def _serve_http(
+    service: McpService | McpGateway, host: str, port: int, access: Access, shown: str, *, sse: bool
+) -> None:
     from ...server.web import serve as serve_app  # noqa: PLC0415  # nobody else needs a web server
 
-    host, colon, port = place.rpartition(":")
-    if not colon or not port.isdecimal():
-        raise UsageError(f"--http {place}: write an address and a port, as in --http 127.0.0.1:8000")
-    host = host.strip("[]") or "127.0.0.1"
     app = service.app(host=host, access=access, sse=sse)
-    with socket.create_server((host, int(port)), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
+    with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as taken:
         address = f"http://{f'[{host}]' if ':' in host else host}:{taken.getsockname()[1]}"
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
         await serve_app(app, taken, end_s=END_S)
 
 
-def _verifier(key_env: str, issuer: str, resource: str, user_clients: Sequence[str]) -> Authenticator | None:
+def _verifier(
+    key_env: str, issuer: str, resource: str, user_clients: Sequence[str], tenant_claim: str
+) -> Authenticator | None:
     """What checks tokens, by the flags; None where there are none to be checked.
 
     Raises:
@@ -264,9 +279,10 @@ def _verifier(key_env: str, issuer: str, resource: str, user_clients: Sequence[s
     if issuer:
         if not resource:
             raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
-        verifiers.append(
-            doors.SignedTokens(doors.Issuer(url=issuer, audience=resource, user_clients=tuple(user_clients)))
+        trusted = doors.Issuer(
+            url=issuer, audience=resource, user_clients=tuple(user_clients), tenant_claim=tenant_claim
         )
+        verifiers.append(doors.SignedTokens(trusted))
     return doors.Authenticator(verifiers) if verifiers else None
 
 

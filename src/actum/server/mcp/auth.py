@@ -43,6 +43,9 @@ def access_token(identity: Identity) -> AccessToken:
         "key_id": identity.key_id,
         "tenant": identity.tenant,
         "speaks_for": identity.speaks_for,
+        "tools": identity.tools,
+        "models": identity.models,
+        "agents": identity.agents,
     }
     return AccessToken(
         token="",
@@ -65,6 +68,9 @@ def identity_of(access: AccessToken) -> Identity:
         tenant=str(claims.get("tenant", "")),
         issuer=str(claims.get("iss", "")),
         speaks_for="user" if claims.get("speaks_for") == "user" else "",
+        tools=tuple(claims.get("tools", ())),
+        models=tuple(claims.get("models", ())),
+        agents=tuple(claims.get("agents", ())),
     )
 
 

@@ -222,9 +222,12 @@ class McpService:
         return introduction
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
-        """The schema of a tool's arguments, some of which may have to come in headers too."""
+        """The schema of a tool's arguments, some of which may have to come in headers too.
+
+        None also for a tool that whoever asks may not use: what is wrong with the headers would tell of the tool.
+        """
         tool = self._shown.by_name.get(name)
-        return tool.parameters if tool is not None else None
+        return tool.parameters if tool is not None and self._visibility.may_call(tool, self.who()) else None
 
     async def join(self, ctx: Context) -> None:
         """Tell a client with a handshake what changes, from now on."""

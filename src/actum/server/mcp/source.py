@@ -241,7 +241,7 @@ def _security(keys: Sequence[bytes]) -> RequestStateSecurity:
 
 
 class Visibility:
-    """Who is shown which tool.
+    """Who is shown which tool: no tool that the key of a user may not use, and none that is denied whatever they say.
 
     Args:
         visible: says so of a tool and a user; everybody is shown all when it is left out.
@@ -257,8 +257,8 @@ class Visibility:
         self._clock = clock
 
     def may_call(self, tool: Tool, who: Identity) -> bool:
-        """Whether a user may call a tool, as far as that is not the policy's to say."""
-        return self._visible is None or self._visible(tool, who)
+        """Whether a user may call a tool with the key that they showed, as far as that is not the policy's to say."""
+        return who.may_use("tool", tool.name) and (self._visible is None or self._visible(tool, who))
 
     def shown_to(self, who: Identity) -> Callable[[Tool], bool]:
         """What tells of each tool whether this user is shown it now."""

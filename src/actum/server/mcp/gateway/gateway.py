@@ -263,7 +263,9 @@ class McpGateway:
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
-        return self.users.parameters_of(self.who().principal, name)
+        who = self.who()
+        tool = self.users.tool_of(who.principal, name)
+        return tool.parameters if tool is not None and self._visibility.may_call(tool, who) else None
 
     async def join(self, ctx: Context) -> None:
         """Tell a client with a handshake what changes, from now on."""

@@ -563,10 +563,10 @@ class UserSessions:
         states = [user.upstreams[server].state for user in self._users.values()]
         return max(reversed(states), key=lambda each: (each.state == "up", bool(each.problem)), default=ServerState())
 
-    def parameters_of(self, principal: str, name: str) -> JsonObject | None:
-        """The schema of a tool's arguments as a user was shown it; None where the user has no such tool here."""
+    def tool_of(self, principal: str, name: str) -> Tool | None:
+        """A tool as a user was shown it; None where the user has no such tool here."""
         user = self._users.get(principal)
-        return user.shown[name].tool.parameters if user is not None and name in user.shown else None
+        return user.shown[name].tool if user is not None and name in user.shown else None
 
     def at(self, principal: str) -> UserSession:
         """What is kept for a user.
