@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -11,18 +13,22 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from actum.server.web import PatientProtocol
+from actum.server.web import ConnectionLimits, Connections, PatientProtocol
 from tests.web import serving
 
 GET = b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
 
 
-class Hasty(PatientProtocol):
-    headers_s = 0.3
+HEADERS_S = 0.3
+
+
+def hasty() -> Callable[..., asyncio.Protocol]:
+    """A connection with little time for headers."""
+    return partial(PatientProtocol, counted=Connections(ConnectionLimits(headers_s=HEADERS_S)))
 
 
 async def slow(_: Request) -> Response:
-    await asyncio.sleep(2 * Hasty.headers_s)
+    await asyncio.sleep(2 * HEADERS_S)
     return PlainTextResponse("done")
 
 
@@ -54,19 +60,19 @@ async def dribble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 async def test_a_client_that_dribbles_its_headers_is_cut() -> None:
-    async with serving(APP, http=Hasty) as origin:
+    async with serving(APP, http=hasty()) as origin:
         await dribble(*await connected(origin))
 
 
 async def test_a_client_that_says_nothing_is_cut() -> None:
-    async with serving(APP, http=Hasty) as origin, asyncio.timeout(10):
+    async with serving(APP, http=hasty()) as origin, asyncio.timeout(10):
         reader, writer = await connected(origin)
         assert await reader.read() == b""
         writer.close()
 
 
 async def test_a_slow_answer_is_waited_for_and_a_second_request_is_limited_again() -> None:
-    async with serving(APP, http=Hasty) as origin, asyncio.timeout(10):
+    async with serving(APP, http=hasty()) as origin, asyncio.timeout(10):
         reader, writer = await connected(origin)
         writer.write(GET)
         assert b"200 OK" in await reader.readuntil(b"done")

@@ -34,6 +34,7 @@ from . import (
     policy,
     run,
     runs,
+    serve,
     tools,
     transcode,
 )
@@ -45,7 +46,7 @@ CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "models", "tools", "mcp", "policy", "runs", "resume", "approvals"),
+    *("demo", "run", "chat", "call", "models", "tools", "mcp", "serve", "policy", "runs", "resume", "approvals"),
     *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
@@ -98,6 +99,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
+app.command("serve")(serve.serve)
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)

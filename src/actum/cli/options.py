@@ -165,6 +165,7 @@ def read(
     model_settings: JsonObject | None = None,
     truncation: str = "",
     speaks_for_user: list[str] | None = None,
+    serve: JsonObject | None = None,
 ) -> Settings:
     """The settings of this command: flags over environment over `actum.toml`."""
     said: dict[str, str | list[str] | JsonObject | None] = {
@@ -179,6 +180,7 @@ def read(
         "model_settings": model_settings,
         "truncation": truncation,
         "limits": dict(_limit(limit) for limit in limits or []),
+        "serve": serve,
     }
     return read_settings(Path.cwd(), os.environ, said)
 

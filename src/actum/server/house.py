@@ -61,6 +61,8 @@ READY_S = 1.0
 LOOK_S = 0.5
 """Seconds between two looks whether the web server is to end."""
 METRICS_SCOPE = "metrics"
+ADMIN_SCOPE = "admin"
+"""Stands for the scopes that doors want, and for that of the metrics."""
 HEALTH, READY, METRICS = "/healthz", "/readyz", "/metrics"
 METADATA = "/.well-known/oauth-protected-resource"
 
@@ -69,6 +71,7 @@ _TOKENS = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+(\s*,\s*[A-Za-z0-9!#$%&'*+.^_`
 _METHODS = frozenset(HTTPMethod)
 _EXPOSED = b"location, mcp-session-id, retry-after, www-authenticate, x-request-id"
 _UNKNOWN_ROUTE = "unknown"
+_CLOSE = ((b"connection", b"close"),)
 
 request_id: ContextVar[str] = ContextVar("actum_request_id", default="")
 """The id of the request that is answered now, for lines of a log."""
@@ -114,7 +117,8 @@ class House:
         settings: what the house looks at.
         who: on whose behalf whoever comes is served where no key is wanted.
         ready: whether requests can be answered; always, when it is left out.
-        metrics: counts; served at `/metrics` for those with the scope `metrics`. None for neither.
+        metrics: counts; None to count nothing.
+        shows_metrics: the counts are served at `/metrics`, for those with the scope `metrics`.
         clock: time.
 
     Attributes:
@@ -134,6 +138,7 @@ class House:
         who: Identity | None = None,
         ready: Ready | None = None,
         metrics: Metrics | None = None,
+        shows_metrics: bool = True,
         clock: Clock | None = None,
     ) -> None:
         self._doors = list(doors)
@@ -148,7 +153,7 @@ class House:
         self.settings = settings or HouseSettings()
         self._looks = _Looks(self.settings)
         self._own = [Route(HEALTH, self._health), Route(READY, self._ready)]
-        if metrics is not None:
+        if metrics is not None and shows_metrics:
             self._own.append(Route(METRICS, self._count))
         # An issuer may be named later, by new settings: the route is there, and says 404 as long as there is none.
         self._own.append(Route(METADATA + "{path:path}", self._metadata))
@@ -259,7 +264,7 @@ class House:
         looks.at_sender(scope)
         looks.at_headers(scope)
         if self._is_draining:
-            raise HttpRefusal(503, "The server stops.", ((b"retry-after", b"5"), (b"connection", b"close")))
+            raise HttpRefusal(503, "The server stops.", ((b"retry-after", b"5"), *_CLOSE))
         if looks.is_preflight(scope):
             await _preflight(scope)(scope, receive, send)
             return
@@ -400,18 +405,23 @@ class _Looks:
             HttpRefusal: they are too long, or name another server or a page that may not speak to this one.
         """
         size, length, hosts = len(scope.get("raw_path") or b"") + len(scope["query_string"]), b"", []
+        is_chunked = False
         for name, value in scope["headers"]:
             size += len(name) + len(value)
             if name == b"host":
                 hosts.append(value)
             elif name == b"content-length":
                 length = value
+            elif name == b"transfer-encoding":
+                is_chunked = True
             elif name == b"origin" and value and not fits(value.decode("latin-1"), self._accepted.origins):
                 raise HttpRefusal(403, "Pages of this Origin may not speak to this server.")
         if size > self.settings.header_bytes_max:
             raise HttpRefusal(431, f"The headers are longer than {self.settings.header_bytes_max} bytes.")
         if len(hosts) != 1 or not fits(hosts[0].decode("latin-1"), self._accepted.hosts):
             raise HttpRefusal(421, "The header Host names another server.")
+        if is_chunked and length:  # a proxy in between may take another end of the body for the right one
+            raise HttpRefusal(400, "A body has one length: Content-Length, or Transfer-Encoding.", _CLOSE)
         if length[:20].isdigit() and int(length[:20]) > self.settings.body_bytes_max:
             raise _too_large(self.settings)
 
@@ -461,7 +471,9 @@ class _Looks:
         Raises:
             MissingScope: which scope it lacks.
         """
-        missing = next((scope for scope in needed if scope not in identity.scopes), None)
+        may_all = ADMIN_SCOPE in identity.scopes
+        wanted = self.settings.access.scopes
+        missing = next((s for s in needed if s not in identity.scopes and (s in wanted or not may_all)), None)
         if missing is not None:
             refusal = MissingScope(missing)
             refusal.headers = (self.challenge("insufficient_scope", needed),)
@@ -534,7 +546,7 @@ class _Body:
             async with self._clock.timeout(self._until - self._clock.monotonic()):
                 part = await self._receive()
         except TimeoutError:
-            raise HttpRefusal(408, "The body did not arrive in time.", ((b"connection", b"close"),)) from None
+            raise HttpRefusal(408, "The body did not arrive in time.", _CLOSE) from None
         self._size += len(part.get("body", b""))
         if self._size > self._settings.body_bytes_max:
             raise _too_large(self._settings)

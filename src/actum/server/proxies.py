@@ -88,10 +88,10 @@ class Proxies:
 
 def _x_forwarded(headers: Sequence[Header]) -> list[Sender]:
     addresses, schemes = _parts(headers, b"x-forwarded-for"), _parts(headers, b"x-forwarded-proto")
-    schemes = schemes if len(schemes) == len(addresses) else schemes[-1:] * len(addresses)
-    return [Sender(address, scheme.lower()) for address, scheme in zip(addresses, schemes, strict=True)] or [
-        Sender("", scheme.lower()) for scheme in schemes[-1:]
-    ]
+    if len(schemes) != len(addresses):  # most proxies write one scheme: the one that the client used
+        schemes = [schemes[-1] if schemes else ""] * max(len(addresses), 1)
+        addresses = addresses or [""]
+    return [Sender(address, scheme.lower()) for address, scheme in zip(addresses, schemes, strict=True)]
 
 
 def _forwarded(headers: Sequence[Header]) -> list[Sender]:

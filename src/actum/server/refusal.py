@@ -71,7 +71,8 @@ def problem(refusal: HttpRefusal, request_id: str) -> bytes:
         "title": phrase(refusal.status),
         "status": refusal.status,
         "detail": refusal.detail,
-        "request_id": request_id,
+        "code": phrase(refusal.status).lower().replace(" ", "_").replace("-", "_"),
+        "reference": request_id,
     }
     return msgspec.json.encode(told)
 

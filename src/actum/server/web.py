@@ -21,17 +21,24 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
+from typing import NamedTuple
 
 import uvicorn
 from msgspec import Struct
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from .access import LOCAL, accepted, fits, is_loopback
 from .house import HEADER_BYTES_MAX, House
+from .metrics import MEDIA_TYPE, Metrics
 from .places import Places
 from .proxies import Proxies
 from .refusal import phrase
@@ -229,6 +236,44 @@ def tls(certificate: str, key: str) -> ssl.SSLContext:
     return context
 
 
+class Beside(NamedTuple):
+    """Another app, served as long as the house is.
+
+    Attributes:
+        app: what answers.
+        listener: where; it listens already.
+    """
+
+    app: ASGIApp
+    listener: socket.socket
+
+
+class _BesideServer(uvicorn.Server):
+    """uvicorn's, which leaves the signals to the server of the house."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def metrics_app(metrics: Metrics, host: str) -> ASGIApp:
+    """The counts alone, at an address of their own.
+
+    Args:
+        metrics: the counts.
+        host: the address at which the app is going to listen; where only this machine reaches it, only its own names
+            may be used, as everywhere.
+    """
+
+    async def count(request: Request) -> Response:
+        hosts = request.headers.getlist("host")
+        if is_loopback(host) and not (len(hosts) == 1 and fits(hosts[0], accepted(host, LOCAL).hosts)):
+            return Response(status_code=421)
+        return Response(metrics.text(), headers={"content-type": MEDIA_TYPE.decode()})
+
+    return Starlette(routes=[Route("/metrics", count)])
+
+
 async def serve(
     house: House,
     listener: socket.socket,
@@ -237,6 +282,7 @@ async def serve(
     context: ssl.SSLContext | None = None,
     end_s: int = END_S,
     reload: Callable[[], None] | None = None,
+    beside: Sequence[Beside] = (),
 ) -> int:
     """Serve a house until the process is told to end.
 
@@ -247,12 +293,21 @@ async def serve(
         context: for TLS; None for plain HTTP.
         end_s: what is still under way after so many seconds is broken off.
         reload: called when the process is told to read its settings anew.
+        beside: other apps.
 
     Returns:
         The number of the signal that ended it.
     """
     server = _Server(_config(house.app, connections or Connections(), context, end_s), house.drain, reload)
-    await server.serve([listener])
+    others = [_BesideServer(_config(each.app, Connections(), None, end_s)) for each in beside]
+    serving = [asyncio.create_task(other.serve([each.listener])) for other, each in zip(others, beside, strict=True)]
+    try:
+        await server.serve([listener])
+    finally:
+        for other in others:
+            other.should_exit = True
+        if serving:
+            await asyncio.wait(serving)
     return server.ended_by
 
 
