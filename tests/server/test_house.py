@@ -153,9 +153,15 @@ BAD: dict[str, tuple[int, tuple[bytes, ...]]] = {
             + b"connection: close\r\norigin: http://localhost\r\norigin: http://e\r\n\r\n",
         ),
     ),
-    "headers that are too long": (431, (b"GET /echo HTTP/1.1\r\n" + HOST + b"connection: close\r\nx: " + b"y" * 3_000 + b"\r\n\r\n",)),
+    "headers that are too long": (
+        431,
+        (b"GET /echo HTTP/1.1\r\n" + HOST + b"connection: close\r\nx: " + b"y" * 3_000 + b"\r\n\r\n",),
+    ),
     "headers that never end": (431, (b"GET /echo HTTP/1.1\r\n" + HOST, *[b"x: " + b"y" * 500 + b"\r\n"] * 9)),
-    "a path that is too long": (431, (b"GET /echo?" + b"a" * 1_999 + b" HTTP/1.1\r\n" + HOST + b"connection: close\r\n\r\n",)),
+    "a path that is too long": (
+        431,
+        (b"GET /echo?" + b"a" * 1_999 + b" HTTP/1.1\r\n" + HOST + b"connection: close\r\n\r\n",),
+    ),
     "a body that says to be too long": (413, (POST + b"content-length: 1001\r\n\r\n",)),
     "a length of many digits": (413, (POST + b"content-length: 999999999999999999\r\n\r\n",)),
     "a flood of chunks": (413, (POST + b"transfer-encoding: chunked\r\n\r\n", *[CHUNK] * 20)),
