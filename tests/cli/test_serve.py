@@ -305,7 +305,7 @@ def test_what_can_not_be_meant_is_told_in_a_line(tmp_path: Path) -> None:
         (["--http", "203.0.113.1:0", "--insecure"], "", "203.0.113.1:0:"),
         (["--http", "0.0.0.0:0", "--insecure"], "", "under which names"),
         (["--key-env", "NOT_THERE"], "", "is empty"),
-        (["--issuer", "https://login.example.org"], "", "needs --resource"),
+        (["--issuer", "https://login.example.org"], "", "needs --public"),
         ([], '[serve]\ncertificate = "nowhere.pem"\n', "can not be used"),
         ([], '[serve]\ncertificate = "server.pem"\n', "can not be used"),
         ([], '[serve]\nkey_file = "server.key"\n', "needs a certificate"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+import socket
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from actum.server.web import ConnectionLimits, Connections, PatientProtocol
@@ -77,3 +78,27 @@ async def test_a_slow_answer_is_waited_for_and_a_second_request_is_limited_again
         writer.write(GET)
         assert b"200 OK" in await reader.readuntil(b"done")
         await dribble(reader, writer)
+
+
+async def test_a_client_that_does_not_read_its_answer_is_cut_and_holds_nothing_for_ever() -> None:
+    sent, over = asyncio.Event(), asyncio.Event()
+
+    async def endless(_: Request) -> Response:
+        async def parts() -> AsyncIterator[bytes]:
+            try:
+                while True:
+                    yield b"x" * 65_536
+                    sent.set()
+                    await asyncio.sleep(0)  # when the client has gone, nothing else lets others have their turn
+            finally:
+                over.set()
+
+        return StreamingResponse(parts())
+
+    http = partial(PatientProtocol, counted=Connections(ConnectionLimits(send_s=0.2)))
+    async with serving(Starlette(routes=[Route("/", endless)]), http=http) as origin, asyncio.timeout(10):
+        place = urlsplit(origin)
+        with socket.create_connection((place.hostname, place.port)) as idle:
+            idle.sendall(GET)
+            await sent.wait()
+            await over.wait()

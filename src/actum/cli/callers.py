@@ -34,7 +34,13 @@ InsecureFlag = Annotated[
 
 
 def verifier(
-    key_env: str, issuer: str, resource: str, user_clients: Sequence[str], scopes: Sequence[str] = ()
+    key_env: str,
+    issuer: str,
+    resource: str,
+    user_clients: Sequence[str],
+    *,
+    scopes: Sequence[str] = (),
+    flag: str = "--resource",
 ) -> Authenticator | None:
     """What checks tokens, by the flags; None where there are none to be checked.
 
@@ -51,7 +57,7 @@ def verifier(
         )
     if issuer:
         if not resource:
-            raise UsageError("--issuer needs --resource: this server's address, which its tokens are meant for")
+            raise UsageError(f"--issuer needs {flag}: this server's address, which its tokens are meant for")
         verifiers.append(
             doors.SignedTokens(doors.Issuer(url=issuer, audience=resource, user_clients=tuple(user_clients)))
         )

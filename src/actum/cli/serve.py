@@ -72,7 +72,9 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
 
     reached = settings.serve
     access = doors.Access(
-        verifier=verifier(key_env, reached.issuer, reached.public, settings.speaks_for_user, ALL_SCOPES),
+        verifier=verifier(
+            key_env, reached.issuer, reached.public, settings.speaks_for_user, scopes=ALL_SCOPES, flag="--public"
+        ),
         issuer=reached.issuer,
         insecure=insecure,
     )

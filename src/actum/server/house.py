@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Sequence
@@ -25,7 +26,6 @@ from contextvars import ContextVar
 from http import HTTPMethod
 from typing import NamedTuple
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 import msgspec
 from msgspec import Struct
@@ -43,7 +43,7 @@ from ..core.interfaces import Clock
 from ..core.json import JsonObject
 from .access import LOCAL, Accepted, Access, accepted, fits, refuse_open
 from .door import IDENTITY, REQUEST_ID, Door, NeedsScopes, OpenDoor, OwnWords, Recognizer, Worded
-from .identity import Identity
+from .identity import Identity, Verifier
 from .metrics import MEDIA_TYPE, Metrics
 from .places import Places
 from .proxies import Proxies, ProxyHeader
@@ -77,6 +77,8 @@ request_id: ContextVar[str] = ContextVar("actum_request_id", default="")
 """The id of the request that is answered now, for lines of a log."""
 
 Ready = Callable[[], Awaitable[bool]]
+Check = Callable[[Verifier, str, str], Awaitable[Identity | None]]
+"""Checks the token, the third, that somebody at an address, the second, shows. May raise `HttpRefusal`."""
 
 
 class HouseSettings(Struct, frozen=True, kw_only=True):
@@ -119,6 +121,7 @@ class House:
         ready: whether requests can be answered; always, when it is left out.
         metrics: counts; None to count nothing.
         shows_metrics: the counts are served at `/metrics`, for those with the scope `metrics`.
+        check: checks a token, by the verifier of the settings; what slows failed tries down stands here.
         clock: time.
 
     Attributes:
@@ -139,11 +142,13 @@ class House:
         ready: Ready | None = None,
         metrics: Metrics | None = None,
         shows_metrics: bool = True,
+        check: Check | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._doors = list(doors)
         self._who = who or Identity()
         self._clock = clock or SystemClock()
+        self._check = check or _verified
         self._metrics = metrics
         self._readiness = _Readiness(ready, self._clock)
         self._places = Places()
@@ -191,6 +196,7 @@ class House:
 
     @asynccontextmanager
     async def _lifespan(self) -> AsyncIterator[None]:
+        self._is_draining, self._told = False, None
         async with AsyncExitStack() as stack:
             for door in self._doors:
                 await stack.enter_async_context(door.lifespan())
@@ -278,7 +284,7 @@ class House:
         else:
             needed = self._needed(looks, path, door)
             with self._place(looks.settings, address):  # to check a token may take a request to its issuer
-                identity = await looks.identity(scope, needed) or await self._recognized(scope)
+                identity = await self._identity(looks, verifier, scope, needed) or await self._recognized(scope)
             if identity is not None:
                 looks.at_scopes(identity, needed)
                 scope[IDENTITY], caller = identity, (identity.tenant, identity.issuer, identity.principal)
@@ -288,6 +294,26 @@ class House:
                 raise looks.unauthorized(needed)
         with self._place(looks.settings, caller):
             await self._inner(scope, receive, send)
+
+    async def _identity(
+        self, looks: _Looks, verifier: Verifier, scope: Scope, needed: Sequence[str]
+    ) -> Identity | None:
+        """Who makes a request; None where it shows no key. The scopes that are needed are told in a refusal.
+
+        Raises:
+            HttpRefusal: the key is not valid, or there are two.
+        """
+        shown = [value for name, value in scope["headers"] if name == b"authorization"]
+        if not shown:
+            return None
+        kind, _, token = shown[0].decode("latin-1").partition(" ")
+        token = token.strip()
+        if len(shown) > 1 or kind.lower() != "bearer" or not token:
+            raise looks.unauthorized(needed)
+        identity = await self._check(verifier, (scope.get("client") or ("",))[0], token)
+        if identity is None:
+            raise looks.unauthorized(needed, "invalid_token")
+        return identity
 
     def _needed(self, looks: _Looks, path: str, door: _Entry | None) -> Sequence[str]:
         """The scopes that a request needs."""
@@ -418,7 +444,9 @@ class _Looks:
                 raise HttpRefusal(403, "Pages of this Origin may not speak to this server.")
         if size > self.settings.header_bytes_max:
             raise HttpRefusal(431, f"The headers are longer than {self.settings.header_bytes_max} bytes.")
-        if len(hosts) != 1 or not fits(hosts[0].decode("latin-1"), self._accepted.hosts):
+        if len(hosts) != 1:
+            raise HttpRefusal(400, "A request has one header Host.", _CLOSE)
+        if not fits(hosts[0].decode("latin-1"), self._accepted.hosts):
             raise HttpRefusal(421, "The header Host names another server.")
         if is_chunked and length:  # a proxy in between may take another end of the body for the right one
             raise HttpRefusal(400, "A body has one length: Content-Length, or Transfer-Encoding.", _CLOSE)
@@ -446,24 +474,6 @@ class _Looks:
             and bool(self.settings.access.origins)
             and any(name == b"access-control-request-method" for name, _ in scope["headers"])
         )
-
-    async def identity(self, scope: Scope, needed: Sequence[str]) -> Identity | None:
-        """Who makes a request; None where it shows no key. The scopes that are needed are told in a refusal.
-
-        Raises:
-            HttpRefusal: the key is not valid, or there are two.
-        """
-        verifier = self.settings.access.verifier
-        shown = [value for name, value in scope["headers"] if name == b"authorization"]
-        if not shown:
-            return None
-        scheme, _, token = shown[0].decode("latin-1").partition(" ")
-        if len(shown) > 1 or scheme.lower() != "bearer" or not token.strip() or verifier is None:
-            raise self.unauthorized(needed)
-        identity = await verifier.verify_token(token.strip())
-        if identity is None:
-            raise self.unauthorized(needed, "invalid_token")
-        return identity
 
     def at_scopes(self, identity: Identity, needed: Sequence[str]) -> None:
         """Refuse a key that does not allow enough.
@@ -599,6 +609,10 @@ class _Readiness:
         return self._found
 
 
+async def _verified(verifier: Verifier, address: str, token: str) -> Identity | None:
+    return await verifier.verify_token(token)
+
+
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
     """In place of the doors, until the application is put together."""
 
@@ -628,7 +642,7 @@ def _id_of(headers: Sequence[tuple[bytes, bytes]]) -> str:
     for name, value in headers:
         if name == b"x-request-id" and _OWN_ID.fullmatch(given := value.decode("latin-1")):
             return given
-    return uuid4().hex
+    return os.urandom(16).hex()
 
 
 def _route_of(scope: Scope) -> str:

@@ -45,6 +45,8 @@ from .refusal import phrase
 
 HEADERS_S = 15.0
 """Seconds in which the headers of a request have to arrive, from the first byte on, or from the connection on."""
+SEND_S = 30.0
+"""A client that reads nothing of its answer for so long is cut."""
 CONNECTIONS_MAX = 2_000
 CONNECTIONS_PER_ADDRESS_MAX = 200
 END_S = 20
@@ -61,12 +63,14 @@ class ConnectionLimits(Struct, frozen=True, kw_only=True):
         connections_per_address_max: so many from one address; a proxy that is believed may have as many as there are.
         headers_s: seconds in which headers have to arrive.
         header_bytes_max: how long they may be.
+        send_s: seconds for which a client may read nothing of what waits for it.
     """
 
     connections_max: int = CONNECTIONS_MAX
     connections_per_address_max: int = CONNECTIONS_PER_ADDRESS_MAX
     headers_s: float = HEADERS_S
     header_bytes_max: int = HEADER_BYTES_MAX
+    send_s: float = SEND_S
 
 
 class Connections:
@@ -113,6 +117,7 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
         self._address: str | None = None
         self._head_bytes = 0
         self._limit: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
@@ -141,8 +146,17 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
             self._stop_waiting()
             self._hang_up_with(431)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading = asyncio.get_running_loop().call_later(self._limits.send_s, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_reading()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._stop_reading()
         if self._address is not None:
             self._counted.leave(self._address)
             self._address = None
@@ -164,6 +178,11 @@ class PatientProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type]  # uvi
         if self._limit is not None:
             self._limit.cancel()
             self._limit = None
+
+    def _stop_reading(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
 
     def _cut(self) -> None:
         self._limit = None
