@@ -250,10 +250,15 @@ class House:
             if isinstance(refusal, MissingScope) and not refusal.headers:  # raised by a door
                 refusal.headers = (looks.challenge("insufficient_scope", (refusal.scope,)),)
             await self._refuse(refusal, scope, answer)
+        except asyncio.CancelledError:
+            if not self._is_draining:
+                raise
+            log.warning("request %s was broken off: the server ends", id_)
+            await self._refuse(HttpRefusal(503, "The server ended before this was done.", _CLOSE), scope, answer)
         except ClientDisconnect:  # nobody is there who could be told
             pass
         except Exception:  # the edge: the client is told that it failed, the log how
-            log.exception("request %s: a door failed", id_)
+            log.exception("a door failed at request %s", id_)
             await self._refuse(HttpRefusal(500, "The server failed. Its log says more."), scope, answer)
         finally:
             request_id.reset(token)

@@ -321,7 +321,9 @@ async def serve(
     others = [_BesideServer(_config(each.app, Connections(), None, end_s)) for each in beside]
     serving = [asyncio.create_task(other.serve([each.listener])) for other, each in zip(others, beside, strict=True)]
     try:
-        await server.serve([listener])
+        # Not by uvicorn, which ends the process with a status of its own where a door can not be opened.
+        async with house.app.router.lifespan_context(house.app):
+            await server.serve([listener])
     finally:
         for other in others:
             other.should_exit = True
@@ -335,6 +337,7 @@ def _config(app: ASGIApp, connections: Connections, context: ssl.SSLContext | No
         app,
         http=partial(PatientProtocol, counted=connections),  # type: ignore[arg-type]  # it is called, no more
         ws="none",
+        lifespan="off",
         log_level="error",  # a warning for each request that is no HTTP would let anybody fill the log
         access_log=False,
         proxy_headers=False,  # uvicorn would believe them from this machine without a word of the operator

@@ -221,8 +221,9 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
 async def _serve_http(
     service: McpService | McpGateway, place: str, access: Access, shown: str, who: Identity, *, sse: bool
 ) -> int:
-    from ...compose.serving import Serving  # noqa: PLC0415  # nobody else needs a web server
+    from ...compose.serving import Serving, log_to_stderr  # noqa: PLC0415  # nobody else needs a web server
 
+    log_to_stderr()
     serving = Serving([service.door(sse=sse)], ServeSettings(http=place, end_s=END_S), access, who=who)
     with serving.listening() as address:
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
