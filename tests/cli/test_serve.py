@@ -140,10 +140,11 @@ async def test_it_says_where_it_is_and_serves_mcp_old_and_new_beside_its_own_pag
     ):
         assert f"{server.origin}/mcp" in "".join(server.said)
         headers = {"Authorization": f"Bearer {KEY}"}
-        for path in ("mcp", "sse"):
-            kind = "sse" if path == "sse" else "http"
-            configured = McpServer(name="x", url=f"{server.origin}/{path}", transport=kind, headers=headers)
-            async with McpConnection(configured) as way:
+        for place in (
+            McpServer(name="x", url=f"{server.origin}/mcp", transport="http", headers=headers),
+            McpServer(name="x", url=f"{server.origin}/sse", transport="sse", headers=headers),
+        ):
+            async with McpConnection(place) as way:
                 result = await way.request("tools/call", {"name": "add", "arguments": {"a": 2, "b": 3}})
                 assert result["content"] == [{"type": "text", "text": "5"}]
         assert [(await client.get(path)).status_code for path in ("/healthz", "/readyz", "/mcp")] == [200, 200, 401]

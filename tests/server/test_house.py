@@ -470,5 +470,5 @@ async def test_what_is_no_request_over_http_is_hung_up_on(caplog: pytest.LogCapt
     async def receive() -> dict[str, object]:
         return {"type": "websocket.connect"}
 
-    await House([Echo()]).app({"type": "websocket", "path": "/echo", "headers": []}, receive, send)  # type: ignore[arg-type]
+    await House([Echo()]).app({"type": "websocket", "path": "/echo", "headers": []}, receive, send)
     assert sent == [{"type": "websocket.close", "code": 1008}]

@@ -7,6 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from actum import ToolError, tool
 from actum.core.errors import CODES
+from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal
 from actum.policy.rules import Rule, Rules
 from actum.protocols.mcp.config import McpServer
@@ -53,7 +54,8 @@ async def test_requests_runs_and_calls_are_counted_by_what_came_of_them() -> Non
     house = House([service.door()], HouseSettings(), metrics=metrics)
     async with serving(house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
         async with McpConnection(McpServer(name="x", url=f"{origin}/mcp", transport="http"), era="modern") as way:
-            for arguments in ({"a": 1, "b": 2}, {"a": 3, "b": 4}, {"a": "no number"}):
+            added: list[JsonObject] = [{"a": 1, "b": 2}, {"a": 3, "b": 4}, {"a": "no number"}]
+            for arguments in added:
                 await way.request("tools/call", {"name": "add", "arguments": arguments})
             await way.request("tools/call", {"name": "fail", "arguments": {}})
             await way.request("tools/call", {"name": "barred", "arguments": {}})

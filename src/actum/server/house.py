@@ -409,7 +409,8 @@ class _Looks:
         public = urlsplit(settings.public)
         if settings.public and (public.scheme not in ("http", "https") or not public.hostname):
             raise UsageError(f"public: {settings.public} is no address, such as https://tools.example.org")
-        names = (*access.names, *([public.hostname] if public.hostname else []))
+        named = public.hostname or ""
+        names = (*access.names, *([f"[{named}]" if ":" in named else named] if named else []))
         self._accepted: Accepted = accepted(settings.host, msgspec.structs.replace(access, names=names))
         self._proxies = Proxies(settings.proxies, settings.proxy_header)
         resource = access.resource or settings.public
