@@ -78,7 +78,6 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         issuer=reached.issuer,
         insecure=insecure,
     )
-    log_to_stderr()
     who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
     loaded = load_tools(settings.tools, Path.cwd())
     async with options.journal(settings) as opened:
@@ -95,6 +94,7 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
         )
         with serving.listening() as address:
             _tell(reached, access, address)
+            log_to_stderr()
             return ended(await serving.run())
 
 

@@ -223,10 +223,10 @@ async def _serve_http(
 ) -> int:
     from ...compose.serving import Serving, log_to_stderr  # noqa: PLC0415  # nobody else needs a web server
 
-    log_to_stderr()
     serving = Serving([service.door(sse=sse)], ServeSettings(http=place, end_s=END_S), access, who=who)
     with serving.listening() as address:
         Terminal().note(f"serving {shown} at {address}/mcp{f' and {address}/sse' if sse else ''}")
+        log_to_stderr()
         return ended(await serving.run())
 
 
