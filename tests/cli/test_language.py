@@ -21,7 +21,7 @@ from .person import Person
 Process = Callable[..., subprocess.CompletedProcess[str]]
 HAN = re.compile(r"[\u4e00-\u9fff]")
 MINE = ("--tools", "tools.py", "--model")
-IN_CHINESE = ("run", "chat", "call", "resume", "approvals", "runs", "tools", "conversations", "doctor", "demo")
+IN_CHINESE = ("run", "chat", "call", "resume", "approvals", "runs", "tools", "conversations", "serve", "doctor", "demo")
 """The commands whose `--help` is Chinese as a whole."""
 
 

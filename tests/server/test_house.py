@@ -408,6 +408,26 @@ async def test_a_house_that_drains_takes_nothing_new_tells_streams_and_lets_the_
         assert (await waiting).text == "done"
 
 
+async def test_a_door_that_does_not_end_its_streams_keeps_nobody_waiting() -> None:
+    class Stubborn(Echo):
+        async def end_streams(self) -> None:
+            self.entered.set()
+            await asyncio.Event().wait()
+
+    class Broken(Echo):
+        async def end_streams(self) -> None:
+            raise RuntimeError("no")
+
+    clock, stubborn, polite = FakeClock(), Stubborn(), Echo()
+    house = House([stubborn, Broken(), polite], clock=clock)
+    draining = asyncio.create_task(house.drain())
+    await stubborn.entered.wait()
+    clock.advance(5.0)
+    async with asyncio.timeout(10):
+        await draining
+    assert polite.told.is_set()
+
+
 async def test_new_settings_hold_from_the_next_request_on_and_broken_ones_change_nothing() -> None:
     house = House([Echo()], LIMITS)
     async with opened(house) as (_, client):

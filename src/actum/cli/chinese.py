@@ -320,5 +320,18 @@ HELP = {
     "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
         "最近的这么多轮保持原样。默认 2，全部太长时为 0。"
     ),
+    (
+        "Serve what actum.toml describes, by every protocol, under one address. For instance: "
+        "actum serve --tools tools.py, then give a client http://127.0.0.1:8000/mcp"
+    ): (
+        "把 actum.toml 描述的内容，用所有协议，在同一个地址上对外提供。\n\n例如：actum serve --tools "
+        "tools.py，然后把 http://127.0.0.1:8000/mcp 交给客户端"
+    ),
+    "Where it listens. Default: 127.0.0.1:8000.": "监听的地址。默认 127.0.0.1:8000。",
+    "Serve /metrics there, without a key, and nowhere else.": "只在这个地址提供 /metrics，不需要密钥。",
+    "The server as clients write it, where a proxy stands before it.": ("前面有代理时，客户端看到的服务器地址。"),
+    "Every request must show the key in this variable.": "每个请求都必须出示这个变量里的密钥。",
+    "Requests must show a token of this issuer, a JWT.": "请求必须出示这个签发者的令牌（JWT）。",
+    "Others than this machine may come in without a key. Think first.": ("允许其他机器不带密钥访问。请先想清楚。"),
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

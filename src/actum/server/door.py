@@ -25,11 +25,16 @@ REQUEST_ID = "actum.request_id"
 
 
 class Door(Protocol):
-    """One protocol of a server."""
+    """One protocol of a server.
+
+    A door may be more than this: `NeedsScopes`, `OpenDoor`, `Recognizer`, `OwnWords`. A door may also raise
+    `HttpRefusal` of `refusal.py` as long as its answer has not begun.
+    """
 
     @property
     def routes(self) -> Sequence[BaseRoute]:
-        """What the protocol answers to."""
+        """What the protocol answers to. The first part of each path is fixed, such as `v1` in `/v1/runs/{id}`: by this
+        part the house knows the door."""
 
     def lifespan(self) -> AbstractAsyncContextManager[None]:
         """What has to be open while the server runs; entered once, before the first request."""

@@ -60,6 +60,8 @@ READY_S = 1.0
 """The journal is looked at once in this time, however often `/readyz` is asked; a look may take no longer."""
 LOOK_S = 0.5
 """Seconds between two looks whether the web server is to end."""
+DRAIN_S = 5.0
+"""So long a door may take to end its streams."""
 METRICS_SCOPE = "metrics"
 ADMIN_SCOPE = "admin"
 """Stands for the scopes that doors want, and for that of the metrics."""
@@ -208,11 +210,18 @@ class House:
                 await self.drain()
 
     async def drain(self) -> None:
-        """Take no new requests, and end the streams of those who only listen. What is under way goes on."""
+        """Take no new requests, and end the streams of those who only listen. What is under way goes on.
+
+        A door that takes too long to end its streams keeps nobody waiting: the web server cuts them later.
+        """
         self._is_draining = True
         if self._told is None:
             self._told = asyncio.create_task(self._end_streams())
-        await asyncio.wait([self._told])
+        try:
+            async with self._clock.timeout(DRAIN_S):
+                await asyncio.shield(self._told)
+        except TimeoutError:
+            log.warning("a door did not end its streams in time")
 
     async def _end_streams(self) -> None:
         outcomes = await asyncio.gather(*(door.end_streams() for door in self._doors), return_exceptions=True)
