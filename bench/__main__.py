@@ -11,7 +11,7 @@ from collections.abc import Callable
 from .bfcl import NotFetched
 from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
-from .door import keys_table
+from .door import house_table, keys_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
@@ -34,6 +34,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
     "door-keys": ("CPU of checking a key", keys_table),
+    "door-house": ("CPU that the house costs a request", house_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),

@@ -1,4 +1,7 @@
-"""What it costs to come in at a server; part of `make bench`.
+"""What a server costs a request; part of `make bench`.
+
+The house: CPU of a request that a door answers at once, in this process and without sockets: a Starlette application
+alone, the same route behind the house, and behind the house with one of a thousand keys.
 
 Keys: CPU of checking one key that a database keeps, with one key and with a thousand, while runs are written to the
 same database. A check includes the question whether any process has revoked a key since.
@@ -9,21 +12,114 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message
+
 from actum.core.key import KeepsKeys, new_key
 from actum.runs.administration import put_on_record
+from actum.server.access import Access
 from actum.server.attempts import Attempts
+from actum.server.house import House, HouseSettings
+from actum.server.identity import Keys
+from actum.server.metrics import Metrics
 from actum.server.stored_keys import StoredKeys
 from actum.storage.place import open_journal
 from tests.postgres import postgres_server
 
 from .loop import Row
 
+REQUESTS = 2_000
+KEYS = 1_000
+
+
+async def _answer(request: Request) -> Response:
+    await request.body()
+    return Response(b"{}", media_type="application/json")
+
+
+ROUTES: list[BaseRoute] = [Route("/v1/tools/{name}/call", _answer, methods=["POST"])]
+
+
+class _Door:
+    """One route that answers at once."""
+
+    routes: Sequence[BaseRoute] = ROUTES
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        yield
+
+    async def end_streams(self) -> None:
+        return
+
+
+def house_table(rounds: int) -> list[Row]:
+    """CPU of a request: alone, behind the house, and with a key."""
+    made = [new_key(f"k{number}", scopes=["tools"]) for number in range(KEYS)]
+    access = Access(verifier=Keys([key for _, key in made]))
+    apps: dict[str, tuple[ASGIApp, str]] = {
+        "starlette alone": (Starlette(routes=ROUTES), ""),
+        "behind the house": (House([_Door()], metrics=Metrics()).app, ""),
+        "with a key": (House([_Door()], HouseSettings(access=access), metrics=Metrics()).app, made[KEYS // 2][0]),
+    }
+    best = dict.fromkeys(apps, float("inf"))
+    for _ in range(rounds):
+        for name, (app, key) in apps.items():
+            best[name] = min(best[name], asyncio.run(_spent(app, key)))
+    floor = best["starlette alone"]
+    return [
+        {"request": name, "µs": round(spent * 1e6, 1), "more µs": round((spent - floor) * 1e6, 1)}
+        for name, spent in best.items()
+    ]
+
+
+async def _spent(app: ASGIApp, key: str) -> float:
+    """CPU seconds of one request."""
+    headers = [(b"host", b"127.0.0.1:8000"), (b"content-type", b"application/json"), (b"content-length", b"2")]
+    headers += [(b"user-agent", b"bench"), (b"accept", b"*/*"), (b"connection", b"keep-alive")]
+    if key:
+        headers.append((b"authorization", f"Bearer {key}".encode()))
+    path = "/v1/tools/add/call"
+    statuses: set[int] = set()
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"{}", "more_body": False}
+
+    async def send(message: Message) -> None:
+        if "status" in message:
+            statuses.add(message["status"])
+
+    began = time.thread_time()
+    for _ in range(REQUESTS):
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "query_string": b"",
+            "scheme": "http",
+            "client": ("127.0.0.1", 4711),
+            "server": ("127.0.0.1", 8000),
+            "http_version": "1.1",
+            "headers": headers,
+        }
+        await app(scope, receive, send)
+    spent = time.thread_time() - began
+    if statuses != {200}:
+        raise ValueError(statuses)
+    return spent / REQUESTS
+
+
 CHECKS = 5_000
-KEYS = (1, 1_000)
+KEY_COUNTS = (1, 1_000)
 
 
 def keys_table(rounds: int) -> list[Row]:
@@ -31,7 +127,7 @@ def keys_table(rounds: int) -> list[Row]:
     rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder, postgres_server() as server:
         for name in ("sqlite", "postgres"):
-            for count in KEYS:
+            for count in KEY_COUNTS:
                 place = server.new_database() if name == "postgres" else str(Path(folder) / f"{count}.db")
                 spent = asyncio.run(_checks(place, count, rounds, busy=False))
                 busy = asyncio.run(_checks(place, count, rounds, busy=True))

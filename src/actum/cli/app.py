@@ -37,6 +37,7 @@ from . import (
     policy,
     run,
     runs,
+    serve,
     tools,
     transcode,
 )
@@ -58,6 +59,7 @@ ORDER = (
         "models",
         "tools",
         "mcp",
+        "serve",
         "policy",
         "agents",
         "runs",
@@ -117,6 +119,7 @@ app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
+app.command("serve")(serve.serve)
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)

@@ -406,7 +406,6 @@ HELP = {
         "Only what was approved is passed on."
     ): ("改为代理这个服务器：`actum mcp` 里的名称、地址，或列出服务器的文件；可重复。只转发已批准的内容。"),
     "What clients are told it is called.": "告诉客户端的服务器名称。",
-    "Every request must show the key in this variable.": "每个请求都必须带上这个环境变量里的密钥。",
     "Requests must show a token of this issuer, a JWT.": "请求必须带上这个签发方的令牌（JWT）。",
     "This server as clients write it: what tokens are meant for.": "客户端使用的本服务器地址，即令牌的受众。",
     "A scope that tokens need; may be repeated.": "令牌必须具有的 scope；可重复。",
@@ -470,7 +469,6 @@ HELP = {
     ),
     "On whose behalf. Default: you.": "代表谁。默认是您自己。",
     "What the user said, for trusted(). Repeatable.": "用户说过的话，供 trusted() 判断；可重复。",
-    "A role of the user; may be repeated.": "用户的角色；可重复。",
     "The agent that makes the call.": "发起调用的智能体。",
     "The id of the API key that was used.": "所用 API 密钥的编号。",
     (
@@ -571,5 +569,15 @@ HELP = {
     "An agent of actum.toml, by its name; see `actum agents list`.": (
         "actum.toml 中的代理，按名称；见 `actum agents list`。"
     ),
+    (
+        "Serve what actum.toml describes, by every protocol, under one address. For instance: "
+        "actum serve --tools tools.py, then give a client http://127.0.0.1:8000/mcp"
+    ): (
+        "把 actum.toml 描述的内容，用所有协议，在同一个地址上对外提供。\n\n例如：actum serve --tools "
+        "tools.py，然后把 http://127.0.0.1:8000/mcp 交给客户端"
+    ),
+    "Where it listens. Default: 127.0.0.1:8000.": "监听的地址。默认 127.0.0.1:8000。",
+    "Serve /metrics there, without a key, and nowhere else.": "只在这个地址提供 /metrics，不需要密钥。",
+    "The server as clients write it, where a proxy stands before it.": ("前面有代理时，客户端看到的服务器地址。"),
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

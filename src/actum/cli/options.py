@@ -170,6 +170,7 @@ def read(
     truncation: str = "",
     speaks_for_user: list[str] | None = None,
     agent: str = "",
+    serve: JsonObject | None = None,
 ) -> Settings:
     """The settings of this command: flags over environment over `actum.toml`; those of an agent where one is named.
 
@@ -188,6 +189,7 @@ def read(
         "model_settings": model_settings,
         "truncation": truncation,
         "limits": dict(_limit(limit) for limit in limits or []),
+        "serve": serve,
     }
     settings = read_settings(Path.cwd(), os.environ, said)
     return choose_agent(settings, agent) if agent else settings

@@ -11,10 +11,10 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from ..call.limits.limits import Limits
 from ..core.budget import Price
@@ -103,6 +103,65 @@ BESIDE_PYTHON = ("python", "description", "users", "roles", "memory")
 """What can be set of an agent that stands in code."""
 
 
+class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the callers of `actum serve` may ask of the server; the table `[serve.limits]`.
+
+    Attributes:
+        body_bytes: how long the body of a request may be.
+        body_s: seconds in which the body has to arrive.
+        header_bytes: how long the headers may be, the path among them.
+        headers_s: seconds in which the headers have to arrive.
+        requests: how many requests may be under way, open streams among them.
+        requests_per_caller: as above, of one user; of one address where no key is wanted.
+        connections: how many connections may be open.
+        connections_per_address: as above, of one address that is no proxy of ours.
+    """
+
+    body_bytes: Annotated[int, Meta(gt=0)] = 4 * 1024 * 1024
+    body_s: Annotated[float, Meta(gt=0)] = 60.0
+    header_bytes: Annotated[int, Meta(gt=0)] = 32 * 1024
+    headers_s: Annotated[float, Meta(gt=0)] = 15.0
+    requests: Annotated[int, Meta(gt=0)] = 1_000
+    requests_per_caller: Annotated[int, Meta(gt=0)] = 100
+    connections: Annotated[int, Meta(gt=0)] = 2_000
+    connections_per_address: Annotated[int, Meta(gt=0)] = 200
+
+
+class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How `actum serve` is reached; the table `[serve]`.
+
+    Attributes:
+        http: the address and the port at which it listens.
+        metrics: an address and a port for `/metrics` alone; empty to serve `/metrics` beside all else, for keys with
+            the scope `metrics`.
+        public: the address as clients write it, where that is another, such as `https://tools.example.org`.
+        names: more names under which it is reached.
+        origins: of pages in a browser that may speak to it and read its answers.
+        proxies: addresses and networks of proxies that are believed when they say who the client is.
+        proxy_header: which header they write: `x-forwarded` (`X-Forwarded-For`, `-Proto`) or `forwarded`.
+        certificate: the file with the certificate, for TLS without a proxy.
+        key_file: the file with the private key of the certificate.
+        issuer: whose tokens are accepted, beside keys.
+        sse: serve old MCP clients at `/sse`, too.
+        end_s: seconds for what is under way when the server is told to end.
+        limits: what callers may ask of the server.
+    """
+
+    http: str = "127.0.0.1:8000"
+    metrics: str = ""
+    public: str = ""
+    names: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    proxy_header: Literal["x-forwarded", "forwarded"] = "x-forwarded"
+    certificate: str = ""
+    key_file: str = ""
+    issuer: str = ""
+    sse: bool = True
+    end_s: Annotated[int, Meta(gt=0)] = 20
+    limits: ServeLimits = ServeLimits()
+
+
 class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What can be set.
 
@@ -135,6 +194,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
         tenant_claim: what names the tenant of a user in the tokens of `--issuer`; dots lead inside. A token without it
             is not accepted then. Empty where all users belong to one tenant.
+        serve: how `actum serve` is reached.
     """
 
     model: str = ""
@@ -155,6 +215,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     agents: dict[str, AgentTable] = {}
     tool_labels: dict[str, ToolLabels] = {}
     tenant_claim: str = ""
+    serve: ServeSettings = ServeSettings()
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):
@@ -420,7 +481,12 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
     try:
         return msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
-        kinds: dict[str, type[Struct]] = {"limits": Limits, "model_settings": ModelSettings}
+        kinds: dict[str, type[Struct]] = {
+            "serve.limits": ServeLimits,
+            "serve": ServeSettings,
+            "limits": Limits,
+            "model_settings": ModelSettings,
+        }
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)
         raise UsageError(f"{where}: {error}. The {what.replace('_', ' ')} are: {known}") from None

@@ -28,6 +28,8 @@ TEMPLATE = """\
 #policy = "policy.toml"
 # Clients of `actum mcp serve` that say only what their user said.
 #speaks_for_user = ["local"]
+# What names the tenant of a user in the tokens of an issuer; dots lead inside.
+#tenant_claim = "org.id"
 
 #[model_settings]
 #temperature = 0.2
@@ -42,6 +44,17 @@ TEMPLATE = """\
 #[prices."openai:gpt-5"]
 #input = "1.25"
 #output = "10"
+
+# How `actum serve` is reached; see docs/serve.md.
+#[serve]
+#http = "127.0.0.1:8000"
+#public = "https://tools.example.org"     # its address as clients write it, behind a proxy
+#proxies = ["10.0.0.0/8"]                 # which proxies are believed when they say who the client is
+#certificate = "server.pem"               # TLS without a proxy
+#key_file = "server.key"
+
+#[serve.limits]
+#requests_per_caller = 100
 
 # Where tools come from: everyday, file.py, file.py:name, module:name. A table takes them under other names.
 #[tools]

@@ -150,16 +150,19 @@ class SharedKey:
         key: the text of the key.
         principal: the user on whose behalf whoever shows the key is served.
         speaks_for: as in `Identity`.
+        scopes: what the key allows.
 
     Raises:
         UsageError: the key is too short to keep anybody out.
     """
 
-    def __init__(self, key: str, principal: str, speaks_for: Literal["", "user"] = "") -> None:
+    def __init__(
+        self, key: str, principal: str, speaks_for: Literal["", "user"] = "", scopes: Sequence[str] = ()
+    ) -> None:
         if len(key) < KEY_CHARS_MIN:
             raise UsageError(f"the key has {len(key)} characters, and needs {KEY_CHARS_MIN}: `openssl rand -hex 32`")
         self._hash = hash_of(key)
-        self._identity = Identity(principal=principal, key_id=SHARED, speaks_for=speaks_for)
+        self._identity = Identity(principal=principal, key_id=SHARED, speaks_for=speaks_for, scopes=tuple(scopes))
 
     async def verify_token(self, token: str) -> Identity | None:
         """The one user; None when the token is not the key."""

@@ -186,3 +186,24 @@ async def test_headers_that_repeat_an_argument_must_agree_with_it() -> None:
         for region, status in (("north", 200), ("south", 400)):
             answer = await client.post("/mcp", json=call, headers={**headers, "mcp-param-region": region})
             assert answer.status_code == status
+
+
+async def test_a_session_of_one_tenant_is_not_there_for_a_user_of_the_same_name_in_another() -> None:
+    class Tenants:
+        async def verify_token(self, token: str) -> Identity | None:
+            return Identity(principal="ann", key_id="k", tenant=token)
+
+    hello: JsonObject = {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "method": "initialize",
+        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    }
+    ping: JsonObject = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"accept": "application/json, text/event-stream"}
+    async with served(McpService([whoami]), Access(verifier=Tenants())) as url, httpx2.AsyncClient() as client:
+        opened = await client.post(url, json=hello, headers={**accept, "authorization": "Bearer north"})
+        session = {**accept, "mcp-session-id": opened.headers["mcp-session-id"]}
+        for tenant, status in (("north", 200), ("south", 404)):
+            answer = await client.post(url, json=ping, headers={**session, "authorization": f"Bearer {tenant}"})
+            assert answer.status_code == status, tenant

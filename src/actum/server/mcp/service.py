@@ -66,6 +66,7 @@ from .client import (
     McpClient,
     connection_of,
 )
+from .http import McpDoor
 from .page import page
 from .prompts import Prompt, PromptToolset, messages_of
 from .resources import (
@@ -458,6 +459,15 @@ class McpService:
             UsageError: others than this machine would reach it, and it wants nothing of them.
         """
         return self._server.app(path, host=host, access=access, sse=sse)
+
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+        """Streamable HTTP in both eras as one door of a house, beside others; see `server/house.py`.
+
+        Args:
+            path, sse: as for `app`.
+            scopes: that each request needs, where the server wants keys.
+        """
+        return self._server.door(path, sse=sse, scopes=scopes)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""

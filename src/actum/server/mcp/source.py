@@ -31,11 +31,12 @@ from ...core.json import JsonObject
 from ...core.tool import Tool
 from ...policy.rules import DEFAULT, Barring
 from ..access import LOCAL, Access
+from ..house import House, HouseSettings
 from ..identity import Identity
 from .auth import identity_of
 from .calls import INVALID_PARAMS
 from .holders import Client, Clients
-from .http import endpoint_of, http_app
+from .http import McpDoor
 from .page import LISTS
 
 INTERNAL_ERROR = -32603
@@ -183,8 +184,12 @@ class SourceServer:
 
     def app(self, path: str, *, host: str, access: Access = LOCAL, sse: bool = False) -> Starlette:
         """Streamable HTTP in both eras at one path; see `McpService.app`."""
-        endpoint = endpoint_of(self.server, host=host, access=access, hang_up=self._source.hang_up)
-        return http_app(endpoint, path=path, host=host, access=access, sse=sse)
+        door = self.door(path, sse=sse)
+        return House([door], HouseSettings(access=access, host=host), who=self._who).app
+
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+        """Streamable HTTP as one door of a house; see `McpService.door`."""
+        return McpDoor(self.server, self._source.hang_up, path=path, sse=sse, scopes=scopes)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""

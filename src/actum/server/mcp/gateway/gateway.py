@@ -86,6 +86,7 @@ from ..calls import (
     outcome_of,
 )
 from ..client import LEVELS, LOG_LEVEL, connection_of
+from ..http import McpDoor
 from ..source import INTERNAL_ERROR, RUNS_KEPT, Context, Handler, SourceServer, Visibility, Visible
 from ..wire import call_result
 from .gateway_client import (
@@ -306,6 +307,15 @@ class McpGateway:
             UsageError: others than this machine would reach it, and it wants nothing of them.
         """
         return self._server.app(path, host=host, access=access, sse=sse)
+
+    def door(self, path: str = "/mcp", *, sse: bool = False, scopes: Sequence[str] = ()) -> McpDoor:
+        """Streamable HTTP in both eras as one door of a house, beside others; see `server/house.py`.
+
+        Args:
+            path, sse: as for `app`.
+            scopes: that each request needs, where the server wants keys.
+        """
+        return self._server.door(path, sse=sse, scopes=scopes)
 
     async def run_stdio(self) -> None:
         """Serve the process that started this one, by its pipes, until it closes them."""
