@@ -22,7 +22,7 @@ STARTED = Started(agent="a", model="m", said=(UserMessage.of("Hi"),), principal=
 class Busy(MemoryJournal):
     """A journal that another process writes to whenever somebody reads a run."""
 
-    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+    async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
         entries = await super().read(run_id, after)
         if len(self._entries) < 20:
             self.append(f"new {len(self._entries)}", STARTED)

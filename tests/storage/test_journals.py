@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import cast
 
 import msgspec
@@ -17,6 +18,7 @@ from actum.core.interfaces import Journal
 from actum.core.message import Reply
 from actum.core.pending import Pending
 from actum.core.record import (
+    GENESIS,
     CallCompleted,
     Compacted,
     Ended,
@@ -27,9 +29,16 @@ from actum.core.record import (
     ModelReplied,
     Record,
     against_head,
+    is_telling,
+    seal,
+    summarize,
     verify,
     verify_ledger,
 )
+from actum.storage.database import Database
+from actum.storage.migrations import POSTGRES, SQLITE, migrate
+from actum.storage.postgres import PostgresDatabase
+from actum.storage.sqlite import SQLiteDatabase
 from actum.testing import FakeClock, ScriptedModel
 
 from .conftest import Store
@@ -303,3 +312,53 @@ async def test_a_bad_id_is_refused_and_breaks_nothing_for_others(shared: Store, 
     with pytest.raises(ActumError):
         await ask(agent)
     assert (await agent.run("Hi")).text == "Hi."
+
+
+# Tenants --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_run_of_another_tenant_has_no_entries_and_no_line(journal: Journal) -> None:
+    for tenant in ("north", "south"):
+        journal.append(tenant, msgspec.structs.replace(started("q", "c", "ann"), tenant=tenant))
+    for tenant, others in {"north": "south", "south": "north", "": "north"}.items():
+        assert await journal.read(others, tenant=tenant) == []
+        assert [run.tenant for run in await journal.runs(conversation="c", tenant=tenant)] == [tenant] * bool(tenant)
+    assert await journal.read("north", tenant="north") == await journal.read("north")
+
+
+async def test_runs_of_before_there_were_tenants_belong_to_the_tenant_without_a_name(shared: Store) -> None:
+    on_server = shared.place.startswith("postgresql:")
+    steps = POSTGRES if on_server else SQLITE
+    if not on_server:
+        Path(shared.place).parent.mkdir(exist_ok=True)
+    before = next(at for at, step in enumerate(steps) if isinstance(step, tuple) and any("tenant" in s for s in step))
+    database = PostgresDatabase(shared.place) if on_server else SQLiteDatabase(Path(shared.place))
+    migrate(database, steps[:before])
+    with contextlib.closing(database):
+        database.begin(writes=True, durable=True)
+        write_before_tenants(database, "r", [started("q", "c", "ann"), ASKED])
+        database.commit()
+    journal = shared.open()
+    assert [run.tenant for run in await journal.runs(tenant="")] == [""]
+    assert len(await journal.read("r", tenant="")) == 2
+    assert await journal.read("r", tenant="north") == []
+
+
+ASKED = InputRequested(Pending("ask_1", "answer", "which?"))
+
+
+def write_before_tenants(database: Database, run_id: str, records: list[Record]) -> None:
+    """Write a run as it was written when the list of runs had no column for the tenant."""
+    head, line = GENESIS, None
+    for number, record in enumerate(records):
+        entry = seal(record, number, 1.0, head)
+        head = entry.head
+        kind = str(record.__struct_config__.tag)
+        row = (run_id, number, entry.at, kind, entry.payload, entry.salt, entry.digest, entry.head)
+        database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        assert is_telling(record)
+        line = summarize(run_id, line, record, 1.0)
+    assert line is not None
+    names = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner"
+    values = [getattr(line, name) for name in names.split(", ")]
+    database.execute(f"INSERT INTO runs ({names}) VALUES ({', '.join('?' * len(values))})", values)

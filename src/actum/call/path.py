@@ -271,7 +271,7 @@ class CallPath:
 
     def _gates(self, plan: Plan) -> Sequence[RateLimit]:
         """What the limits of its tool and its user have the call go through."""
-        return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.monotonic())
+        return self._meters.gates(plan.bound.tool.name, self._terms.facts.user, self._scope.clock.monotonic())
 
     def _plan(self, call: ToolCall, place: CallRef) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -574,6 +574,7 @@ class CallPath:
             key=plan.key,
             attempt=attempt,
             principal=self._terms.facts.principal,
+            tenant=self._terms.facts.tenant,
             roles=self._terms.facts.roles,
             key_id=self._terms.facts.key_id,
             deps=self._scope.deps,

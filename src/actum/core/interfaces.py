@@ -25,6 +25,7 @@ from .pending import Pending
 from .provenance import Origins
 from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool
+from .user import User
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -246,7 +247,7 @@ class Context(Generic[Deps]):
         call: the call, with the arguments that the tool gets.
         key: the idempotency key: the same for every attempt at this call, for services that take one.
         attempt: 1 for the first attempt.
-        principal, roles, key_id: on whose behalf; see `Facts`.
+        principal, tenant, roles, key_id: on whose behalf; see `Facts`.
         deps: what the program passed as `context=` to `Agent.run`. Its type is what the tool says by `Context[Deps]`;
             nothing checks at run time that the program passed such an object.
         attachments: the run's attachments by handle.
@@ -281,6 +282,7 @@ class Context(Generic[Deps]):
         "roles",
         "run_id",
         "state",
+        "tenant",
         "traceparent",
     )
 
@@ -308,12 +310,14 @@ class Context(Generic[Deps]):
         traceparent: str = "",
         lineage: Callable[[], tuple[Ancestor, ...]] | None = None,
         holder: Holder | None = None,
+        tenant: str = "",
     ) -> None:
         self.run_id = run_id
         self.call = call
         self.key = key
         self.attempt = attempt
         self.principal = principal
+        self.tenant = tenant
         self.roles = roles
         self.key_id = key_id
         self.deps = deps
@@ -330,6 +334,11 @@ class Context(Generic[Deps]):
         self.traceparent = traceparent
         self._lineage = lineage
         self.holder = holder
+
+    @property
+    def user(self) -> User:
+        """On whose behalf the call is made."""
+        return User(self.tenant, self.principal)
 
     @property
     def ancestors(self) -> tuple[Ancestor, ...]:
@@ -497,6 +506,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     Attributes:
         principal: the user on whose behalf the run acts; empty for nobody known.
+        tenant: whose user that is; empty where there is only one tenant.
         roles: that the user is known to have.
         agent: the name of the agent that makes the call.
         key_id: the id (never the text) of the API key with which the run was asked for.
@@ -505,11 +515,17 @@ class Facts(Struct, frozen=True, kw_only=True):
     """
 
     principal: str = ""
+    tenant: str = ""
     roles: tuple[str, ...] = ()
     agent: str = ""
     key_id: str = ""
     now: float = 0.0
     origins: Callable[[JsonObject], Origins] = _from_nowhere
+
+    @property
+    def user(self) -> User:
+        """On whose behalf the run acts."""
+        return User(self.tenant, self.principal)
 
 
 class Requirement(Struct, frozen=True):
@@ -673,8 +689,14 @@ class Journal(Protocol):
     async def hidden_intact(self, run_id: str) -> dict[str, bool]:
         """The digests of the secret values that are held for a run, and whether each is as it was sealed."""
 
-    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+    async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
         """The entries of a run in order, those behind number `after`; empty when there are none.
+
+        Args:
+            run_id: the run.
+            after: the number of the last entry that is known already.
+            tenant: on behalf of which tenant the run is read: another tenant's run has no entries, and the look-up is
+                the same as for a run that is not there. None where the program itself reads, whosever run it is.
 
         What is damaged is returned as it is found: `core.record.verify` and `Entry.record` tell.
         """
@@ -696,6 +718,7 @@ class Journal(Protocol):
         conversation: str = "",
         owner: str | None = None,
         principal: str = "",
+        tenant: str | None = None,
         since: float | None = None,
         until: float | None = None,
         limit: int | None = 50,
@@ -706,6 +729,7 @@ class Journal(Protocol):
             conversation: only runs under this id. The same id under another owner is another conversation.
             owner: only runs that belong to this principal, which may be `""`; None for all.
             principal: only runs on behalf of this principal; empty for all.
+            tenant: only runs of this tenant, which may be `""`; None for all.
             since, until: only those that were started from the one on and before the other, in seconds since 1970.
             limit: so many at most; None for all.
         """

@@ -46,6 +46,7 @@ from .json import JsonObject, dumps
 from .message import Message, Reply, Usage, UserMessage
 from .pending import AskedKind, Pending
 from .provenance import Origins, Source
+from .user import User
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -98,6 +99,8 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
         limits: digest-relevant settings of the loop, as JSON.
         settings: the model settings, those of the agent and of the run together, as JSON; without headers.
         principal: on whose behalf.
+        tenant: whose user the principal is; empty where there is only one tenant. Another tenant's run does not exist
+            for whoever asks on behalf of a tenant.
         roles, key_id: as in `interfaces.Facts`.
         conversation: id of the conversation, empty for a run that stands alone.
         owner: the principal that the conversation, or the run, belongs to; None where it is `principal`.
@@ -124,6 +127,7 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     limits: JsonObject = {}
     settings: JsonObject = {}
     principal: str = ""
+    tenant: str = ""
     roles: tuple[str, ...] = ()
     key_id: str = ""
     conversation: str = ""
@@ -143,6 +147,16 @@ class Started(Struct, frozen=True, kw_only=True, tag="started", omit_defaults=Tr
     def belongs_to(self) -> str:
         """The principal that what is said in this run belongs to."""
         return self.principal if self.owner is None else self.owner
+
+    @property
+    def user(self) -> User:
+        """On whose behalf the run acts."""
+        return User(self.tenant, self.principal)
+
+    @property
+    def owning_user(self) -> User:
+        """The user that what is said in this run belongs to."""
+        return User(self.tenant, self.belongs_to)
 
     @property
     def question(self) -> str:
@@ -441,10 +455,17 @@ class Compacted(Struct, frozen=True, tag="compacted", omit_defaults=True):
 
 
 class Forgotten(Struct, frozen=True, tag="forgotten", omit_defaults=True):
-    """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks."""
+    """The payloads of all entries before this one were deleted; their digests stay, so the chain still checks.
+
+    Attributes:
+        by: who did it.
+        reason: why.
+        tenant: whose run it was, which the deleted records do not say any more.
+    """
 
     by: str = ""
     reason: str = ""
+    tenant: str = ""
 
 
 class Ended(Struct, frozen=True, tag="ended", omit_defaults=True):
@@ -540,7 +561,8 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
         started, ended: seconds since 1970; `ended` is None while it has not.
         question: the user's words; of calls that were asked for directly, the calls.
         model: empty where no model took part.
-        conversation, owner: the conversation is named by both; see `Started`.
+        conversation, owner: the conversation is named by both, and by the tenant; see `Started`.
+        tenant: as in `Started`; it stays when the run is forgotten.
     """
 
     run_id: str
@@ -554,6 +576,7 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     parent: str = ""
     principal: str = ""
     owner: str = ""
+    tenant: str = ""
 
 
 Telling = Started | CallsRequested | Ended | InputRequested | InputGiven | Forgotten
@@ -584,6 +607,7 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 parent=record.parent,
                 principal=record.principal,
                 owner=record.belongs_to,
+                tenant=record.tenant,
             )
         case _ if before is None:
             raise JournalError(
@@ -601,7 +625,7 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
             return msgspec.structs.replace(before, status="running", ended=None)
         case Forgotten():
             return msgspec.structs.replace(
-                before, status="forgotten", question="", principal="", conversation="", owner=""
+                before, status="forgotten", question="", principal="", conversation="", owner="", tenant=record.tenant
             )
 
 

@@ -25,7 +25,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     """A conversation in a list of them.
 
     Attributes:
-        owner, id: it is named by both: whose it is, and its id.
+        tenant, owner, id: it is named by all three: whose it is, and its id.
         runs: how many turns it has.
         began, latest: when its first and its latest turn began, in seconds since 1970.
         question: its first words.
@@ -39,6 +39,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
     latest: float
     question: str
     status: str
+    tenant: str = ""
 
 
 async def as_they_stand(journal: Journal, runs: Sequence[RunSummary]) -> list[RunSummary]:
@@ -61,19 +62,21 @@ async def family(journal: Journal, run: RunSummary) -> Family:
     return await _family(journal, run, await as_they_stand(journal, later))
 
 
-async def conversations(journal: Journal, owner: str | None = None) -> list[Conversation]:
+async def conversations(journal: Journal, owner: str | None = None, tenant: str | None = None) -> list[Conversation]:
     """Conversations, the one that was talked in last first.
 
     Args:
         owner: whose; None for everybody's.
+        tenant: of which tenant; None for all.
     """
-    runs = await as_they_stand(journal, await journal.runs(owner=owner, limit=None))
-    talks: dict[tuple[str, str], list[RunSummary]] = {}
+    runs = await as_they_stand(journal, await journal.runs(owner=owner, tenant=tenant, limit=None))
+    talks: dict[tuple[str, str, str], list[RunSummary]] = {}
     for run in runs:
         if run.conversation:
-            talks.setdefault((run.owner, run.conversation), []).append(run)
+            talks.setdefault((run.tenant, run.owner, run.conversation), []).append(run)
     return [
         Conversation(
+            tenant=tenant,
             owner=whose,
             id=talk,
             runs=len(turns),
@@ -82,7 +85,7 @@ async def conversations(journal: Journal, owner: str | None = None) -> list[Conv
             question=turns[-1].question,
             status=turns[0].status,
         )
-        for (whose, talk), turns in talks.items()
+        for (tenant, whose, talk), turns in talks.items()
     ]
 
 

@@ -115,7 +115,10 @@ class MemoryJournal:
     async def hidden_intact(self, run_id: str) -> dict[str, bool]:
         return {digest: sealed.is_intact for digest, sealed in self._hidden.get(run_id, {}).items()}
 
-    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+    async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
+        line = self._summaries.get(run_id)
+        if tenant is not None and (line is None or line.tenant != tenant):
+            return []
         return self._entries.get(run_id, [])[after + 1 :]
 
     async def edges(self, edge: Literal["first", "latest"]) -> list[tuple[str, Entry]]:
@@ -131,6 +134,7 @@ class MemoryJournal:
         conversation: str = "",
         owner: str | None = None,
         principal: str = "",
+        tenant: str | None = None,
         since: float | None = None,
         until: float | None = None,
         limit: int | None = 50,
@@ -141,6 +145,7 @@ class MemoryJournal:
             if conversation in ("", run.conversation)
             and owner in (None, run.owner)
             and principal in ("", run.principal)
+            and tenant in (None, run.tenant)
             and (since is None or run.started >= since)
             and (until is None or run.started < until)
         ]
@@ -153,7 +158,8 @@ class MemoryJournal:
             entries = self._entries[run_id]
             told = sum(1 for entry in entries if entry.payload)
             entries[:] = [msgspec.structs.replace(entry, payload=b"", salt=b"") for entry in entries]
-            self.append(run_id, Forgotten(by, reason))
+            line = self._summaries.get(run_id)
+            self.append(run_id, Forgotten(by, reason, line.tenant if line is not None else ""))
             return told
 
     async def heads(self) -> list[SignedHead]:

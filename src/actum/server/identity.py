@@ -23,6 +23,7 @@ from msgspec import Struct
 from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
+from ..core.user import User
 
 KEY_CHARS_MIN = 16
 _KEY = re.compile(r"ak_([A-Za-z0-9-]{1,40})_([A-Za-z0-9_-]{43})")
@@ -34,9 +35,6 @@ SHARED = "shared"
 
 class Identity(Struct, frozen=True, kw_only=True):
     """On whose behalf a client speaks.
-
-    Limits: `tenant` is only handed on. No verifier of ours sets the tenant, and runs and tasks are told apart by
-    `principal` alone. Where two tenants share one server, make the tenant a part of `principal`.
 
     Attributes:
         principal: the user.
@@ -57,6 +55,11 @@ class Identity(Struct, frozen=True, kw_only=True):
     tenant: str = ""
     issuer: str = ""
     speaks_for: Literal["", "user"] = ""
+
+    @property
+    def user(self) -> User:
+        """The user, who is a principal of a tenant."""
+        return User(self.tenant, self.principal)
 
     def without_scopes(self) -> Identity:
         """The same user and program, whatever this token allows.

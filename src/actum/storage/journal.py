@@ -44,9 +44,12 @@ from .database import Database, Row
 from .migrations import Migrations, migrate
 from .writer import Writer
 
-_LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner"
+_LINE = "run_id, status, started, ended, agent, model, question, conversation, parent, principal, owner, tenant"
 """The columns of a run's line, named as the fields of `RunSummary`."""
 
+_READ = "SELECT number, at, payload, salt, digest, head FROM entries WHERE run_id = ? AND number > ? ORDER BY number"
+_READ_OF_TENANT = """SELECT number, at, payload, salt, digest, head FROM entries WHERE run_id = ? AND number > ?
+    AND EXISTS (SELECT 1 FROM runs WHERE run_id = ? AND tenant = ?) ORDER BY number"""
 _FIRST = "INSERT INTO entries VALUES (?, 0, ?, ?, ?, ?, ?, ?)"
 _FURTHER = """INSERT INTO entries VALUES (
     ?, (SELECT number + 1 FROM entries WHERE run_id = ? AND number = ? AND head = ?), ?, ?, ?, ?, ?, ?)"""
@@ -199,10 +202,12 @@ class DatabaseJournal:
         rows = await self._writer.ask(lambda database: database.execute(query, (run_id,)))
         return [SealedWords(_str(digest), _bytes(salt), _bytes(payload)) for digest, salt, payload in rows]
 
-    async def read(self, run_id: str, after: int = -1) -> list[Entry]:
-        query = """SELECT number, at, payload, salt, digest, head FROM entries
-            WHERE run_id = ? AND number > ? ORDER BY number"""
-        rows = await self._writer.ask(lambda database: database.execute(query, (run_id, after)))
+    async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
+        values: tuple[object, ...] = (run_id, after)
+        if tenant is not None:  # the same query whether the run is there, is not, or is another tenant's
+            values = (run_id, after, run_id, tenant)
+        query = _READ if tenant is None else _READ_OF_TENANT
+        rows = await self._writer.ask(lambda database: database.execute(query, values))
         entries = [_entry(row, self._format) for row in rows]
         if entries and run_id not in self._next and self._claims.held((run_id,)):
             self._next[run_id] = (entries[-1].number + 1, entries[-1].head)
@@ -232,6 +237,7 @@ class DatabaseJournal:
         conversation: str = "",
         owner: str | None = None,
         principal: str = "",
+        tenant: str | None = None,
         since: float | None = None,
         until: float | None = None,
         limit: int | None = 50,
@@ -240,19 +246,20 @@ class DatabaseJournal:
             "conversation = ?": conversation or None,
             "owner = ?": owner,
             "principal = ?": principal or None,
+            "tenant = ?": tenant,
             "started >= ?": since,
             "started < ?": until,
         }
         told = {condition: value for condition, value in asked.items() if value is not None}
         where = f"WHERE {' AND '.join(told)}" if told else ""
         at_most = "" if limit is None else f"LIMIT {min(int(limit), 2**63 - 1)}"
-        query = f"SELECT {_LINE} FROM runs {where} ORDER BY place DESC {at_most}"
+        line = _LINE if self._format == FORMAT else _LINE.replace("tenant", "''")  # which had no tenants
+        query = f"SELECT {line} FROM runs {where} ORDER BY place DESC {at_most}"
         rows = await self._writer.ask(lambda database: database.execute(query, tuple(told.values())))
         return [_summary(row) for row in rows]
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         self._check_format()
-        record = Forgotten(by, reason)
 
         def write(database: Database) -> int:
             number, head = _next(database, run_id)
@@ -262,6 +269,8 @@ class DatabaseJournal:
             ((count,),) = database.execute(
                 "SELECT count(*) FROM entries WHERE run_id = ? AND length(payload) > 0", (run_id,)
             )
+            lines = database.execute("SELECT tenant FROM runs WHERE run_id = ?", (run_id,))
+            record = Forgotten(by, reason, _str(lines[0][0]) if lines else "")
             database.execute("UPDATE entries SET payload = ?, salt = ? WHERE run_id = ?", (b"", b"", run_id))
             self._write(database, run_id, record, seal(record, number, self._now(), head), head)
             assert isinstance(count, int)

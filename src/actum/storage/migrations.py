@@ -78,6 +78,10 @@ SQLITE: Migrations = (
             PRIMARY KEY (run_id, digest)
         )""",
     ),
+    (
+        # Runs of before there were tenants belong to the tenant "".
+        "ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -117,6 +121,7 @@ POSTGRES: Migrations = (
             PRIMARY KEY (run_id, digest)
         )""",
     ),
+    ("ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",),
 )
 
 

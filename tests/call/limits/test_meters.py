@@ -21,6 +21,7 @@ from actum.call.limits.meters import (
     acquire,
 )
 from actum.core.errors import RateLimited
+from actum.core.user import User
 from actum.testing import FakeClock
 
 pytestmark = pytest.mark.row("C5")
@@ -131,7 +132,7 @@ async def test_two_that_need_the_same_two_places_do_not_wait_for_each_other() ->
     clock, done = FakeClock(), list[str]()
 
     async def call(tool: str) -> None:
-        async with acquire(meters.gates(tool, "", 0.0), clock):
+        async with acquire(meters.gates(tool, User(), 0.0), clock):
             await asyncio.sleep(0)
             done.append(tool)
 
@@ -159,16 +160,16 @@ def test_so_many_runs_of_a_user_may_be_under_way() -> None:
 
 def test_users_who_left_nothing_to_remember_are_forgotten() -> None:
     meters = RateLimiters(Limits(users=UserLimits(runs=1)))
-    busy = meters.account("ada", 0.0)
+    busy = meters.account(User("", "ada"), 0.0)
     assert busy is not None
     busy.begin_run()
     for number in range(USERS_MAX):
-        meters.account(str(number), 0.0)
-    assert meters.account("ada", 0.0) is busy
+        meters.account(User("", str(number)), 0.0)
+    assert meters.account(User("", "ada"), 0.0) is busy
     assert len(meters._users) < 10
 
 
 def test_without_limits_of_tools_and_users_nothing_is_counted() -> None:
     meters = RateLimiters(Limits())
     assert not meters.gated
-    assert meters.account("ada", 0.0) is None
+    assert meters.account(User("", "ada"), 0.0) is None

@@ -17,6 +17,7 @@ from decimal import Decimal
 from ...core.budget import ZERO
 from ...core.errors import RateLimited
 from ...core.interfaces import Clock
+from ...core.user import User
 from .limits import Limits, UserLimits
 
 WINDOW_S = 60.0
@@ -234,22 +235,22 @@ class RateLimiters:
             for pattern, each in limits.tools.items()
             if each.parallel is not None or each.per_minute is not None
         }
-        self._users: dict[str, Account] = {}
+        self._users: dict[User, Account] = {}
         self._user_gated = limits.users.parallel is not None or limits.users.per_minute is not None
         self._users_counted = limits.users != UserLimits()
         self.gated = bool(self._tools) or self._user_gated
 
-    def account(self, principal: str, now: float) -> Account | None:
+    def account(self, user: User, now: float) -> Account | None:
         """Of this user; None where users have no limits."""
         if not self._users_counted:
             return None
-        if principal not in self._users and len(self._users) >= USERS_MAX:
-            self._users = {name: user for name, user in self._users.items() if not user.idle(now)}
-        return self._users.setdefault(principal, Account(self._limits.users))
+        if user not in self._users and len(self._users) >= USERS_MAX:
+            self._users = {each: known for each, known in self._users.items() if not known.idle(now)}
+        return self._users.setdefault(user, Account(self._limits.users))
 
-    def gates(self, tool: str, principal: str, now: float) -> Sequence[RateLimit]:
+    def gates(self, tool: str, user: User, now: float) -> Sequence[RateLimit]:
         """What a call of this tool goes through, in the order in which it must."""
         found = [self._tools[name] for name, _ in self._limits.of_tool(tool) if name in self._tools]
-        if self._user_gated and (account := self.account(principal, now)) is not None:
+        if self._user_gated and (account := self.account(user, now)) is not None:
             found.append(account.gate)
         return found

@@ -14,6 +14,7 @@ from mcp.server.auth.settings import AuthSettings
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ...core.json import dumps
 from ..identity import Identity, Verifier
 
 
@@ -36,11 +37,13 @@ class SdkVerifier:
 def access_token(identity: Identity) -> AccessToken:
     """An identity in the form of the SDK, without the text of the token.
 
-    The SDK tells the owners of sessions apart by client, issuer and subject.
+    The SDK tells the owners of sessions apart by client, issuer and subject. Two tenants may have users of one name, so
+    the subject is made of tenant and principal.
     """
     claims: dict[str, object] = {
         "roles": identity.roles,
         "key_id": identity.key_id,
+        "principal": identity.principal,
         "tenant": identity.tenant,
         "speaks_for": identity.speaks_for,
     }
@@ -49,16 +52,23 @@ def access_token(identity: Identity) -> AccessToken:
         client_id=identity.key_id,
         scopes=list(identity.scopes),
         expires_at=None,  # the verifier has checked when the token ends, by our clock
-        subject=identity.principal,
+        subject=_subject(identity),
         claims=claims | ({"iss": identity.issuer} if identity.issuer else {}),
     )
+
+
+def _subject(identity: Identity) -> str:
+    """A name that no two users share: the principal itself where there are no tenants."""
+    if not identity.tenant and not identity.principal.startswith("\0"):
+        return identity.principal
+    return "\0" + dumps([identity.tenant, identity.principal])
 
 
 def identity_of(access: AccessToken) -> Identity:
     """On whose behalf a request with this token is served."""
     claims = access.claims or {}
     return Identity(
-        principal=access.subject or "",
+        principal=str(claims.get("principal", access.subject or "")),
         roles=tuple(claims.get("roles", ())),
         key_id=str(claims.get("key_id", "")),
         scopes=tuple(access.scopes),

@@ -14,6 +14,7 @@ import pytest
 from actum.core.call import ToolCall
 from actum.core.errors import PermissionDenied, UsageError
 from actum.core.interfaces import Context
+from actum.core.user import User
 from actum.policy.rules import Rules
 from actum.protocols.mcp.address import ServerAddresses
 from actum.protocols.mcp.config import McpEra, McpServer
@@ -117,8 +118,8 @@ async def test_a_server_that_floods_with_changes_keeps_no_call_from_its_answer()
 async def test_each_user_reaches_the_server_by_their_own_secret_and_process() -> None:
     server = liar("legacy", env={"KEY": "${secret:KEY}"})
 
-    def secrets(principal: str) -> Mapping[str, str]:
-        return {"KEY": f"key-of-{principal}"}
+    def secrets(user: User) -> Mapping[str, str]:
+        return {"KEY": f"key-of-{user.principal}"}
 
     gateway = McpGateway([server], policy=Rules(default="allow"), secrets=secrets)
     async with asyncio.timeout(60), serving(gateway.app(access=Access(verifier=Names()))) as origin:

@@ -58,6 +58,7 @@ from ....core.interfaces import (
 )
 from ....core.json import Json, JsonObject
 from ....core.redaction import DEFAULT_REDACTION
+from ....core.user import User
 from ....journal.memory import MemoryJournal
 from ....journal.recording import RunState
 from ....protocols.mcp.address import ServerAddresses
@@ -151,8 +152,8 @@ class McpGateway:
         servers: Sequence[McpServer],
         *,
         pins: PinStore | None = None,
-        secrets: Callable[[str], Mapping[str, str]] = lambda principal: {},
-        auth: Callable[[McpServer, str], httpx2.Auth | None] = lambda server, principal: None,
+        secrets: Callable[[User], Mapping[str, str]] = lambda user: {},
+        auth: Callable[[McpServer, User], httpx2.Auth | None] = lambda server, user: None,
         wait_s: float = WAIT_S,
         name: str = "actum",
         version: str = "",
@@ -179,7 +180,7 @@ class McpGateway:
         self._parked = Parked()
         self._visibility = Visibility(visible, policy, name, self.clock)
         self._held_calls = HeldCalls(self.clock)
-        self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.principal).runner)
+        self._tasks_behind = TasksBehind(self.journal, lambda who: self.users.at(who.user).runner)
         self._server = SourceServer(self, name=name, version=version, who=who, keys=keys)
         self.server.add_notification_handler(
             "notifications/roots/list_changed", NotificationParams, self._roots_changed
@@ -200,7 +201,7 @@ class McpGateway:
         """How each server does, by its name."""
         return {name: self.users.state(name) for name in self.behind}
 
-    def _session_for(self, principal: str, capabilities: JsonObject) -> UserSession:
+    def _session_for(self, whose: User, capabilities: JsonObject) -> UserSession:
         is_single = len(self._servers) == 1
 
         def upstream(server: McpServer, heard: Heard, met: Callable[[UpstreamToolset], None]) -> UpstreamToolset:
@@ -215,8 +216,8 @@ class McpGateway:
                 pins=self._pins,
                 changed=lambda method, params: heard(server.name, method, params),
                 logged=logged,
-                auth=self._auth_of(server, principal),
-                secrets=self._secrets_of(principal),
+                auth=self._auth_of(server, whose),
+                secrets=self._secrets_of(whose),
                 clock=self.clock,
                 wait_s=server.max_timeout if is_single else self._wait_s,
                 room=self._rooms[server.name],
@@ -263,7 +264,7 @@ class McpGateway:
 
     def schema_of(self, name: str) -> Mapping[str, Any] | None:
         """The schema of a tool's arguments for whoever asks now: some of them may have to come in headers, too."""
-        return self.users.parameters_of(self.who().principal, name)
+        return self.users.parameters_of(self.who().user, name)
 
     async def join(self, ctx: Context) -> None:
         """Tell a client with a handshake what changes, from now on."""
@@ -312,7 +313,7 @@ class McpGateway:
     # Requests ---------------------------------------------------------------------------------------------------------
 
     async def _introduce(self, ctx: Context, introduction: JsonObject) -> JsonObject:
-        user = await self.users.take(self.who().principal, lambda: capabilities_of(ctx))
+        user = await self.users.take(self.who().user, lambda: capabilities_of(ctx))
         await user.begin(self.users.troubled, most_s=INTRODUCE_S)
         modern = ctx.method == "server/discover"
         each_offers = [(upstream.capabilities, upstream.is_modern) for upstream in user.upstreams.values()]
@@ -328,7 +329,7 @@ class McpGateway:
 
     async def _user(self, ctx: Context) -> UserSession:
         """What is kept for whoever makes this request."""
-        user = await self.users.take(self.who().principal, lambda: capabilities_of(ctx))
+        user = await self.users.take(self.who().user, lambda: capabilities_of(ctx))
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             await user.join(ctx, self._holder(ctx).key)
         return user
@@ -376,7 +377,7 @@ class McpGateway:
         """Have a call made, and answer with what the server said."""
         state = client.params.get("requestState")
         if isinstance(state, str) and HeldCalls.is_of(state):
-            return await self._held_calls.go_on(state, client, who.principal)
+            return await self._held_calls.go_on(state, client, who.user)
         work = self._run(runner, tool, arguments, client, who, user)
         if client.is_modern and client.capabilities and not upstream.is_modern:
             return await self._held_calls.begin(HeldCall(client, work), who)
@@ -407,9 +408,9 @@ class McpGateway:
         Raises:
             MCPError: there is no such call of theirs.
         """
-        entries = await runner.journal.read(run_id)
+        entries = await runner.journal.read(run_id, tenant=who.tenant)
         recording = RunState(entries)
-        if not entries or recording.beginning().principal != who.principal:
+        if not entries or recording.beginning().user != who.user:
             raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
         given = client.params.get("inputResponses")
         responses = given if isinstance(given, dict) else {}
