@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 from decimal import Decimal
 from itertools import takewhile
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypedDict, Unpack, runtime_checkable
 
 from msgspec import Struct
 
@@ -23,7 +23,7 @@ from .json import Json, JsonObject, dumps
 from .message import Message, Reply, SystemMessage
 from .pending import Pending
 from .provenance import Origins
-from .record import Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
+from .record import Asked, ConversationSummary, Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool
 from .user import User
 
@@ -630,6 +630,34 @@ class Approver(Protocol):
         """Show what waits and return the answer; None when there is none now, and the run is paused."""
 
 
+class RunFilter(TypedDict, total=False):
+    """Which runs of a list are wanted; what is left out, None or empty fits all, unless something else is said.
+
+    Attributes:
+        tenant: only runs of this tenant, which may be `""`; None for all.
+        principal: only runs on behalf of this principal.
+        agent, model: only runs of this name.
+        status: only runs that stand so, by the list; see `RunSummary`.
+        kind: only runs of this kind.
+        conversation: only runs under this id. The same id under another owner, or tenant, is another conversation.
+        owner: only runs that belong to this principal, which may be `""`; None for all.
+        parent: only runs that calls of this run started; `""` for runs that no call started, None for all.
+        since, until: only those that were started from the one on and before the other, in seconds since 1970.
+    """
+
+    tenant: str | None
+    principal: str
+    agent: str
+    model: str
+    status: str
+    kind: str
+    conversation: str
+    owner: str | None
+    parent: str | None
+    since: float | None
+    until: float | None
+
+
 class Journal(Protocol):
     """The record of runs: append-only, one chain a run. The only state that a run has."""
 
@@ -712,27 +740,56 @@ class Journal(Protocol):
         not the record's.
         """
 
-    async def runs(
-        self,
-        *,
-        conversation: str = "",
-        owner: str | None = None,
-        principal: str = "",
-        tenant: str | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        limit: int | None = 50,
-    ) -> list[RunSummary]:
+    async def runs(self, *, limit: int | None = 50, behind: str = "", **wanted: Unpack[RunFilter]) -> list[RunSummary]:
         """The latest runs, newest first. This list is an index: quick, and not sealed as the entries are.
 
         Args:
-            conversation: only runs under this id. The same id under another owner is another conversation.
-            owner: only runs that belong to this principal, which may be `""`; None for all.
-            principal: only runs on behalf of this principal; empty for all.
-            tenant: only runs of this tenant, which may be `""`; None for all.
-            since, until: only those that were started from the one on and before the other, in seconds since 1970.
             limit: so many at most; None for all.
+            behind: only those that stand behind this run in the list; none, where there is no such run.
+            wanted: see `RunFilter`.
         """
+
+    async def is_listed(self, run_id: str, *, tenant: str | None = None) -> bool:
+        """Whether a run stands in the list of runs; for a tenant, whether it is a run of this tenant."""
+
+    async def count_runs(self, **wanted: Unpack[RunFilter]) -> dict[str, int]:
+        """How many runs there are, by their status; by the same index."""
+
+    async def conversations(
+        self, *, limit: int | None = 50, behind: str = "", owner: str | None = None, tenant: str | None = None
+    ) -> list[ConversationSummary]:
+        """Conversations, the one that was talked in last first; by an index, as `runs`.
+
+        Args:
+            limit: so many at most; None for all.
+            behind: only those whose latest turn stands behind this run in the list of runs.
+            owner: only those that belong to this principal, which may be `""`; None for all.
+            tenant: only those of this tenant, which may be `""`; None for all.
+        """
+
+    async def count_conversations(self, *, owner: str | None = None, tenant: str | None = None) -> int:
+        """How many conversations there are; the arguments are those of `conversations`."""
+
+    async def asked(
+        self,
+        *,
+        ask_id: str = "",
+        limit: int | None = 50,
+        behind: tuple[float, str] | None = None,
+        **wanted: Unpack[RunFilter],
+    ) -> list[Asked]:
+        """What runs that have not ended may wait for, the oldest first; by an index, as `runs`. Whether it still waits
+        is said by the entries of the run.
+
+        Args:
+            ask_id: only what is asked under this id.
+            limit: so many at most; None for all.
+            behind: only what was asked behind this: the time, and the id.
+            wanted: only what such runs wait for.
+        """
+
+    async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
+        """How much `asked` finds, without a limit."""
 
     async def forget(self, run_id: str, by: str = "", reason: str = "") -> int:
         """Delete what a run's entries say, for good, and put on record that it was done. The chain still checks.

@@ -567,6 +567,8 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
         model: empty where no model took part.
         conversation, owner: the conversation is named by both, and by the tenant; see `Started`.
         tenant: as in `Started`; it stays when the run is forgotten.
+        kind: what began it: `agent` where a model took part, `call` where calls were asked for directly,
+            `administration` for the act of an administrator.
     """
 
     run_id: str
@@ -581,6 +583,10 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     principal: str = ""
     owner: str = ""
     tenant: str = ""
+    kind: str = ""
+
+
+RunKind = Literal["agent", "call", "administration"]
 
 
 Telling = Started | CallsRequested | Ended | InputRequested | InputGiven | Forgotten
@@ -612,13 +618,15 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
                 principal=record.principal,
                 owner=record.belongs_to,
                 tenant=record.tenant,
+                kind="agent" if record.model else "call",
             )
         case _ if before is None:
             raise JournalError(
                 f"run {run_id} is not in the list of runs: it was never started, or its line was deleted"
             )
         case CallsRequested():
-            return msgspec.structs.replace(before, question=before.question or record.title)
+            kind = "administration" if record.by == "administrator" else before.kind
+            return msgspec.structs.replace(before, question=before.question or record.title, kind=kind)
         case Ended():
             return msgspec.structs.replace(
                 before, status=record.status, ended=None if record.status == "paused" else at
@@ -631,6 +639,55 @@ def summarize(run_id: str, before: RunSummary | None, record: Telling, at: float
             return msgspec.structs.replace(
                 before, status="forgotten", question="", principal="", conversation="", owner="", tenant=record.tenant
             )
+
+
+class ConversationSummary(Struct, frozen=True, kw_only=True, gc=False):
+    """A conversation in a list of conversations: an index of the journal, as `RunSummary` is.
+
+    Attributes:
+        runs: how many turns it has.
+        first: its first turn.
+        latest: its latest turn, which names the conversation by tenant, owner and id.
+    """
+
+    runs: int
+    first: RunSummary
+    latest: RunSummary
+
+
+class Asked(Struct, frozen=True, gc=False):
+    """Something that a run waits for, in a list of what waits: an index of the journal.
+
+    Attributes:
+        run_id: the run, which works for no other run.
+        ask_id: what the answer is given under.
+        at: when it was asked, in seconds since 1970.
+        needs: so many persons have to agree.
+    """
+
+    run_id: str
+    ask_id: str
+    at: float
+    needs: int = 1
+
+
+def persons_needed(asked: Pending) -> int:
+    """How many persons may have to agree, at most."""
+    return sum(quorum.needs for quorum in asked.quorums) or asked.needs
+
+
+def may_wait_on(given: InputGiven, needs: int) -> bool:
+    """Whether what was asked may still wait after this answer: others have to agree as well."""
+    return given.verdict == "approve" and needs > 1 and not given.met
+
+
+def nothing_waits(record: Record) -> bool:
+    """Whether nothing of a run waits after this record, whatever comes later."""
+    return isinstance(record, Forgotten) or (isinstance(record, Ended) and record.status == "done")
+
+
+OVER = ("done", "stopped", "failed", "forgotten")
+"""The status of a run for which nobody is waited."""
 
 
 def records_of(entries: Iterable[Entry]) -> list[Record | None]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from ..core.interfaces import Journal
-from ..core.record import Entry, RunSummary, summary_of
+from ..core.record import ConversationSummary, Entry, RunSummary, summary_of
 
 
 class Family(Struct, frozen=True):
@@ -69,23 +69,24 @@ async def conversations(journal: Journal, owner: str | None = None, tenant: str 
         owner: whose; None for everybody's.
         tenant: of which tenant; None for all.
     """
-    runs = await as_they_stand(journal, await journal.runs(owner=owner, tenant=tenant, limit=None))
-    talks: dict[tuple[str, str, str], list[RunSummary]] = {}
-    for run in runs:
-        if run.conversation:
-            talks.setdefault((run.tenant, run.owner, run.conversation), []).append(run)
+    return await conversations_of(journal, await journal.conversations(owner=owner, tenant=tenant, limit=None))
+
+
+async def conversations_of(journal: Journal, found: Sequence[ConversationSummary]) -> list[Conversation]:
+    """The lines of conversations as they stand now."""
+    latest = await as_they_stand(journal, [each.latest for each in found])
     return [
         Conversation(
-            tenant=tenant,
-            owner=whose,
-            id=talk,
-            runs=len(turns),
-            began=turns[-1].started,
-            latest=turns[0].started,
-            question=turns[-1].question,
-            status=turns[0].status,
+            tenant=each.latest.tenant,
+            owner=each.latest.owner,
+            id=each.latest.conversation,
+            runs=each.runs,
+            began=each.first.started,
+            latest=each.latest.started,
+            question=each.first.question,
+            status=turn.status,
         )
-        for (tenant, whose, talk), turns in talks.items()
+        for each, turn in zip(found, latest, strict=True)
     ]
 
 

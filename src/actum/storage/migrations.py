@@ -81,6 +81,34 @@ SQLITE: Migrations = (
     (
         # Runs of before there were tenants belong to the tenant "".
         "ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+        "UPDATE runs SET kind = CASE WHEN model = '' THEN 'call' ELSE 'agent' END",
+        "DROP INDEX runs_by_principal",
+        # One index holds all that lists are filtered by, in the order of the list.
+        "CREATE INDEX runs_by_tenant ON runs (tenant, place, status, kind, agent, model, principal, started)",
+        "CREATE INDEX runs_by_parent ON runs (parent)",
+        """CREATE TABLE conversations (
+            tenant TEXT NOT NULL, owner TEXT NOT NULL, conversation TEXT NOT NULL, turns INTEGER NOT NULL,
+            first INTEGER NOT NULL, latest INTEGER NOT NULL, PRIMARY KEY (tenant, owner, conversation)
+        )""",
+        """INSERT INTO conversations
+            SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
+            WHERE conversation != '' GROUP BY tenant, owner, conversation""",
+        "CREATE INDEX conversations_by_latest ON conversations (tenant, latest)",
+        # What runs wait for; a line may be there that was answered, and none is missing.
+        """CREATE TABLE asked (
+            run_id TEXT NOT NULL, ask_id TEXT NOT NULL, tenant TEXT NOT NULL, at REAL NOT NULL,
+            needs INTEGER NOT NULL, PRIMARY KEY (run_id, ask_id)
+        )""",
+        """INSERT INTO asked
+            SELECT * FROM (
+                SELECT run_id, CASE WHEN json_valid(CAST(payload AS TEXT))
+                    THEN json_extract(CAST(payload AS TEXT), '$.pending.id') END AS ask_id, '', at, 1000000
+                FROM entries WHERE kind = 'input_requested' AND run_id IN (
+                    SELECT run_id FROM runs WHERE parent = '' AND status IN ('running', 'waiting', 'paused')))
+            WHERE ask_id IS NOT NULL ON CONFLICT DO NOTHING""",
+        "CREATE INDEX asked_by_id ON asked (tenant, ask_id)",
+        "CREATE INDEX asked_by_time ON asked (tenant, at, ask_id)",
     ),
 )
 
@@ -121,7 +149,36 @@ POSTGRES: Migrations = (
             PRIMARY KEY (run_id, digest)
         )""",
     ),
-    ("ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",),
+    (
+        "ALTER TABLE runs ADD COLUMN tenant TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+        "UPDATE runs SET kind = CASE WHEN model = '' THEN 'call' ELSE 'agent' END",
+        "DROP INDEX runs_by_principal",
+        "CREATE INDEX runs_by_tenant ON runs (tenant, place, status, kind, agent, model, principal, started)",
+        "CREATE INDEX runs_by_parent ON runs (parent)",
+        """CREATE TABLE conversations (
+            tenant TEXT NOT NULL, owner TEXT NOT NULL, conversation TEXT NOT NULL, turns BIGINT NOT NULL,
+            first BIGINT NOT NULL, latest BIGINT NOT NULL, PRIMARY KEY (tenant, owner, conversation)
+        )""",
+        """INSERT INTO conversations
+            SELECT tenant, owner, conversation, count(*), min(place), max(place) FROM runs
+            WHERE conversation != '' GROUP BY tenant, owner, conversation""",
+        "CREATE INDEX conversations_by_latest ON conversations (tenant, latest)",
+        """CREATE TABLE asked (
+            run_id TEXT NOT NULL, ask_id TEXT NOT NULL, tenant TEXT NOT NULL, at DOUBLE PRECISION NOT NULL,
+            needs BIGINT NOT NULL, PRIMARY KEY (run_id, ask_id)
+        )""",
+        # The beginning of such a record is read as bytes: a damaged one ends no migration.
+        r"""INSERT INTO asked
+            SELECT * FROM (
+                SELECT run_id, substring(encode(payload, 'escape')
+                    from '^[{]"type":"input_requested","pending":[{]"id":"([^"]+)"') AS ask_id, '', at, 1000000
+                FROM entries WHERE kind = 'input_requested' AND run_id IN (
+                    SELECT run_id FROM runs WHERE parent = '' AND status IN ('running', 'waiting', 'paused'))) AS found
+            WHERE ask_id IS NOT NULL ON CONFLICT DO NOTHING""",
+        "CREATE INDEX asked_by_id ON asked (tenant, ask_id)",
+        "CREATE INDEX asked_by_time ON asked (tenant, at, ask_id)",
+    ),
 )
 
 
