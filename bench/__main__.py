@@ -11,6 +11,7 @@ from collections.abc import Callable
 from .bfcl import NotFetched
 from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
+from .door import lists_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
@@ -30,6 +31,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "journal": ("a record written down, by database and durability", journal_table),
+    "lists": ("lists of 100,000 runs", lists_table),
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),

@@ -84,9 +84,14 @@ SQLITE: Migrations = (
         "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
         "UPDATE runs SET kind = CASE WHEN model = '' THEN 'call' ELSE 'agent' END",
         "DROP INDEX runs_by_principal",
-        # One index holds all that lists are filtered by, in the order of the list.
-        "CREATE INDEX runs_by_tenant ON runs (tenant, place, status, kind, agent, model, principal, started)",
-        "CREATE INDEX runs_by_parent ON runs (parent)",
+        # Each filter of a list has an index in the order of the list, so that a page and a count read what fits alone.
+        "CREATE INDEX runs_by_tenant ON runs (tenant, place)",
+        "CREATE INDEX runs_by_status ON runs (tenant, status, place)",
+        "CREATE INDEX runs_by_kind ON runs (tenant, kind, place)",
+        "CREATE INDEX runs_by_agent ON runs (tenant, agent, place)",
+        "CREATE INDEX runs_by_model ON runs (tenant, model, place)",
+        "CREATE INDEX runs_by_principal ON runs (tenant, principal, place)",
+        "CREATE INDEX runs_by_parent ON runs (tenant, parent, place)",
         """CREATE TABLE conversations (
             tenant TEXT NOT NULL, owner TEXT NOT NULL, conversation TEXT NOT NULL, turns INTEGER NOT NULL,
             first INTEGER NOT NULL, latest INTEGER NOT NULL, PRIMARY KEY (tenant, owner, conversation)
@@ -154,8 +159,13 @@ POSTGRES: Migrations = (
         "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
         "UPDATE runs SET kind = CASE WHEN model = '' THEN 'call' ELSE 'agent' END",
         "DROP INDEX runs_by_principal",
-        "CREATE INDEX runs_by_tenant ON runs (tenant, place, status, kind, agent, model, principal, started)",
-        "CREATE INDEX runs_by_parent ON runs (parent)",
+        "CREATE INDEX runs_by_tenant ON runs (tenant, place)",
+        "CREATE INDEX runs_by_status ON runs (tenant, status, place)",
+        "CREATE INDEX runs_by_kind ON runs (tenant, kind, place)",
+        "CREATE INDEX runs_by_agent ON runs (tenant, agent, place)",
+        "CREATE INDEX runs_by_model ON runs (tenant, model, place)",
+        "CREATE INDEX runs_by_principal ON runs (tenant, principal, place)",
+        "CREATE INDEX runs_by_parent ON runs (tenant, parent, place)",
         """CREATE TABLE conversations (
             tenant TEXT NOT NULL, owner TEXT NOT NULL, conversation TEXT NOT NULL, turns BIGINT NOT NULL,
             first BIGINT NOT NULL, latest BIGINT NOT NULL, PRIMARY KEY (tenant, owner, conversation)

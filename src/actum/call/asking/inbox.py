@@ -6,6 +6,7 @@ read from the entries: the list of runs is an index, in which anybody who has th
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Unpack
@@ -148,10 +149,11 @@ async def page_of_waiting(
     items: list[InboxItem] = []
     while True:
         found = await journal.asked(limit=checked_limit(limit) + 1, behind=behind, **wanted)
-        for asked in found[: limit + 1]:
+        waiting = await asyncio.gather(*(_waiting_under(journal, asked, wanted.get("tenant")) for asked in found))
+        for asked, item in zip(found, waiting, strict=True):
             if len(items) == limit:
                 return Page(tuple(items), write_cursor(behind))
-            items += await _waiting_under(journal, asked, wanted.get("tenant"))
+            items += item
             behind = (asked.at, asked.ask_id)
         if len(found) <= limit:
             return Page(tuple(items))
@@ -176,9 +178,9 @@ async def find_waiting(journal: Journal, ask_id: str, *, tenant: str | None = No
 
 async def _waiting_under(journal: Journal, asked: Asked, tenant: str | None) -> list[InboxItem]:
     """What the list says to wait, if the entries of its run say so too."""
-    entries = await journal.read(asked.run_id, tenant=tenant)
+    entries = await journal.read(asked.run_id)
     run = summary_of(asked.run_id, entries) if not faults(entries) else None
-    if run is None or _is_over(entries[-1]):
+    if run is None or tenant not in (None, run.tenant) or _is_over(entries[-1]):
         return []
     return [item for item in _waiting_in(run, entries) if item.asked.id == asked.ask_id]
 
