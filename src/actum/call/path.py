@@ -197,7 +197,7 @@ class CallPath:
         """Make a call that the policy allows, once all else that must be said of the call is said."""
         allowed = await self._allowed(call, place, plan)
         gates = self._gates(allowed) if isinstance(allowed, Plan) and self._meters.gated else ()
-        async with acquire(gates, self._scope.clock) if gates else _AT_ONCE:
+        async with acquire(gates, self._scope.clock, self._meters.counts) if gates else _AT_ONCE:
             if gates:  # what allowed the call may be over by now
                 allowed = await self._allowed(call, place, self._plan(call, place))
             if not isinstance(allowed, Plan):

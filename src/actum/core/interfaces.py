@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from .budget import Budget, Used
 from .call import MediaPart, ToolCall, ToolResult
+from .counts import Counts
 from .errors import UnknownName, UsageError
 from .event import Delta
 from .holder import Holder
@@ -660,6 +661,10 @@ class RunFilter(TypedDict, total=False):
 
 class Journal(Protocol):
     """The record of runs: append-only, one chain a run. The only state that a run has."""
+
+    @property
+    def counts(self) -> Counts | None:
+        """What all processes that write to this journal count together; None where no other process can."""
 
     def append(self, run_id: str, record: Record) -> int:
         """Write down a record and return its number within the run, from 0. Order is kept; see `sync` for the disk."""

@@ -63,6 +63,10 @@ class MemoryJournal:
         self._claims = Claims()
         self._runs_max = runs_max
 
+    @property
+    def counts(self) -> None:
+        """No other process writes to it."""
+
     def append(self, run_id: str, record: Record) -> int:
         entries = self._entries.get(run_id)
         if entries is None:

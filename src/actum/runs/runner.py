@@ -159,7 +159,7 @@ class Runner:
         self._secrets = secrets or {}
         self._redaction = redaction
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
-        self._meters = RateLimiters(self.limits)
+        self._meters = RateLimiters(self.limits, name, self.journal.counts)
         self._toolsets, self._bare = sort_out(tools)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()

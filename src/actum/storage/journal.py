@@ -22,6 +22,7 @@ from typing import Literal, Unpack
 from msgspec import structs
 
 from ..core.claim import Claims, busy
+from ..core.counts import Counts
 from ..core.errors import JournalError, UnknownName, UsageError
 from ..core.interfaces import RunFilter
 from ..core.record import (
@@ -51,6 +52,7 @@ from ..core.record import (
     written_by,
 )
 from ..core.sealed import SealedWords, open_words, seal_words
+from .counts import DatabaseCounts
 from .database import Database, Row
 from .migrations import Migrations, migrate
 from .writer import Writer
@@ -113,6 +115,7 @@ class DatabaseJournal:
         self._hiding: set[str] = set()
         self._claims = Claims()
         self._writer = Writer(database)
+        self._counts = DatabaseCounts(self._writer, self.claim, now)
 
     @property
     def name(self) -> str:
@@ -122,6 +125,10 @@ class DatabaseJournal:
     @property
     def is_shared(self) -> bool:
         return self._database.is_shared
+
+    @property
+    def counts(self) -> Counts:
+        return self._counts
 
     def append(self, run_id: str, record: Record) -> int:
         self._check_format()

@@ -115,6 +115,17 @@ SQLITE: Migrations = (
         "CREATE INDEX asked_by_id ON asked (tenant, ask_id)",
         "CREATE INDEX asked_by_time ON asked (tenant, at, ask_id)",
     ),
+    (
+        # What several processes count together; see `core.counts`.
+        "CREATE TABLE begun (name TEXT NOT NULL, at REAL NOT NULL)",
+        "CREATE INDEX begun_by_name ON begun (name, at)",
+        "CREATE INDEX begun_by_time ON begun (at)",
+        """CREATE TABLE used (
+            name TEXT NOT NULL, minute INTEGER NOT NULL, tokens INTEGER NOT NULL, cost INTEGER NOT NULL,
+            PRIMARY KEY (name, minute)
+        )""",
+        "CREATE INDEX used_by_time ON used (minute)",
+    ),
 )
 
 POSTGRES: Migrations = (
@@ -188,6 +199,16 @@ POSTGRES: Migrations = (
             WHERE ask_id IS NOT NULL ON CONFLICT DO NOTHING""",
         "CREATE INDEX asked_by_id ON asked (tenant, ask_id)",
         "CREATE INDEX asked_by_time ON asked (tenant, at, ask_id)",
+    ),
+    (
+        "CREATE TABLE begun (name TEXT NOT NULL, at DOUBLE PRECISION NOT NULL)",
+        "CREATE INDEX begun_by_name ON begun (name, at)",
+        "CREATE INDEX begun_by_time ON begun (at)",
+        """CREATE TABLE used (
+            name TEXT NOT NULL, minute BIGINT NOT NULL, tokens BIGINT NOT NULL, cost BIGINT NOT NULL,
+            PRIMARY KEY (name, minute)
+        )""",
+        "CREATE INDEX used_by_time ON used (minute)",
     ),
 )
 
