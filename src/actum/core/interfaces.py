@@ -24,7 +24,7 @@ from .json import Json, JsonObject, dumps
 from .message import Message, Reply, SystemMessage
 from .pending import Pending
 from .provenance import Origins
-from .record import Asked, ConversationSummary, Entry, InputGiven, Record, RunSummary, SignedHead, Verdict
+from .record import ConversationSummary, Entry, InputGiven, OpenQuestion, Record, RunSummary, SignedHead, Verdict
 from .tool import Tool
 from .user import User
 
@@ -782,7 +782,7 @@ class Journal(Protocol):
         limit: int | None = 50,
         behind: tuple[float, str] | None = None,
         **wanted: Unpack[RunFilter],
-    ) -> list[Asked]:
+    ) -> list[OpenQuestion]:
         """What runs that have not ended may wait for, the oldest first; by an index, as `runs`. Whether it still waits
         is said by the entries of the run.
 

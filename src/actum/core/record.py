@@ -586,9 +586,6 @@ class RunSummary(Struct, frozen=True, kw_only=True, gc=False):
     kind: str = ""
 
 
-RunKind = Literal["agent", "call", "administration"]
-
-
 Telling = Started | CallsRequested | Ended | InputRequested | InputGiven | Forgotten
 """The records that change a run's line in the list of runs."""
 
@@ -655,7 +652,7 @@ class ConversationSummary(Struct, frozen=True, kw_only=True, gc=False):
     latest: RunSummary
 
 
-class Asked(Struct, frozen=True, gc=False):
+class OpenQuestion(Struct, frozen=True, gc=False):
     """Something that a run waits for, in a list of what waits: an index of the journal.
 
     Attributes:

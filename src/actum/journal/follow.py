@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from ..core.clock import SystemClock
 from ..core.errors import JournalError
 from ..core.interfaces import Clock, Journal
 from ..core.record import Ended, Entry, Forgotten
@@ -24,7 +25,7 @@ FOLLOWED_MAX = 200
 async def follow(
     journal: Journal,
     run_id: str,
-    clock: Clock,
+    clock: Clock | None = None,
     *,
     after: int = -1,
     tenant: str | None = None,
@@ -38,7 +39,7 @@ async def follow(
     Args:
         journal: may be written to by another process.
         run_id: the run. Of a run that is not there, nothing comes.
-        clock: says when to look again.
+        clock: says when to look again; the clock of the system where it is left out.
         after: the number of the last entry that arrived before; -1 for none.
         tenant: on behalf of which tenant the run is followed: another tenant's run is not there.
         through_pauses: whether to wait while the run is paused, or was interrupted.
@@ -46,7 +47,7 @@ async def follow(
     known = await journal.read(run_id, max(after - 1, -1), tenant=tenant)
     if not known or (known[-1].number == after and _is_over(known[-1])):
         return  # there is no such run, or nothing behind the entry
-    seen, alone = after, False
+    seen, alone, clock = after, False, clock or SystemClock()
     while True:
         entries = await journal.read(run_id, seen, tenant=tenant)
         for entry in entries:

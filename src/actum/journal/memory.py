@@ -19,13 +19,13 @@ from ..core.interfaces import Clock, RunFilter
 from ..core.record import (
     GENESIS,
     OVER,
-    Asked,
     ConversationSummary,
     Ended,
     Entry,
     Forgotten,
     InputGiven,
     InputRequested,
+    OpenQuestion,
     Record,
     RunSummary,
     SignedHead,
@@ -59,7 +59,7 @@ class MemoryJournal:
         self._kept: dict[str, bytes] = {}
         self._heads: list[SignedHead] = []
         self._hidden: dict[str, dict[str, SealedWords]] = {}
-        self._asked: dict[tuple[str, str], Asked] = {}
+        self._asked: dict[tuple[str, str], OpenQuestion] = {}
         self._claims = Claims()
         self._runs_max = runs_max
 
@@ -179,7 +179,7 @@ class MemoryJournal:
         limit: int | None = 50,
         behind: tuple[float, str] | None = None,
         **wanted: Unpack[RunFilter],
-    ) -> list[Asked]:
+    ) -> list[OpenQuestion]:
         found = [
             asked
             for asked in sorted(self._asked.values(), key=lambda each: (each.at, each.ask_id))
@@ -198,7 +198,7 @@ class MemoryJournal:
         """Write down that a run waits for something, or does not wait any more."""
         if isinstance(record, InputRequested):
             if not self._summaries[run_id].parent:
-                asked = Asked(run_id, record.id, at, persons_needed(record.pending))
+                asked = OpenQuestion(run_id, record.id, at, persons_needed(record.pending))
                 self._asked.setdefault((run_id, record.id), asked)
         elif isinstance(record, InputGiven):
             known = self._asked.get((run_id, record.id))

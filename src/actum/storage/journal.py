@@ -29,13 +29,13 @@ from ..core.record import (
     FORMAT,
     GENESIS,
     OVER,
-    Asked,
     ConversationSummary,
     Ended,
     Entry,
     Forgotten,
     InputGiven,
     InputRequested,
+    OpenQuestion,
     Record,
     RunSummary,
     SignedHead,
@@ -307,7 +307,7 @@ class DatabaseJournal:
         limit: int | None = 50,
         behind: tuple[float, str] | None = None,
         **wanted: Unpack[RunFilter],
-    ) -> list[Asked]:
+    ) -> list[OpenQuestion]:
         where = _waiting(wanted)
         if ask_id:
             where.add("asked.ask_id = ?", ask_id)
@@ -316,7 +316,7 @@ class DatabaseJournal:
         query = f"""SELECT asked.run_id, asked.ask_id, asked.at, asked.needs FROM asked
             JOIN runs ON runs.run_id = asked.run_id {where} ORDER BY asked.at, asked.ask_id {_at_most(limit)}"""
         rows = await self._writer.ask(lambda database: database.execute(query, where.values))
-        return [Asked(_str(run_id), _str(id_), _float(at), _int(needs)) for run_id, id_, at, needs in rows]
+        return [OpenQuestion(_str(run_id), _str(id_), _float(at), _int(needs)) for run_id, id_, at, needs in rows]
 
     async def count_asked(self, **wanted: Unpack[RunFilter]) -> int:
         where = _waiting(wanted)

@@ -27,7 +27,17 @@ from ...core.json import (
     whole_text,
 )
 from ...core.pending import AskedKind, Pending
-from ...core.record import Asked, Ended, Entry, Forgotten, InputGiven, InputRequested, RunSummary, Verdict, summary_of
+from ...core.record import (
+    Ended,
+    Entry,
+    Forgotten,
+    InputGiven,
+    InputRequested,
+    OpenQuestion,
+    RunSummary,
+    Verdict,
+    summary_of,
+)
 from ...core.tool import Tool
 from ...journal.export import definitions, faults
 from ...journal.grant import check_free
@@ -176,7 +186,7 @@ async def find_waiting(journal: Journal, ask_id: str, *, tenant: str | None = No
     raise UnknownName(f"nothing waits under {ask_id!r}")
 
 
-async def _waiting_under(journal: Journal, asked: Asked, tenant: str | None) -> list[InboxItem]:
+async def _waiting_under(journal: Journal, asked: OpenQuestion, tenant: str | None) -> list[InboxItem]:
     """What the list says to wait, if the entries of its run say so too."""
     entries = await journal.read(asked.run_id)
     run = summary_of(asked.run_id, entries) if not faults(entries) else None
