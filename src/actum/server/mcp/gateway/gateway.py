@@ -137,9 +137,10 @@ class McpGateway:
 
     Args:
         servers: as they are configured. The tools of one keep their names, those of several get its name before.
-        pins: what was approved; without it, what a server offers first is taken, and what changes after that held back.
-        secrets: what the configuration of servers names, for a user.
-        auth: logs a user in at a server. What a client shows here is never shown to a server.
+        pins: what was approved, for each tenant by itself; without it, what a server offers first is taken, and what
+            changes after that held back.
+        secrets: what the configuration of servers names, for a user of a tenant.
+        auth: logs a user of a tenant in at a server. What a client shows here is never shown to a server.
         wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
         name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
 
@@ -213,7 +214,7 @@ class McpGateway:
                 addresses=ServerAddresses("" if is_single else server.name),
                 capabilities=capabilities,
                 met=met,
-                pins=self._pins,
+                pins=self._pins.of_tenant(whose.tenant) if self._pins is not None else None,
                 changed=lambda method, params: heard(server.name, method, params),
                 logged=logged,
                 auth=self._auth_of(server, whose),
