@@ -14,7 +14,7 @@ import pytest
 from actum import Agent, Limits, Rule, Rules, ToolCall, UserLimits, tool
 from actum.agents.conversation import before
 from actum.core.claim import claim_of_conversation
-from actum.core.errors import UnknownName
+from actum.core.errors import RateLimited, UnknownName
 from actum.core.interfaces import Context, Request
 from actum.core.json import JsonObject
 from actum.core.message import Reply, UserMessage
@@ -161,6 +161,23 @@ async def test_limits_of_a_user_are_those_of_a_tenants_user() -> None:
         "rate_limited",
         "",
     ]
+
+
+async def test_a_tenant_whose_calls_fail_keeps_no_other_tenant_from_the_service() -> None:
+    @tool
+    async def fetch(ctx: Context) -> str:
+        """Fetch."""
+        if ctx.tenant == "north":
+            raise RateLimited("Your account is blocked.")
+        return "fetched"
+
+    runner = Runner([fetch], limits=Limits(failures=1, attempts=1))
+    made = [
+        await runner.call([ToolCall("1", "fetch", {})], by="person", principal="ann", tenant=tenant)
+        for tenant in ("north", "north", "south")
+    ]
+    codes = [result.error.code if result.error else "" for ((_, result),) in (each.calls for each in made)]
+    assert codes == ["rate_limited", "unavailable", ""]
 
 
 # MCP ------------------------------------------------------------------------------------------------------------------
