@@ -16,6 +16,7 @@ from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
 from .kill import kill_table
+from .lists import lists_table
 from .loop import Row, concurrent_table, import_table, parallel_table, steps_table
 from .mcp import gateway_table, server_table
 
@@ -31,6 +32,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "parallel": ("parallel calls of 50 ms", parallel_table),
     "concurrent": ("200 runs of 5 steps at once", concurrent_table),
     "journal": ("a record written down, by database and durability", journal_table),
+    "lists": ("lists of 100,000 runs", lists_table),
     "constrained": ("an answer under a grammar", constrained_table),
     "import": ("import and one tool", import_table),
     "door-keys": ("CPU of checking a key", keys_table),

@@ -18,7 +18,7 @@ from actum.core.errors import UnknownName, UsageError
 from actum.core.interfaces import Journal
 from actum.core.key import KeepsKeys, KeyStore, new_key
 from actum.runs.administration import put_on_record
-from actum.storage.migrations import POSTGRES, SQLITE, NewFormat
+from actum.storage.migrations import POSTGRES, SQLITE
 from tests.postgres import PostgresServer
 
 from .conftest import Store
@@ -124,11 +124,11 @@ async def test_a_journal_of_a_version_without_keys_gets_them_when_it_is_opened(s
     if "://" in shared.place:
         with psycopg.connect(shared.place, autocommit=True) as connection:
             connection.execute("DROP TABLE actum.keys; DROP FUNCTION actum.tell_of_keys")
-            connection.execute("UPDATE actum.version SET version = %s", (POSTGRES.index(NewFormat(2)) + 2,))
+            connection.execute("UPDATE actum.version SET version = %s", (len(POSTGRES) - 1,))
     else:
         with sqlite3.connect(shared.place) as file:
             file.executescript("DROP TABLE keys; DROP TABLE key_changes")
-            file.execute(f"PRAGMA user_version={SQLITE.index(NewFormat(2)) + 2}")
+            file.execute(f"PRAGMA user_version={len(SQLITE) - 1}")
         file.close()
     again = shared.open()
     keys = keys_of(again)

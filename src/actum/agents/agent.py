@@ -66,6 +66,7 @@ from ..core.record import (
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..core.trace import checked_traceparent
+from ..core.user import User
 from ..journal.recording import RunState
 from ..journal.secrets import copied, words_of
 from ..models.catalog import open_model
@@ -109,6 +110,7 @@ class RunOptions(TypedDict, total=False):
     after: str
     context: object
     principal: str
+    tenant: str
     roles: Sequence[str]
     key_id: str
     run_id: str | None
@@ -248,6 +250,7 @@ class Agent(Generic[Output]):
         after: str = "",
         context: object = None,
         principal: str = "",
+        tenant: str = "",
         roles: Sequence[str] = (),
         key_id: str = "",
         run_id: str | None = None,
@@ -267,13 +270,15 @@ class Agent(Generic[Output]):
                 or what `actum.read_messages` reads. Its user messages are the user's words, and nothing in its results
                 is trusted. System messages at its beginning give way to the agent's own instructions. On record.
             conversation: id of the conversation to go on with; its runs are the history. The same id under another
-                principal is another conversation.
+                principal, or another tenant, is another conversation.
             owner: the principal that the conversation belongs to, where it is not `principal`'s own: whoever the
                 program lets take part in it. On record.
             after: the run to go on after instead of the latest: its id, or `id@number` for what was said up to that
                 entry. With an id of its own for `conversation`, it is a branch.
             context: your own object; tools find it as `ctx.deps`.
             principal: on whose behalf, for policy and record.
+            tenant: whose user the principal is, where several tenants share this program. On record; the run, its
+                conversation and its questions do not exist for another tenant.
             roles: that the principal is known to have, beside those that the policy knows of.
             key_id: the id of the API key with which this was asked for, never the key itself.
             run_id: an id of your own for the run, to resume it by.
@@ -301,7 +306,8 @@ class Agent(Generic[Output]):
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
         if self._naming is not None:
             self._check_use(self._naming, principal, roles, conversation or after)
-        whose = principal if owner is None else checked_text("owner", owner)
+        tenant = checked_text("tenant", tenant)
+        whose = User(tenant, principal if owner is None else checked_text("owner", owner))
         if messages is not None and (conversation or after):
             raise UsageError("messages= is a conversation that lives elsewhere: leave out conversation= and after=")
         async with self.journal.claim(run_id), self._talking(whose, conversation):
@@ -330,10 +336,11 @@ class Agent(Generic[Output]):
                 limits=self.runner.limits_recorded,
                 settings=checked_settings(settings).over(self.settings).recorded,
                 principal=principal,
+                tenant=tenant,
                 roles=checked_roles(roles),
                 key_id=checked_text("key_id", key_id),
                 conversation=conversation,
-                owner=None if whose == principal else whose,
+                owner=None if whose.principal == principal else whose.principal,
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
@@ -387,6 +394,7 @@ class Agent(Generic[Output]):
         answers: Mapping[str, Answer | str] | None = None,
         *,
         principal: str | None = None,
+        tenant: str | None = None,
         context: object = None,
         accept: bool = False,
         approver: Approver | None = None,
@@ -404,17 +412,19 @@ class Agent(Generic[Output]):
                 `"cancel"` for what a tool asks for.
             principal: whoever asks for it; a run on behalf of another principal is not there for them. None where the
                 program itself goes on with a run, whoever it is for.
+            tenant: the tenant of whoever asks; another tenant's run is not there for them. Where it is left out, a
+                `principal` is one of the tenant `""`.
             context, approver, peer, holder, emit: as for `run`; they are not on record.
             accept: go on although prompt or tools have changed.
             settings: how the model is asked from here on; the settings that the run was started with hold for what is
                 not set here. Headers are not on record: they are those of the agent and of these settings.
 
         Raises:
-            UnknownName: there is no such run (of this principal), or nothing pending under such an id.
+            UnknownName: there is no such run (of this user), or nothing pending under such an id.
             ReplayDiverged: prompt, tools or version have changed; nothing was done.
             UsageError: the policy of an agent above binds this run: resume the run that started it.
         """
-        await self.runner.check_principal(run_id, principal)
+        await self.runner.check_user(run_id, principal, tenant)
         setting = self.runner.setting(
             deps=context,
             emit=emit,
@@ -444,6 +454,7 @@ class Agent(Generic[Output]):
         new_run: str | None = None,
         conversation: str = "",
         principal: str | None = None,
+        tenant: str | None = None,
     ) -> str:
         """Begin a run that branches off from another: it has that run's entries up to one, and this agent's model,
         instructions and tools. `resume` goes on with it.
@@ -457,24 +468,24 @@ class Agent(Generic[Output]):
             result: another result in the place of the one that entry `at` holds.
             new_run: the id of the new run.
             conversation: of the new run; its own history it has anyway. It belongs to whom the other run belongs to.
-            principal: whoever asks for it, as for `resume`.
+            principal, tenant: whoever asks for it, as for `resume`.
 
         Returns:
             The id of the new run.
 
         Raises:
-            UnknownName: there is no such run (of this principal).
+            UnknownName: there is no such run (of this user).
             UsageError: a run can not be branched off there.
         """
         conversation = checked_text("conversation", conversation)
-        await self.runner.check_principal(run_id, principal)
+        await self.runner.check_user(run_id, principal, tenant)
         entries = sound(run_id, await self.journal.read(checked_id(run_id)))
         if question is not None:
             question = with_attachments(UserMessage.of(question), (), await self._handles_before(entries))
         records = branch(run_id, entries, at, question, result)
         new = new_id("run") if new_run is None else checked_id(new_run)
         catalog = await self.runner.catalog()
-        async with self.journal.claim(new), self._talking(records[0].belongs_to, conversation):
+        async with self.journal.claim(new), self._talking(records[0].owning_user, conversation):
             if await self.journal.read(new):
                 raise UsageError(f"there is a run {new!r} already")
             self.journal.keep(catalog.digest, catalog.definitions)
@@ -502,7 +513,13 @@ class Agent(Generic[Output]):
         return new
 
     async def compact(
-        self, conversation: str, *, keep: int | None = None, principal: str = "", owner: str | None = None
+        self,
+        conversation: str,
+        *,
+        keep: int | None = None,
+        principal: str = "",
+        tenant: str = "",
+        owner: str | None = None,
     ) -> str:
         """Have the model sum up a conversation; from here on it is told the summary in place of what was before.
 
@@ -513,7 +530,7 @@ class Agent(Generic[Output]):
             conversation: its id.
             keep: so many of its latest runs stay as they are. None: two, or none where the conversation is too long for
                 the model.
-            principal, owner: on whose behalf, and whose conversation it is; as for `run`.
+            principal, tenant, owner: on whose behalf, and whose conversation it is; as for `run`.
 
         Returns:
             The summary.
@@ -523,7 +540,8 @@ class Agent(Generic[Output]):
             ModelError: the model gave no answer, or one that is empty or cut off; the conversation stays as it is.
         """
         principal, conversation = checked_text("principal", principal), checked_text("conversation", conversation)
-        whose = principal if owner is None else checked_text("owner", owner)
+        tenant = checked_text("tenant", tenant)
+        whose = User(tenant, principal if owner is None else checked_text("owner", owner))
         async with self._talking(whose, conversation):
             earlier = await before(self.journal, whose, conversation)
             if not earlier.run_id:
@@ -538,8 +556,9 @@ class Agent(Generic[Output]):
                 said=(UserMessage((TextPart(wording.compact()),), "developer"),),
                 settings=self._for_summary().recorded,
                 principal=principal,
+                tenant=tenant,
                 conversation=conversation,
-                owner=None if whose == principal else whose,
+                owner=None if whose.principal == principal else whose.principal,
                 previous=earlier.run_id,
                 seen=earlier.seen,
                 unfinished=earlier.unfinished,  # the next turn tells what became of them, whatever comes of this one
@@ -600,7 +619,7 @@ class Agent(Generic[Output]):
         )
         if self._naming is not None and not self._lets_in(self._naming, context.principal, context.roles):
             raise PermissionDenied(f"This user may not use the agent {self.name}.")
-        entries = await journal.read(run_id)
+        entries = await journal.read(run_id, tenant=context.tenant)
         if entries:
             return await self._go_on(run_id, partial(_handed_down, context.answers), setting)
         if context.attempt > 1:
@@ -614,6 +633,7 @@ class Agent(Generic[Output]):
             limits=self.runner.limits_recorded,
             settings=self.settings.recorded,
             principal=context.principal,
+            tenant=context.tenant,
             roles=context.roles,
             key_id=context.key_id,
             parent=context.run_id,
@@ -807,9 +827,11 @@ class Agent(Generic[Output]):
         """The tools that the model is shown."""
         return await self.runner.list_tools()
 
-    def _talking(self, owner: str, conversation: str) -> AbstractAsyncContextManager[None]:
+    def _talking(self, owner: User, conversation: str) -> AbstractAsyncContextManager[None]:
         """Two who add to one conversation at once would not hear each other."""
-        return self.journal.claim(claim_of_conversation(owner, conversation)) if conversation else nullcontext()
+        if not conversation:
+            return nullcontext()
+        return self.journal.claim(claim_of_conversation(owner.principal, conversation, owner.tenant))
 
     async def _handles_before(self, entries: Sequence[Entry]) -> set[str]:
         """The handles of attachments that were taken when the run of these entries began."""

@@ -185,7 +185,7 @@ class Chat:
             self._editor = await self._open_editor()
         editor, words = self._editor
         with contextlib.suppress(ActumError):  # a journal that is away spoils the completion alone
-            runs = await self._journal.runs(owner=self._owner, limit=RUNS_OFFERED)
+            runs = await self._journal.runs(owner=self._owner, tenant="", limit=RUNS_OFFERED)
             words.runs = [run.run_id for run in runs]
         return await editor.read()
 
@@ -278,7 +278,7 @@ class Chat:
 
     async def _look_back(self) -> None:
         """Say so if the latest turn did not come to its end, or nobody knows whether one of its calls happened."""
-        runs = await self._journal.runs(conversation=self._conversation, owner=self._owner, limit=1)
+        runs = await self._journal.runs(conversation=self._conversation, owner=self._owner, tenant="", limit=1)
         latest = await as_they_stand(self._journal, runs)
         for run in latest:
             timeline = Timeline(await self._journal.read(run.run_id))

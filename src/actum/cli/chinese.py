@@ -196,6 +196,8 @@ HELP = {
     "Whose conversation it is, where it is not your own; '' for those of programs that name no principal.": (
         "这次对话属于谁（不是自己的时候）；'' 表示没有写明主体的程序的对话。"
     ),
+    "For the users of this tenant, whom your server serves.": "给你的服务器所服务的这个租户的用户。",
+    "Only what belongs to this tenant; '' for what belongs to none.": ("只看属于这个租户的；'' 表示不属于任何租户的。"),
     "Go on after this run, or after its record N; with a new --conversation, in a branch of its own.": (
         "接在这次运行之后，或者接在它的第 N 条记录之后；写一个新的 --conversation 就另开一个分支。"
     ),

@@ -112,6 +112,10 @@ OwnerFlag = Annotated[
         help="Whose conversation it is, where it is not your own; '' for those of programs that name no principal.",
     ),
 ]
+TenantFlag = Annotated[
+    str | None,
+    typer.Option("--tenant", metavar="NAME", help="Only what belongs to this tenant; '' for what belongs to none."),
+]
 AfterFlag = Annotated[
     str,
     typer.Option(

@@ -160,13 +160,19 @@ def _host(url: str) -> str:
 
 
 def open_server(
-    server: McpServer, environment: Mapping[str, str], *, unseen: bool = False, wait_s: float = MCP_WAIT_S
+    server: McpServer,
+    environment: Mapping[str, str],
+    *,
+    unseen: bool = False,
+    wait_s: float = MCP_WAIT_S,
+    tenant: str = "",
 ) -> McpToolset:
     """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
 
     Args:
         unseen: all of it can be used, for a look that calls nothing.
         wait_s: seconds for which a run waits for it, where nothing is known of it yet.
+        tenant: whose approvals hold.
 
     Raises:
         UsageError: the extra is not installed.
@@ -175,7 +181,8 @@ def open_server(
     auth = mcp_tools.oauth_of(server, mcp_tokens(environment), secrets=secrets)
     if unseen:
         return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets)
-    return mcp_tools.McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets, wait_s=wait_s)
+    pins = mcp_pins(environment).of_tenant(tenant)
+    return mcp_tools.McpToolset(server, pins=pins, auth=auth, secrets=secrets, wait_s=wait_s)
 
 
 def open_mcp(

@@ -42,6 +42,7 @@ from ..core.record import CallsRequested, InputGiven, Requester, Started, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
+from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import RunState
@@ -162,7 +163,7 @@ class Runner:
         self._secrets = secrets or {}
         self._redaction = redaction
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
-        self._meters = RateLimiters(self.limits)
+        self._meters = RateLimiters(self.limits, name, self.journal.counts)
         self._toolsets, self._bare = sort_out(tools)
         self._catalog: Catalog | None = None
         self._generations: tuple[int, ...] = ()
@@ -258,6 +259,7 @@ class Runner:
         by: Requester,
         speaks_for: Literal["", "user"] = "",
         principal: str = "",
+        tenant: str = "",
         roles: Sequence[str] = (),
         key_id: str = "",
         run_id: str | None = None,
@@ -277,8 +279,8 @@ class Runner:
             by: who asks. The values of the arguments come from there: `person` is the user; what a `client` says may be
                 its model's words and is not the user's.
             speaks_for: `user` where the operator trusts this client to say only what its user said.
-            principal, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
             drawn: `run_id` was just drawn by `new_id`, so that the journal need not be asked whether it has such a run.
+            principal, tenant, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
             tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
 
         Returns:
@@ -297,6 +299,7 @@ class Runner:
             tools=(await self.catalog()).digest,
             limits=self.limits_recorded,
             principal=checked_text("principal", principal),
+            tenant=checked_text("tenant", tenant),
             roles=checked_roles(roles),
             key_id=checked_text("key_id", key_id),
             trace=checked_traceparent(trace),
@@ -318,6 +321,7 @@ class Runner:
         answers: Mapping[str, Answer | str] | None = None,
         *,
         principal: str | None = None,
+        tenant: str | None = None,
         context: object = None,
         accept: bool = False,
         approver: Approver | None = None,
@@ -328,11 +332,11 @@ class Runner:
         """Go on with calls that wait or were interrupted; the arguments are those of `Agent.resume`.
 
         Raises:
-            UnknownName: there is no such run (of this principal), or nothing pending under such an id.
+            UnknownName: there is no such run (of this user), or nothing pending under such an id.
             ReplayDiverged: the tools have changed; nothing was done.
             UsageError: the run has a model: only its agent can go on with it.
         """
-        await self.check_principal(run_id, principal)
+        await self.check_user(run_id, principal, tenant)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, accept=accept, holder=holder)
         async with self.taken_up(
             run_id, lambda state: records_of(state, answers or {}, is_shared=self.journal.is_shared), setting
@@ -468,20 +472,27 @@ class Runner:
             await self.journal.sync(run_id)
         return state
 
-    async def check_principal(self, run_id: str, principal: str | None) -> None:
+    async def check_user(self, run_id: str, principal: str | None, tenant: str | None) -> None:
         """Before anything is said of a run: whoever asks may know of it.
 
+        Args:
+            run_id: the run.
+            principal: whoever asks; None for every principal of the tenant.
+            tenant: the tenant of whoever asks. None where the program itself asks; but a principal without a tenant is
+                one of the tenant `""`, so that a program which forgets the tenant reaches no other tenant's run.
+
         Raises:
-            UnknownName: the run is on behalf of another principal, or not there.
+            UnknownName: the run is on behalf of another user, or not there.
         """
-        if principal is None:
+        if principal is None and tenant is None:
             return
-        first = (await self.journal.read(checked_id(run_id)))[:1]
+        tenant = tenant or ""
+        first = (await self.journal.read(checked_id(run_id), tenant=tenant))[:1]
         try:
-            known = RunState(first).beginning().principal
+            known = RunState(first).beginning().user
         except JournalError:
             known = None
-        if known != principal:
+        if known is None or known != User(tenant, known.principal if principal is None else principal):
             raise unknown_run(run_id)
 
     async def _other_tools(self, journal: Journal, state: RunState) -> str:
@@ -545,7 +556,13 @@ class Runner:
             policy=self._policy,
             binding=self._binding,
             ancestors=setting.ancestors,
-            facts=Facts(principal=started.principal, roles=started.roles, agent=self.name, key_id=started.key_id),
+            facts=Facts(
+                principal=started.principal,
+                tenant=started.tenant,
+                roles=started.roles,
+                agent=self.name,
+                key_id=started.key_id,
+            ),
             root=run_id,
             done_elsewhere=await done_after(setting.journal, started) if started.forked else frozenset(),
             coerce=self._coerce,
@@ -554,7 +571,7 @@ class Runner:
         asker = LiveApprover(context, setting.approver or self._approver, len(setting.ancestors))
         catalog = await self.listing(state)()
         path = CallPath(context, catalog, inputs, self.limits, self._breakers, self._meters, asker)
-        account = self._meters.account(started.principal, self.clock.monotonic())
+        account = self._meters.account(started.user, self.clock.monotonic())
         context.counts_tokens = budget.counts_tokens or (account is not None and account.counts_tokens)
         run = Run(context, path, asker, Phrases.for_text(started.question), self.limits.seconds, account)
         run.tell(RunStarted(run_id))
@@ -586,7 +603,7 @@ def _holder_of(run_id: str, state: RunState, heard: Sequence[Message]) -> Holder
 
     conversation = f"conversation:{dumps([started.belongs_to, started.conversation])}"
     name = conversation if started.conversation else f"run:{run_id}"
-    return Holder(started.principal, name, called)
+    return Holder(started.principal, name, called, tenant=started.tenant)
 
 
 def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:

@@ -23,6 +23,7 @@ from ..core.clock import SystemClock
 from ..core.errors import UsageError
 from ..core.interfaces import Clock
 from ..core.key import Key, hash_of, id_of
+from ..core.user import User
 
 KEY_CHARS_MIN = 16
 _NO_HASH = "0" * 64
@@ -71,6 +72,11 @@ class Identity(Struct, frozen=True, kw_only=True):
         """
         patterns = self.tools if kind == "tool" else self.models if kind == "model" else self.agents
         return not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    @property
+    def user(self) -> User:
+        """The user, who is a principal of a tenant."""
+        return User(self.tenant, self.principal)
 
     def without_scopes(self) -> Identity:
         """The same user and program, whatever this token allows.

@@ -51,6 +51,7 @@ _SESSION = "; ".join(
         "tcp_keepalives_idle": 10,
         "tcp_keepalives_interval": 5,
         "tcp_keepalives_count": 3,
+        "random_page_cost": 1.1,  # lists and counts are read from their index, and not from the whole table
     }.items()
 )
 _LOCK = int.from_bytes(b"actum", "big")

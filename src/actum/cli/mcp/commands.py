@@ -391,6 +391,9 @@ def approve(
             "--reads/--no-reads", help="Believe tools that say they only read: their calls are made without asking."
         ),
     ] = None,
+    tenant: Annotated[
+        str, typer.Option(metavar="NAME", help="For the users of this tenant, whom your server serves.")
+    ] = "",
     as_json: JsonFlag = False,
 ) -> int:
     """Look at what a server offers, as it says it, and agree to it. A local one is started for that, once you agree."""
@@ -400,7 +403,7 @@ def approve(
         raise UsageError(f"MCP server {which!r} is disabled")
     if not _may_start(terminal, server, yes=yes):
         return FAILED
-    return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json))
+    return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json, tenant=said(tenant)))
 
 
 async def _approved(
@@ -411,9 +414,10 @@ async def _approved(
     yes: bool,
     reads: bool | None,
     as_json: bool,
+    tenant: str,
 ) -> int:
-    pins = mcp_pins(os.environ)
-    toolset = open_server(server, os.environ)
+    pins = mcp_pins(os.environ).of_tenant(tenant)
+    toolset = open_server(server, os.environ, tenant=tenant)
     terminal.waiting.begin(f"connecting to {server.name}")
     try:
         listing = await toolset.survey()

@@ -19,6 +19,8 @@ from ..identity import Identity
 
 _IDENTITY = "identity"
 _USERS_KEPT = 1_000
+_OF_TENANT = "\0"
+"""A subject that begins so is made of a tenant and a principal."""
 
 
 def access_token(identity: Identity) -> AccessToken:
@@ -27,8 +29,8 @@ def access_token(identity: Identity) -> AccessToken:
     The SDK tells the owners of sessions apart by client, issuer and subject. Two tenants may have a user of one name.
     """
     subject = identity.principal
-    if identity.tenant:
-        subject = msgspec.json.encode((identity.tenant, identity.principal)).decode()
+    if identity.tenant or subject.startswith(_OF_TENANT):
+        subject = _OF_TENANT + msgspec.json.encode((identity.tenant, identity.principal)).decode()
     return AccessToken(
         token="",
         client_id=identity.key_id,
