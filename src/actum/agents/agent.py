@@ -118,6 +118,7 @@ class RunOptions(TypedDict, total=False):
     approver: Approver | None
     peer: Peer | None
     trace: str
+    request: str
     holder: Holder | None
     settings: ModelSettings | None
 
@@ -258,6 +259,7 @@ class Agent(Generic[Output]):
         approver: Approver | None = None,
         peer: Peer | None = None,
         trace: str = "",
+        request: str = "",
         holder: Holder | None = None,
         settings: ModelSettings | None = None,
         emit: Emit | None = None,
@@ -286,6 +288,8 @@ class Agent(Generic[Output]):
             approver: who can be asked during this run, instead of the agent's own approver.
             peer: the program at the other end, where tools may turn to its model and its user.
             trace: the W3C `traceparent` of whatever asks for this, for the record; one that is none is dropped.
+            request: a digest of the request that starts the run, for a program that makes `run_id` of a key of its
+                caller; see `Started`. On record.
             holder: for whom toolsets keep sessions with servers open between calls, instead of the conversation or the
                 run; whoever passes it says when it is over.
             settings: how the model is asked in this run; the agent's settings hold for what is not set here.
@@ -345,6 +349,7 @@ class Agent(Generic[Output]):
                 seen=earlier.seen,
                 unfinished=heard.unfinished,
                 trace=checked_traceparent(trace),
+                request=request,
                 **await self._recorded(),
             )
             setting = self.runner.setting(
@@ -455,6 +460,7 @@ class Agent(Generic[Output]):
         conversation: str = "",
         principal: str | None = None,
         tenant: str | None = None,
+        request: str = "",
     ) -> str:
         """Begin a run that branches off from another: it has that run's entries up to one, and this agent's model,
         instructions and tools. `resume` goes on with it.
@@ -469,6 +475,7 @@ class Agent(Generic[Output]):
             new_run: the id of the new run.
             conversation: of the new run; its own history it has anyway. It belongs to whom the other run belongs to.
             principal, tenant: whoever asks for it, as for `resume`.
+            request: as for `run`.
 
         Returns:
             The id of the new run.
@@ -502,6 +509,7 @@ class Agent(Generic[Output]):
                 bound=(),
                 forked=run_id,
                 fork_at=at,
+                request=request,
                 **({"agent_digest": "", "agent_parts": {}} | await self._recorded()),
             )
             words = await words_of(self.journal, run_id, records)

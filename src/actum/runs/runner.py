@@ -47,7 +47,7 @@ from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import RunState
 from ..journal.secrets import write_answer, write_request
-from ..policy.rules import CAREFUL, DEFAULT
+from ..policy.rules import CAREFUL, DEFAULT, Barring
 from ..storage.place import open_journal
 from .direct import make_requested
 from .given_tools import Toolish, sort_out, warn_of_undeclared
@@ -235,6 +235,10 @@ class Runner:
                 warn_of_undeclared(self._supervised, self._catalog.tools)
         return self._catalog
 
+    def bars(self, tool: Tool, facts: Facts) -> bool:
+        """Whether the policy denies every call of a tool by somebody, whatever the arguments are."""
+        return isinstance(self._policy, Barring) and self._policy.bars(tool, facts)
+
     def listing(self, state: RunState) -> Callable[[], Awaitable[Catalog]]:
         """Lists the tools of a run: once a result of it was cut, with the one that reads the rest."""
         known: dict[Catalog, Catalog] = {}
@@ -270,6 +274,7 @@ class Runner:
         holder: Holder | None = None,
         trace: str = "",
         tracestate: str = "",
+        request: str = "",
         emit: Emit | None = None,
     ) -> RunResult:
         """Make calls that somebody asks for directly: a run without a model.
@@ -282,6 +287,7 @@ class Runner:
             drawn: `run_id` was just drawn by `new_id`, so that the journal need not be asked whether it has such a run.
             principal, tenant, roles, key_id, run_id, context, approver, peer, holder, trace, emit: as for `Agent.run`.
             tracestate: the W3C `tracestate` that came with `trace`: which agents of other programs wait for this.
+            request: as in `Started`.
 
         Returns:
             What the calls came to. `status` is `paused` when somebody must be asked, `stopped` at a limit.
@@ -304,6 +310,7 @@ class Runner:
             key_id=checked_text("key_id", key_id),
             trace=checked_traceparent(trace),
             tracestate=tracestate if trace and way_in(tracestate) is not NO_WAY else "",
+            request=request,
         )
         way = way_in(started.tracestate)
         setting = self.setting(deps=context, emit=emit, approver=approver, peer=peer, holder=holder, way=way)
