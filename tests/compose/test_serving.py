@@ -10,14 +10,20 @@ import httpx2
 import msgspec
 import pytest
 
+from actum import tool
+from actum.call.limits.limits import Limits, ToolLimits
 from actum.compose.serving import Serving, open_doors, place_of
 from actum.compose.settings import ServeLimits, ServeSettings, Settings
 from actum.core.errors import UsageError
+from actum.core.json import JsonObject
 from actum.journal.memory import MemoryJournal
+from actum.protocols.mcp.config import McpServer
 from actum.server import Access, Identity
+from actum.server.api.api import GivenAgents
 from actum.server.house import HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.web import ConnectionLimits
+from actum.toolsets.mcp.connection import McpConnection
 from tests.web import serving
 
 GUIDE = Path(__file__).parents[2] / "docs" / "serve.md"
@@ -66,3 +72,25 @@ async def test_a_journal_that_is_closed_makes_the_server_not_ready_but_alive() -
         served = Serving(doors, ServeSettings(), Access(), journal=journal, metrics=Metrics())
         async with serving(served.house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
             assert [(await client.get(path)).status_code for path in ("/readyz", "/healthz")] == [status, 200]
+
+
+async def test_a_call_counts_towards_the_same_limits_whichever_door_it_came_through() -> None:
+    @tool(effects=["read"])
+    def look() -> str:
+        """Look."""
+        return "seen"
+
+    settings = Settings(limits=Limits(tools={"look": ToolLimits(per_minute=2)}))
+    journal = MemoryJournal()
+    doors = open_doors(settings, [look], GivenAgents({}), journal, Identity(scopes=("admin",)))
+    served = Serving(doors, ServeSettings(), Access(), who=Identity(scopes=("admin",)), journal=journal)
+    async with serving(served.house.app) as origin, httpx2.AsyncClient(base_url=origin, trust_env=False) as client:
+        way = McpServer(name="x", url=f"{origin}/mcp", transport="http")
+        async with McpConnection(way) as connection:
+            asked: JsonObject = {"name": "look", "arguments": {}}
+            outcomes = [bool((await connection.request("tools/call", asked)).get("isError"))]
+            outcomes += [(await client.post("/v1/tools/look/call", json={})).json()["error"] is not None]
+            outcomes += [bool((await connection.request("tools/call", asked)).get("isError"))]
+            told = await client.post("/v1/tools/look/call", json={})
+            assert outcomes == [False, False, True]
+            assert "rate" in told.text, told.text

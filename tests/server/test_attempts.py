@@ -104,7 +104,7 @@ async def test_a_flood_of_bad_keys_is_one_record_a_minute_and_a_bounded_memory()
     assert line is not None
     tries = line["tries"]
     assert isinstance(tries, list)
-    assert (len(tries), line["others"], line["minute"]) == (20, 29_980, 6000.0)
+    assert (len(tries), line["others"], str(line["minute"])) == (20, 29_980, "6000")
     assert tries[0] == {"address": "10.0.0.0", "key": "", "count": 1}
     assert len(door.attempts._failures) == 10_000
     await door.comes(AWAY, guess())
@@ -123,7 +123,7 @@ async def test_what_was_tried_stands_nowhere_in_the_journal() -> None:
     (run,) = await door.journal.runs()
     written = b"".join([entry.payload for entry in await door.journal.read(run.run_id)])
     assert b'"robot"' in written
-    assert tried.rpartition("_")[2].encode() not in written
+    assert tried.partition("robot_")[2].encode() not in written
     assert b"my-password" not in written
 
 

@@ -36,7 +36,7 @@ from ..server.open_streams import OpenStreams
 from ..server.proxies import Proxies
 from ..server.stored_keys import StoredKeys
 from ..server.web import Beside, ConnectionLimits, Connections, metrics_app, serve, tls
-from .agents import make_agent, make_runner, open_agents, open_policy
+from .agents import make_agent, open_agents, open_policy
 from .mcp import mcp_keys
 from .models import make_model
 from .settings import ServeSettings, Settings
@@ -73,7 +73,7 @@ def open_doors(
         who=who,
         keys=mcp_keys(settings, os.environ),
     )
-    api = ApiDoor(make_runner(settings, tools, name=API, journal=journal, approver=None), agents)
+    api = ApiDoor(mcp.runner.known_as(API), agents)  # both doors use one runner, so that limits are counted together
     return [mcp.door(sse=settings.serve.sse, scopes=(TOOLS_SCOPE,)), api]
 
 

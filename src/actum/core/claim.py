@@ -57,5 +57,16 @@ def claim_of_conversation(owner: str, conversation: str, tenant: str = "") -> st
     return _CONVERSATION + msgspec.json.encode(named).decode()
 
 
+def claim_of_cancel(run_id: str) -> str:
+    """The name that is claimed by whoever wants a run cancelled that another process carries out.
+
+    The process that carries the run out sees that the name is held (`Journal.driven`), and cancels the run.
+
+    >>> claim_of_cancel("run_1")
+    'cancel run_1'
+    """
+    return f"cancel {run_id}"
+
+
 _CONVERSATION = "conversation "
 """No id of a run holds a space."""

@@ -148,7 +148,7 @@ class Attempts:
         minute = int(self._clock.now() // MINUTE_S)
         if minute == self._minute and not at_end:
             return
-        tries, others, began = self._failed, self._failed_elsewhere, self._minute * MINUTE_S
+        tries, others, began = self._failed, self._failed_elsewhere, self._minute * int(MINUTE_S)
         self._minute, self._failed, self._failed_elsewhere = minute, {}, 0
         if self._put is None or not tries:
             return

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack, suppress
+
 from starlette.types import ASGIApp
 
 from ...core.call import TextPart
+from ...core.claim import claim_of_cancel
+from ...core.errors import Busy
 from ...core.message import UserMessage
 from ...core.record import Ended
+from ..identity import Identity
 from ..scopes import allows
 from . import views
 from .api import Api, no_agent
@@ -14,7 +19,8 @@ from .bodies import ForkBody, ResumeBody, RunBody, RunPage, RunsQuery
 from .events import EventStream
 from .operation import ApiReply, ApiRequest
 from .problem import Refusal
-from .records import Recorded
+from .records import POLL_S, Recorded
+from .work import CANCEL_S
 
 
 async def start_run(api: Api, asked: ApiRequest[None, RunBody]) -> ApiReply:
@@ -60,12 +66,39 @@ async def cancel_run(api: Api, asked: ApiRequest[None, object]) -> ApiReply:
     run_id = asked.names["id"]
     recorded = await api.records.run(run_id, asked.who)
     if not recorded.is_over and not await api.work.cancel(run_id):
-        async with api.journal.claim(run_id):  # Busy where another process carries it out
-            recorded = await api.records.run(run_id, asked.who)
-            if not recorded.is_over:
-                api.journal.append(run_id, Ended("stopped", "", "cancelled"))
-                await api.journal.sync(run_id)
+        await _cancel_elsewhere(api, run_id, asked.who)
     return await shown(api, await api.records.run(run_id, asked.who))
+
+
+async def _cancel_elsewhere(api: Api, run_id: str, who: Identity) -> None:
+    """Cancel a run that waits, or that another process carries out: that process sees that the run is to be cancelled.
+
+    Raises:
+        Busy: whoever carries the run out did not stop it in time, such as a program that serves no API.
+    """
+    until = api.clock.monotonic() + CANCEL_S
+    async with AsyncExitStack() as asking:
+        with suppress(Busy):  # somebody else asks for the same
+            await asking.enter_async_context(api.journal.claim(claim_of_cancel(run_id)))
+        while not (await api.records.run(run_id, who)).is_over:
+            try:
+                await _end_idle(api, run_id, who)
+            except Busy:
+                if api.clock.monotonic() >= until:
+                    raise
+                await api.clock.sleep(POLL_S)
+
+
+async def _end_idle(api: Api, run_id: str, who: Identity) -> None:
+    """End a run that nobody carries out.
+
+    Raises:
+        Busy: somebody does.
+    """
+    async with api.journal.claim(run_id):
+        if not (await api.records.run(run_id, who)).is_over:
+            api.journal.append(run_id, Ended("stopped", "", "cancelled"))
+            await api.journal.sync(run_id)
 
 
 async def resume_run(api: Api, asked: ApiRequest[None, ResumeBody]) -> ApiReply:

@@ -14,7 +14,6 @@ Source: Model Context Protocol, 2026-07-28 and 2025-11-25.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -150,8 +149,8 @@ class McpService:
         self.journal: Journal = journal or MemoryJournal(self.clock, runs_max=RUNS_KEPT)
         self._prompts = PromptToolset(prompts)
         self._resources = Resources(resources)
-        runner = partial(
-            Runner,
+        self.runner = Runner(
+            tools,
             policy=policy,
             limits=limits,
             journal=self.journal,
@@ -159,8 +158,7 @@ class McpService:
             clock=self.clock,
             name=name,
         )
-        self.runner = runner(tools)
-        self._sources = runner([self._prompts, self._resources])
+        self._sources = self.runner.with_tools([self._prompts, self._resources])
         self.tasks = Tasks(self.runner, tasks or {}, lambda _, result: call_result(result, any_value=True))
         self._parked = Parked()
         self._visibility = Visibility(visible, policy, name, self.clock)
