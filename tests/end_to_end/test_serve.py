@@ -1,6 +1,6 @@
 """`actum serve` between real processes: every door on one port, and servers that share one database.
 
-A server that is killed, told to end or cut off from its database leaves nothing that another process can not go on with.
+What a server leaves that is killed, told to end or cut off from its database, another process goes on with.
 """
 
 from __future__ import annotations
@@ -87,7 +87,6 @@ model = "model.py:model"
 tools = ["tools.py"]
 mcp = ["none"]
 """
-EVENT = re.compile(r"^id: (\\d+)$", re.MULTILINE)
 
 
 class Machine:
@@ -159,7 +158,7 @@ class Server:
             while line := (await self.process.stderr.readline()).decode():
                 self.said += line
                 if "comes in" in line:
-                    found = re.search(r"https?://[^\\s,]+", self.said)
+                    found = re.search(r"https?://[^\s,]+", self.said)
                     assert found
                     return found[0]
         raise AssertionError(self.said)
@@ -308,7 +307,7 @@ async def test_two_servers_on_one_database_are_one(machine: Machine) -> None:
             assert await one.events(run, ann, most=cut) + await two.events(run, ann, after=cut - 1) == whole
         # Ten a minute are ten at both together, through both doors.
         called = [await each.ask("POST", "/v1/tools/rare/call", ann, {}) for _ in range(6) for each in (one, two)]
-        assert [each.json()["error"] is None for each in called] == [True] * 10 + [False] * 2
+        assert [each.status_code for each in called] == [200] * 10 + [429] * 2, called[-1].text
         # A run that one server carries out is cancelled by the other.
         slow = (await one.ask("POST", "/v1/runs", ann, {"agent": "desk", "question": "wait"})).json()["id"]
         await until((machine.folder / "begun").exists)

@@ -74,6 +74,8 @@ def problem(refusal: HttpRefusal, request_id: str) -> bytes:
         "code": phrase(refusal.status).lower().replace(" ", "_").replace("-", "_"),
         "reference": request_id,
     }
+    if isinstance(refusal, MissingScope):
+        told |= {"code": "scope", "scope": [refusal.scope]}  # as our own API words the same refusal
     return msgspec.json.encode(told)
 
 

@@ -1,8 +1,6 @@
-"""Who reaches what: every route of the door with every caller who may not have it."""
+"""Who reaches what of our own API. Every route with every caller: `tests/server/test_matrix.py`."""
 
 from __future__ import annotations
-
-from starlette.routing import Route
 
 from actum.core.call import ToolCall
 from actum.core.interfaces import Decision, Facts
@@ -13,62 +11,6 @@ from actum.server.scopes import SCOPES, allows
 
 from .house import House, answering, house
 from .test_runs import calls
-
-BODIES: dict[str, object] = {
-    "callTool": {"arguments": {"a": 1, "b": 1}},
-    "startRun": {"question": "Hello?"},
-    "cancelRun": {},
-    "resumeRun": {},
-    "forkRun": {"at": 0},
-    "answerApproval": {"verdict": "approve"},
-}
-TO_OTHERS: dict[str, tuple[int, int]] = {
-    "listTools": (200, 200),
-    "getTool": (200, 200),
-    "callTool": (200, 200),
-    "listRuns": (200, 200),
-    "startRun": (202, 202),
-    "getRun": (404, 404),
-    "followRun": (404, 404),
-    "cancelRun": (404, 404),
-    "resumeRun": (404, 404),
-    "forkRun": (404, 404),
-    "listApprovals": (200, 200),
-    "answerApproval": (404, 404),
-    "listSessions": (200, 200),
-    "listMessages": (404, 404),
-    "forgetSession": (404, 404),
-    "listAudit": (403, 200),
-}
-"""What another user, and an administrator of another tenant who has the same name, are answered about things of ann.
-An operation that is not listed here fails the test: say who may have it.
-"""
-
-
-async def test_what_belongs_to_somebody_else_is_not_there() -> None:
-    """Every route x another user, another tenant, a key without the scope, no key."""
-    async with house(answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)) as it:
-        names = await things_of_ann(it)
-        before = len(await it.journal.runs(principal="ann", tenant="", limit=None))
-        routes = {route.path for route in it.door.routes if isinstance(route, Route)}
-        assert routes == {each.path for each in OPERATIONS} | {"/openapi.json", "/v1/{rest:path}"}
-        assert {each.id for each in OPERATIONS} == TO_OTHERS.keys()
-        for operation in OPERATIONS:
-            path = operation.path.format(**names[operation.tag])
-            others, elsewhere = TO_OTHERS[operation.id]
-            for who, expected in (("bob", others), ("north", elsewhere), ("none", 403), ("nobody", 401)):
-                answer = await it.ask(operation.method, path, BODIES.get(operation.id), who=who)
-                assert answer.status_code == expected, (operation.id, who, answer.text)
-                assert names["runs"]["id"] not in answer.text, (operation.id, who)
-                assert names["approvals"]["id"] not in answer.text, (operation.id, who)
-                if expected == 403:
-                    assert answer.json()["code"] == "scope"
-                    assert operation.scopes[0] in answer.json()["scope"]
-        # Nothing of ann was touched.
-        assert len(await it.journal.runs(principal="ann", tenant="", limit=None)) == before
-        told = (await it.ask("GET", f"/v1/runs/{names['runs']['id']}")).json()
-        assert (told["status"], [each["id"] for each in told["approvals"]]) == ("paused", [names["approvals"]["id"]])
-        assert it.bank.calls == ["add", "add"]
 
 
 async def things_of_ann(it: House) -> dict[str, dict[str, str]]:

@@ -1,0 +1,219 @@
+"""Who reaches what: every route as the application of `actum serve` lists them, with every caller who may not have it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+from starlette.routing import BaseRoute, Mount, Route
+
+from actum import Agent
+from actum.compose.serving import Serving, open_doors
+from actum.compose.settings import ServeSettings, Settings
+from actum.core.key import Key, new_key
+from actum.journal.memory import MemoryJournal
+from actum.server import Access, Identity
+from actum.server.api.api import GivenAgents
+from actum.server.api.table import OPERATIONS
+from actum.server.keys import with_stored_keys
+from actum.server.metrics import Metrics
+from tests.web import serving
+
+from .api.house import Bank, answering
+from .api.test_runs import calls
+
+BODIES: dict[str, object] = {
+    "callTool": {"arguments": {"a": 1, "b": 1}},
+    "startRun": {"question": "Hello?"},
+    "cancelRun": {},
+    "resumeRun": {},
+    "forkRun": {"at": 0},
+    "answerApproval": {"verdict": "approve"},
+}
+LIST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/list",
+    "params": {
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+    },
+}
+OF_MCP = {
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": "2026-07-28",
+    "mcp-method": "tools/list",
+}
+CALLERS = ("nobody", "wrong", "ended", "revoked", "north", "bob", "weak", "narrow")
+"""Nobody shows no key. The next three show a key that is not valid. `north` has the name ann and every scope in another
+tenant, `bob` is another user, `weak` is ann with a key without a scope, `narrow` is ann with a key for other tools and
+agents.
+"""
+STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
+    "GET /healthz": (200, (200, 200, 200, 200)),
+    "GET /readyz": (200, (200, 200, 200, 200)),
+    "GET /metrics": (401, (200, 403, 403, 403)),
+    "GET /.well-known/oauth-protected-resource{path:path}": (404, (404, 404, 404, 404)),
+    "GET /openapi.json": (200, (200, 200, 200, 200)),
+    "POST /mcp": (401, (200, 200, 403, 200)),
+    "GET /sse": (401, (200, 200, 403, 200)),
+    "POST /messages": (401, (307, 307, 403, 307)),
+    "listTools": (401, (200, 200, 403, 200)),
+    "getTool": (401, (200, 200, 403, 404)),
+    "callTool": (401, (200, 200, 403, 404)),
+    "listRuns": (401, (200, 200, 403, 200)),
+    "startRun": (401, (202, 202, 403, 404)),
+    "getRun": (401, (404, 404, 403, 200)),
+    "followRun": (401, (404, 404, 403, 200)),
+    "resumeRun": (401, (404, 404, 403, 403)),
+    "forkRun": (401, (404, 404, 403, 403)),
+    "listApprovals": (401, (200, 200, 403, 200)),
+    "answerApproval": (401, (404, 404, 403, 403)),
+    "listSessions": (401, (200, 200, 403, 200)),
+    "listMessages": (401, (404, 404, 403, 200)),
+    "listAudit": (401, (200, 403, 403, 403)),
+    "GET /v1/{rest:path}": (401, (404, 404, 404, 404)),
+    "forgetSession": (401, (404, 404, 403, 409)),
+    "cancelRun": (401, (404, 404, 403, 200)),
+}
+"""What each caller is answered: nobody, who shows no key; then the callers of `KNOWN`. Keys of `UNKNOWN` are answered 401
+everywhere but at `OPEN`. A route that is not listed here fails the test: say who may have it. The last lines change what
+stands before them.
+"""
+SCOPES = {each.id: each.scopes[0] for each in OPERATIONS if each.scopes}
+"""A scope that is told to who has none."""
+KNOWN = ("north", "bob", "weak", "narrow")
+"""`north` has the name ann and every scope in another tenant, `bob` is another user, `weak` is ann with a key that has no
+scope, and `narrow` is ann with a key for other tools and other agents.
+"""
+UNKNOWN = ("wrong", "ended", "revoked")
+MCP = ("/mcp", "/sse", "/messages")
+OPEN = ("GET /healthz", "GET /readyz")
+"""What looks at no key."""
+
+
+class Served:
+    """The house of `actum serve` with a run of ann that waits for a person, and keys of all kinds."""
+
+    def __init__(
+        self, bank: Bank, routes: Sequence[BaseRoute], keys: Mapping[str, str], client: httpx2.AsyncClient
+    ) -> None:
+        self.bank, self.routes, self.keys, self.client = bank, routes, keys, client
+        self._asked = 0
+
+    async def ask(self, who: str, method: str, path: str, body: object = None) -> tuple[int, httpx2.Headers, str]:
+        """The status, the headers and the text of an answer; of a stream that goes on, no text."""
+        self._asked += 1  # each from an address of its own, since those whose keys are wrong are slowed down
+        headers = {"x-forwarded-for": f"198.51.100.{self._asked % 250}", **(OF_MCP if path == "/mcp" else {})}
+        if who in self.keys:
+            headers["authorization"] = f"Bearer {self.keys[who]}"
+        async with self.client.stream(method, path, json=body, headers=headers) as answer:
+            is_stream = answer.headers.get("content-type", "").startswith("text/event-stream")
+            text = "" if is_stream else (await answer.aread()).decode()
+            return answer.status_code, answer.headers, text
+
+
+@asynccontextmanager
+async def served() -> AsyncIterator[Served]:
+    journal, bank = MemoryJournal(), Bank()
+    keys: dict[str, str] = {"wrong": new_key("ann")[0]}
+
+    async def add(name: str, key: tuple[str, Key]) -> None:
+        keys[name] = key[0]
+        await journal.keys.add(key[1])
+
+    own = ("tools", "runs")
+    await add("ann", new_key("ann", scopes=own))
+    await add("ended", new_key("ended", principal="ann", scopes=own, expires_at=1.0))
+    await add("revoked", new_key("revoked", principal="ann", scopes=own))
+    await journal.keys.revoke("revoked", at=1.0, by="ann")
+    await add("north", new_key("north", principal="ann", tenant="north", scopes=("admin",)))
+    await add("bob", new_key("bob", scopes=own))
+    await add("weak", new_key("weak", principal="ann"))
+    await add("narrow", new_key("narrow", principal="ann", scopes=own, tools=("other_*",), agents=("other_*",)))
+    pays = answering(calls("pay", to="Ada", amount=1), *["Hi."] * 20)
+    agent = Agent(pays, bank.tools, name="desk", journal=journal)  # type: ignore[arg-type]
+    entered = await with_stored_keys(Access(), journal, host="127.0.0.1", by="ann", is_person=False)
+    doors = open_doors(Settings(), bank.tools, GivenAgents({"desk": agent}), journal, Identity())  # type: ignore[arg-type]
+    serving_ = Serving(
+        doors,
+        ServeSettings(proxies=("127.0.0.1",)),
+        entered.access,
+        journal=journal,
+        metrics=Metrics(),
+        stored=entered.stored,
+    )
+    app = serving_.house.app
+    async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False, timeout=20) as client:
+        yield Served(bank, app.routes, keys, client)
+
+
+def requests_of(routes: Sequence[BaseRoute], ids: Mapping[str, str]) -> dict[str, tuple[str, str, object]]:
+    """A request for each operation at these routes, by the name of its line in the table."""
+    found: dict[str, tuple[str, str, object]] = {}
+    for route in routes:
+        assert isinstance(route, Route | Mount), route
+        own = [each for each in OPERATIONS if each.path == route.path]
+        for each in own:
+            path = each.path.format(id=ids.get(each.tag, ""), name="add")
+            found[each.id] = (each.method.upper(), path, BODIES.get(each.id))
+        if not own:
+            method = "POST" if route.path in ("/mcp", "/messages") else "GET"
+            path = re.sub("{.*}", "/nowhere" if "known" in route.path else "nowhere", route.path)
+            found[f"{method} {route.path}"] = (method, path, LIST if method == "POST" else None)
+    return found
+
+
+async def test_every_route_answers_every_caller_as_the_table_says() -> None:
+    async with served() as it:
+        run = json.loads((await it.ask("ann", "POST", "/v1/runs", {"question": "Pay.", "session": "c1"}))[2])["id"]
+        told: dict[str, Any] = {}
+        async with asyncio.timeout(20):
+            while told.get("status") != "paused":
+                told = json.loads((await it.ask("ann", "GET", f"/v1/runs/{run}"))[2])
+        ids = {"runs": run, "approvals": told["approvals"][0]["id"], "sessions": "c1"}
+        requests = requests_of(it.routes, ids)
+        assert requests.keys() == STATUSES.keys()
+        for name, (nobody, known) in STATUSES.items():
+            method, path, body = requests[name]
+            unknown = 200 if name in OPEN else 401
+            expected = {"nobody": nobody, **dict.fromkeys(UNKNOWN, unknown), **dict(zip(KNOWN, known, strict=True))}
+            for who, status in expected.items():
+                got, headers, text = await it.ask(who, method, path, body)
+                assert got == status, (name, who, text)
+                _check_shape(name, path, got, headers, text)
+                if who == "weak" and name in SCOPES:
+                    assert SCOPES[name] in json.loads(text)["scope"], (name, text)
+                if who != "narrow":  # ann's own
+                    assert not any(each in text for each in (ids["runs"], ids["approvals"])), (name, who, text)
+            if name == "listAudit":  # what follows is for ann to change
+                again = json.loads((await it.ask("ann", "GET", f"/v1/runs/{run}"))[2])
+                assert (again["status"], again["approvals"]) == ("paused", told["approvals"])
+                assert "pay" not in it.bank.calls
+
+
+def _check_shape(name: str, path: str, status: int, headers: httpx2.Headers, text: str) -> None:
+    """What a refusal looks like: one shape for our own API, JSON-RPC at MCP, and never what is inside of the server."""
+    assert headers["x-request-id"], name
+    for word in ("Traceback", 'File "', "sqlite", "SELECT "):
+        assert word not in text, (name, text)
+    if status == 401:
+        assert headers["www-authenticate"].startswith("Bearer "), name
+    if status < 400:
+        return
+    assert headers["content-type"] == ("application/json" if path in MCP else "application/problem+json"), name
+    told = json.loads(text)
+    if path in MCP:
+        assert told["error"]["message"], name
+        return
+    assert (told["status"], bool(told["title"]), bool(told["detail"])) == (status, True, True), name
+    if status == 403:
+        assert told["code"] == "key" or (told["code"] == "scope" and told["scope"]), (name, text)
