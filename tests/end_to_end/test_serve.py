@@ -9,11 +9,13 @@ import asyncio
 import json
 import os
 import re
+import resource
 import signal
+import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import httpx2
@@ -292,13 +294,14 @@ async def test_two_servers_on_one_database_are_one(machine: Machine) -> None:
     async with machine.serves() as one, machine.serves() as two:
         # The same request at both at once starts one run.
         question = {"agent": "desk", "question": "add"}
+        run = ""
         for number in range(5):
             both = await asyncio.gather(
                 *(each.ask("POST", "/v1/runs", ann, question, idempotency_key=f"k{number}") for each in (one, two))
             )
             assert [each.status_code for each in both] == [202, 202], [each.text for each in both]
             assert both[0].json() == both[1].json()
-        run = both[0].json()["id"]
+            run = both[0].json()["id"]
         await two.until(run, ann, "done")
         # Its events go on at the other server, wherever the stream was cut.
         whole = await one.events(run, ann)
@@ -359,24 +362,63 @@ async def test_a_wrong_key_is_slowed_down_and_a_database_that_is_away_means_503(
             for method, path, body in asked:
                 answer = await server.ask(method, path, ann, body)
                 assert answer.status_code == 503, answer.text
-                assert answer.headers["content-type"] == "application/problem+json"
-                assert "retry-after" in answer.headers
-                for word in ("Traceback", "psycopg", "SELECT", str(tmp_path), "postgresql"):
-                    assert word not in answer.text
+                _check_silent(answer, tmp_path)
             assert (await server.client.get("/healthz")).status_code == 200
             database.start()
 
-            async def is_back() -> bool:
-                answer = await server.ask("POST", "/v1/tools/add/call", ann, {"arguments": {"a": 1, "b": 2}})
-                return answer.status_code == 200
-
-            await until(is_back)
+            await until(lambda: _is_served(server, ann))
             await until(lambda: _is_ready(server))
             bad = [await server.ask("GET", "/v1/tools", ann[:-6] + "aaaaaa") for _ in range(8)]
             assert [each.status_code for each in bad][:5] == [401] * 5
             assert bad[-1].status_code == 429
             assert int(bad[-1].headers["retry-after"]) >= 1
             assert (await server.ask("GET", "/v1/tools", ann)).status_code == 200
+
+
+async def test_a_locked_journal_is_waited_for_and_one_that_may_not_grow_means_503_until_it_may_again(
+    tmp_path: Path,
+) -> None:
+    machine = Machine(tmp_path, str(tmp_path / "journal.db"))
+    ann = await machine.key("ann", "--scope", "tools", "--scope", "runs")
+    async with machine.serves() as server:
+        body = {"arguments": {"a": 1, "b": 2}}
+        assert (await server.ask("POST", "/v1/tools/add/call", ann, body)).status_code == 200
+        with closing(sqlite3.connect(tmp_path / "journal.db", isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            waiting = asyncio.create_task(server.ask("POST", "/v1/tools/add/call", ann, body))
+            await until(lambda: _is_waiting(server))
+            for path in ("/healthz", "/v1/tools"):
+                assert (await server.ask("GET", path, ann)).status_code == 200, path
+            other.execute("ROLLBACK")
+        assert (await waiting).status_code == 200
+        # Nothing can be written any more, as on a disk that is full.
+        at = max((tmp_path / f"journal.db{end}").stat().st_size for end in ("", "-wal"))  # at once
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (at, resource.RLIM_INFINITY))
+        for _ in range(50):
+            answer = await server.ask("POST", "/v1/tools/add/call", ann, body)
+            if answer.status_code != 200:
+                break
+        assert answer.status_code == 503, answer.text
+        _check_silent(answer, tmp_path)
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        await until(lambda: _is_served(server, ann))
+
+
+def _check_silent(answer: httpx2.Response, folder: Path) -> None:
+    """A refusal of one shape, with nothing of what is inside of the server."""
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "retry-after" in answer.headers
+    for word in ("Traceback", "psycopg", "sqlite", "SELECT", str(folder), "postgresql"):
+        assert word not in answer.text
+
+
+async def _is_served(server: Server, key: str) -> bool:
+    answer = await server.ask("POST", "/v1/tools/add/call", key, {"arguments": {"a": 1, "b": 2}})
+    return answer.status_code == 200
+
+
+async def _is_waiting(server: Server) -> bool:
+    return (await server.client.get("/readyz")).status_code == 503
 
 
 async def _is_ready(server: Server) -> bool:

@@ -1,4 +1,4 @@
-"""Who reaches what: every route as the application of `actum serve` lists them, with every caller who may not have it."""
+"""Who reaches what: every route as the application of `actum serve` lists them, with every caller."""
 
 from __future__ import annotations
 
@@ -81,18 +81,18 @@ STATUSES: dict[str, tuple[int, tuple[int, int, int, int]]] = {
     "listMessages": (401, (404, 404, 403, 200)),
     "listAudit": (401, (200, 403, 403, 403)),
     "GET /v1/{rest:path}": (401, (404, 404, 404, 404)),
-    "forgetSession": (401, (404, 404, 403, 409)),
     "cancelRun": (401, (404, 404, 403, 200)),
+    "forgetSession": (401, (404, 404, 403, 200)),
 }
-"""What each caller is answered: nobody, who shows no key; then the callers of `KNOWN`. Keys of `UNKNOWN` are answered 401
-everywhere but at `OPEN`. A route that is not listed here fails the test: say who may have it. The last lines change what
-stands before them.
+"""What each caller is answered: nobody, who shows no key; then the callers of `KNOWN`. Keys of `UNKNOWN` are answered
+401 everywhere but at `OPEN`. A route that is not listed here fails the test: say who may have it. The last two lines
+end what the others look at.
 """
 SCOPES = {each.id: each.scopes[0] for each in OPERATIONS if each.scopes}
 """A scope that is told to who has none."""
 KNOWN = ("north", "bob", "weak", "narrow")
-"""`north` has the name ann and every scope in another tenant, `bob` is another user, `weak` is ann with a key that has no
-scope, and `narrow` is ann with a key for other tools and other agents.
+"""`north` has the name ann and every scope in another tenant, `bob` is another user, `weak` is ann with a key that has
+no scope, and `narrow` is ann with a key for other tools and other agents: what is ann's own may be read and ended.
 """
 UNKNOWN = ("wrong", "ended", "revoked")
 MCP = ("/mcp", "/sse", "/messages")
