@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,7 +69,7 @@ def serve(
 
 
 async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_env: str, *, insecure: bool) -> int:
-    from ..compose.serving import Serving, log_to_stderr, open_doors, place_of  # noqa: PLC0415  # nobody else needs a web server
+    from ..compose.serving import Serving, log_to_stderr, open_doors, open_login, place_of  # noqa: PLC0415  # nobody else needs a web server
     from ..server.metrics import Metrics, counted  # noqa: PLC0415  # as above
 
     reached = settings.serve
@@ -88,17 +89,22 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
     who = msgspec.structs.replace(local(settings), scopes=ALL_SCOPES)
     loaded = with_labels(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
     async with options.journal(settings) as opened:
+        login = open_login(settings, opened, os.environ)
+        if login is not None and access.verifier is None:
+            # Whoever logs in is told apart from all others: nobody comes in without a word, also on this machine.
+            access = msgspec.structs.replace(access, verifier=doors.Authenticator([]), insecure=False)
         entered = await entrance(access, opened, place_of(reached.http)[0], scopes=ALL_SCOPES)
         counts = Metrics()
         journal = counted(opened, counts)
         serving = Serving(
-            open_doors(settings, loaded, journal, who),
+            [*open_doors(settings, loaded, journal, who), *([login] if login is not None else [])],
             reached,
             entered.access,
             who=who,
             journal=journal,
             metrics=counts,
             stored=entered.stored,
+            login=login,
             reread=reread,
         )
         with serving.listening() as address:
@@ -115,6 +121,8 @@ def _tell(reached: ServeSettings, access: Access, address: str) -> None:
     terminal.note(f"  health   {address}/healthz, {address}/readyz")
     where = f"http://{reached.metrics}/metrics" if reached.metrics else f"{address}/metrics, scope metrics"
     terminal.note(f"  metrics  {where}")
+    if reached.login.issuer:
+        terminal.note(f"  people   {address}/login, at {reached.login.issuer}")
     if access.verifier is not None:
         terminal.note("  comes in: whoever shows a key" + (f", or a token of {access.issuer}" if access.issuer else ""))
     elif access.insecure:

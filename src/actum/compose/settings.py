@@ -127,6 +127,33 @@ class ServeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     connections_per_address: Annotated[int, Meta(gt=0)] = 200
 
 
+class LoginTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How people log in to `actum serve` with a browser; the table `[serve.login]`.
+
+    Attributes:
+        issuer: the OpenID provider at which people log in; empty for no log-in.
+        client_id: the name of this server there.
+        client_secret: where its password there is: `${secret:NAME}`, or `${NAME}` for a variable; empty for a public
+            client. Never the password itself.
+        asks: the scopes that are asked of the provider, beside `openid`.
+        scopes: what people may do here.
+        principal_claim: what names the user in the provider's ID token.
+        roles_claim: what lists the roles; dots lead inside.
+        idle_s: a session ends so many seconds after its last request.
+        session_s: a session ends so many seconds after the log-in.
+    """
+
+    issuer: str = ""
+    client_id: str = ""
+    client_secret: str = ""
+    asks: tuple[str, ...] = ()
+    scopes: tuple[str, ...] = ("tools",)
+    principal_claim: str = "sub"
+    roles_claim: str = "roles"
+    idle_s: Annotated[float, Meta(gt=0)] = 3600.0
+    session_s: Annotated[float, Meta(gt=0)] = 43_200.0
+
+
 class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How `actum serve` is reached; the table `[serve]`.
 
@@ -144,6 +171,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         issuer: whose tokens are accepted, beside keys.
         sse: serve old MCP clients at `/sse`, too.
         end_s: seconds for what is under way when the server is told to end.
+        login: how people log in with a browser.
         limits: what callers may ask of the server.
     """
 
@@ -159,6 +187,7 @@ class ServeSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     issuer: str = ""
     sse: bool = True
     end_s: Annotated[int, Meta(gt=0)] = 20
+    login: LoginTable = LoginTable()
     limits: ServeLimits = ServeLimits()
 
 
@@ -192,8 +221,8 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             id of a client of `--issuer`.
         agents: agents by their names; see `AgentTable`.
         tool_labels: the operator's word on tools, by a name or a pattern of names: the tables `[tools."pattern"]`.
-        tenant_claim: what names the tenant of a user in the tokens of `--issuer`; dots lead inside. A token without it
-            is not accepted then. Empty where all users belong to one tenant.
+        tenant_claim: what names the tenant of a user in the tokens of `--issuer` and of `[serve.login]`; dots lead
+            inside. A token without it is not accepted then. Empty where all users belong to one tenant.
         serve: how `actum serve` is reached.
     """
 
@@ -482,6 +511,7 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
         return msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
         kinds: dict[str, type[Struct]] = {
+            "serve.login": LoginTable,
             "serve.limits": ServeLimits,
             "serve": ServeSettings,
             "limits": Limits,

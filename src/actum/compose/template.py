@@ -53,6 +53,13 @@ TEMPLATE = """\
 #certificate = "server.pem"               # TLS without a proxy
 #key_file = "server.key"
 
+# People log in with a browser at an OpenID provider.
+#[serve.login]
+#issuer = "https://accounts.example.org"
+#client_id = "actum"
+#client_secret = "${secret:login}"        # the variable ACTUM_SECRET_LOGIN; never the password itself
+#scopes = ["tools"]                       # what people may do
+
 #[serve.limits]
 #requests_per_caller = 100
 
