@@ -7,7 +7,7 @@ import sqlite3
 import psycopg
 
 from actum.core.interfaces import Journal
-from actum.core.session import SESSIONS_PER_USER_MAX, KeepsSessions, KnownSession, Session, SessionStore
+from actum.core.session import SESSIONS_PER_USER_MAX, KeepsSessions, KnownSession, LoginSession, SessionStore
 from actum.runs.administration import put_on_record
 from actum.storage.migrations import POSTGRES, SQLITE
 
@@ -19,8 +19,8 @@ def sessions_of(journal: Journal) -> SessionStore:
     return journal.sessions
 
 
-def session(name: str, at: float = 100.0, principal: str = "ann", tenant: str = "north") -> Session:
-    return Session(id=name, issuer="https://i", client="c", principal=principal, tenant=tenant, began_at=at)
+def session(name: str, at: float = 100.0, principal: str = "ann", tenant: str = "north") -> LoginSession:
+    return LoginSession(id=name, issuer="https://i", client="c", principal=principal, tenant=tenant, began_at=at)
 
 
 async def test_sessions_end_are_noted_and_are_bounded_per_user(store: Store) -> None:

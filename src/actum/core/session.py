@@ -15,7 +15,7 @@ SESSIONS_PER_USER_MAX = 20
 """A user who logs in once more ends the session that was quiet for longest."""
 
 
-class Session(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class LoginSession(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One browser in which a person has logged in.
 
     Attributes:
@@ -51,14 +51,14 @@ class KnownSession(Struct, frozen=True):
         seen_at: when a request was last noted, in seconds since 1970.
     """
 
-    session: Session
+    session: LoginSession
     seen_at: float
 
 
 class SessionStore(Protocol):
     """A place that keeps sessions, and that several processes may share. Every method may raise JournalError."""
 
-    async def add(self, session: Session, *, idle_since: float, began_since: float) -> None:
+    async def add(self, session: LoginSession, *, idle_since: float, began_since: float) -> None:
         """Keep a new session, and delete those that have ended.
 
         Args:

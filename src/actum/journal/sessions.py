@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..core.session import SESSIONS_PER_USER_MAX, KnownSession, Session
+from ..core.session import SESSIONS_PER_USER_MAX, KnownSession, LoginSession
 
 
 class MemorySessions:
@@ -15,7 +15,7 @@ class MemorySessions:
         self._used: dict[str, float] = {}
         self._secret = os.urandom(32)
 
-    async def add(self, session: Session, *, idle_since: float, began_since: float) -> None:
+    async def add(self, session: LoginSession, *, idle_since: float, began_since: float) -> None:
         self._sessions = {
             name: known
             for name, known in self._sessions.items()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from ..core.errors import JournalError
-from ..core.session import SESSIONS_PER_USER_MAX, KnownSession, Session
+from ..core.session import SESSIONS_PER_USER_MAX, KnownSession, LoginSession
 from .database import Database
 from .writer import Writer
 
@@ -30,7 +30,7 @@ class DatabaseSessions:
         self._writer = writer
         self._check_format = check_format
 
-    async def add(self, session: Session, *, idle_since: float, began_since: float) -> None:
+    async def add(self, session: LoginSession, *, idle_since: float, began_since: float) -> None:
         self._check_format()
         name, owner, began_at = session.id, session.owner, session.began_at
         payload = msgspec.json.encode(session)
@@ -52,7 +52,7 @@ class DatabaseSessions:
             return None
         payload, seen_at = rows[0]
         try:
-            session = msgspec.json.decode(payload, type=Session) if isinstance(payload, bytes | str) else None
+            session = msgspec.json.decode(payload, type=LoginSession) if isinstance(payload, bytes | str) else None
         except (msgspec.DecodeError, ValueError):  # damaged, or of a newer version: it opens no door
             return None
         if session is None or session.id != id or not isinstance(seen_at, int | float):

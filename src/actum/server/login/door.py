@@ -32,7 +32,7 @@ from ...core.clock import SystemClock
 from ...core.errors import JournalError, UsageError
 from ...core.interfaces import Clock, Journal
 from ...core.json import JsonObject
-from ...core.session import KeepsSessions, Session
+from ...core.session import KeepsSessions, LoginSession
 from ...runs.administration import put_on_record
 from ..attempts import Attempts, TooManyAttempts
 from ..door import identity_of
@@ -40,10 +40,10 @@ from ..identity import Identity
 from ..refusal import busy
 from .cookies import cookie_name, cookies_of, set_cookie
 from .pages import page
-from .pending import PENDING, PENDING_MAX, PENDING_S, Pending, Proofs, begin, pending_in, proofs
-from .provider import IssuerAway, IssuerWrong, LoginRejected, LoginSettings, Provider
+from .pending import PENDING, PENDING_MAX, PENDING_S, Proofs, StartedLogin, begin, pending_in, proofs
+from .provider import IssuerAway, IssuerWrong, LoginProvider, LoginRejected, LoginSettings
 from .same_site import own_origin, own_path, refuse_other_sites
-from .sessions import KEY_ID, Sessions
+from .sessions import KEY_ID, LoginSessions
 
 log = logging.getLogger("actum.server")
 
@@ -87,7 +87,7 @@ class LoginDoor:
         *,
         public: str = "",
         attempts: Attempts | None = None,
-        provider: Provider | None = None,
+        provider: LoginProvider | None = None,
         clock: Clock | None = None,
     ) -> None:
         if not isinstance(journal, KeepsSessions):
@@ -95,9 +95,9 @@ class LoginDoor:
         self._clock = clock or SystemClock()
         self._settings, self._journal, self._store = settings, journal, journal.sessions
         self._attempts = attempts or Attempts(clock=self._clock)
-        self._provider = provider or Provider(settings, clock=self._clock)
+        self._provider = provider or LoginProvider(settings, clock=self._clock)
         self._secret = b""
-        self.sessions = Sessions(self._store, settings, self._clock)
+        self.sessions = LoginSessions(self._store, settings, self._clock)
         self.public = public
         self.routes: Sequence[BaseRoute] = (
             Route(LOGIN, self._login, methods=["GET"]),
@@ -127,7 +127,7 @@ class LoginDoor:
         refuse_other_sites(scope, own_origin(scope, self.public))
         return self.sessions.identity(session)
 
-    async def _session(self, scope: Scope) -> Session | None:
+    async def _session(self, scope: Scope) -> LoginSession | None:
         text = cookies_of(scope["headers"]).get(cookie_name(SESSION, is_https=self._is_https(scope)))
         try:
             return await self.sessions.find(text) if text else None
@@ -201,7 +201,7 @@ class LoginDoor:
 
     # The way back -----------------------------------------------------------------------------------------------------
 
-    async def _begun(self, request: Request) -> tuple[Pending, Proofs] | None:
+    async def _begun(self, request: Request) -> tuple[StartedLogin, Proofs] | None:
         """The log-in that this browser began, by the state that came back; None where there is none."""
         state = _one(request.query_params, "state")
         cookies = cookies_of(request.scope["headers"])
@@ -212,7 +212,7 @@ class LoginDoor:
                 return pending, found
         return None
 
-    async def _come_back(self, request: Request, pending: Pending, found: Proofs) -> Response:
+    async def _come_back(self, request: Request, pending: StartedLogin, found: Proofs) -> Response:
         """Answer a browser that has come back with the state of a log-in that it began."""
         address = request.client.host if request.client else ""
         attempt = _Attempt(self, request, pending, found)
@@ -234,11 +234,11 @@ class LoginDoor:
         response.headers.append("set-cookie", cookie)
         return response
 
-    async def exchange(self, request: Request, pending: Pending, found: Proofs) -> Identity | None:
+    async def exchange(self, request: Request, pending: StartedLogin, found: Proofs) -> Identity | None:
         """Who logged in; None where this log-in was used up before.
 
         Raises:
-            LoginRejected, IssuerAway, IssuerWrong: as by `Provider`.
+            LoginRejected, IssuerAway, IssuerWrong: as by `LoginProvider`.
             JournalError: nobody can tell whether it was used up.
         """
         query, now = request.query_params, self._clock.now()
@@ -261,7 +261,7 @@ class LoginDoor:
         response.headers.update(_SOON)
         return response
 
-    async def _record(self, act: str, session: Session, request: Request) -> None:
+    async def _record(self, act: str, session: LoginSession, request: Request) -> None:
         address = request.client.host if request.client else ""
         arguments: JsonObject = {"session": session.id, "issuer": session.issuer, "address": address}
         key_id = KEY_ID + session.id
@@ -269,12 +269,12 @@ class LoginDoor:
             self._journal, act, arguments, principal=session.principal, key_id=key_id, tenant=session.tenant
         )
 
-    async def _proofs(self, scope: Scope, pending: Pending) -> Proofs:
+    async def _proofs(self, scope: Scope, pending: StartedLogin) -> Proofs:
         self._secret = self._secret or await self._store.secret()
         own = self._settings
         return proofs(pending, self._secret, "\0".join((own.issuer, own.client_id, self._redirect_uri(scope))))
 
-    def _keep(self, scope: Scope, response: Response, pending: Pending) -> None:
+    def _keep(self, scope: Scope, response: Response, pending: StartedLogin) -> None:
         """Have the browser keep a log-in that is under way, and drop the oldest of too many."""
         is_https = self._is_https(scope)
         name = cookie_name(PENDING, is_https=is_https)
@@ -289,7 +289,7 @@ class LoginDoor:
         kept = set_cookie(name + pending.tag, pending.value, is_https=is_https, same_site="Lax", seconds=int(PENDING_S))
         response.headers.append("set-cookie", kept)
 
-    def _forget(self, scope: Scope, response: Response, pending: Pending) -> None:
+    def _forget(self, scope: Scope, response: Response, pending: StartedLogin) -> None:
         is_https = self._is_https(scope)
         name = cookie_name(PENDING, is_https=is_https) + pending.tag
         response.headers.append("set-cookie", set_cookie(name, "", is_https=is_https, same_site="Lax", seconds=0))
@@ -313,7 +313,7 @@ class _Attempt:
         was_used: it was used up before.
     """
 
-    def __init__(self, door: LoginDoor, request: Request, pending: Pending, found: Proofs) -> None:
+    def __init__(self, door: LoginDoor, request: Request, pending: StartedLogin, found: Proofs) -> None:
         self._door, self._request, self._pending, self._found = door, request, pending, found
         self.why: LoginRejected | IssuerWrong | None = None
         self.was_used = False

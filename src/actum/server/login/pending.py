@@ -28,7 +28,7 @@ PENDING = "actum-login-"
 _VALUE = re.compile(r"([A-Za-z0-9_-]{43})\.([0-9]{1,12})\.([A-Za-z0-9_-]{0,1400})")
 
 
-class Pending(NamedTuple):
+class StartedLogin(NamedTuple):
     """One log-in under way.
 
     Attributes:
@@ -66,18 +66,18 @@ class Proofs(NamedTuple):
         return _base64(hashlib.sha256(self.verifier.encode()).digest())
 
 
-def begin(now: float, return_to: str) -> Pending:
+def begin(now: float, return_to: str) -> StartedLogin:
     """A new log-in.
 
     Args:
         now: the time.
-        return_to: as in `Pending`; checked before.
+        return_to: as in `StartedLogin`; checked before.
     """
     at = int(now)
-    return Pending(f"{_base64(os.urandom(32))}.{at}.{_base64(return_to.encode())}", at, return_to)
+    return StartedLogin(f"{_base64(os.urandom(32))}.{at}.{_base64(return_to.encode())}", at, return_to)
 
 
-def proofs(pending: Pending, secret: bytes, purpose: str) -> Proofs:
+def proofs(pending: StartedLogin, secret: bytes, purpose: str) -> Proofs:
     """What this log-in is known by again.
 
     Args:
@@ -92,7 +92,7 @@ def proofs(pending: Pending, secret: bytes, purpose: str) -> Proofs:
     return Proofs(*made)
 
 
-def pending_in(cookies: Mapping[str, str], *, now: float, is_https: bool) -> dict[str, Pending]:
+def pending_in(cookies: Mapping[str, str], *, now: float, is_https: bool) -> dict[str, StartedLogin]:
     """The log-ins of a browser that are under way, by the names of their cookies, the oldest first.
 
     Args:
@@ -111,7 +111,7 @@ def pending_in(cookies: Mapping[str, str], *, now: float, is_https: bool) -> dic
         except ValueError:
             continue
         if at - 60 <= now < at + PENDING_S and (not return_to or own_path(return_to)):
-            found[name] = Pending(value, at, return_to)
+            found[name] = StartedLogin(value, at, return_to)
     return dict(sorted(found.items(), key=lambda each: each[1].began_at))
 
 

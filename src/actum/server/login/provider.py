@@ -91,7 +91,7 @@ class _Metadata(Struct, frozen=True):
     authorization_response_iss_parameter_supported: bool = False
 
 
-class Provider:
+class LoginProvider:
     """The issuer at which people log in.
 
     Args:

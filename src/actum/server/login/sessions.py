@@ -12,7 +12,7 @@ import re
 from typing import NamedTuple
 
 from ...core.interfaces import Clock
-from ...core.session import Session, SessionStore
+from ...core.session import LoginSession, SessionStore
 from ..identity import Identity
 from .provider import LoginSettings
 
@@ -32,10 +32,10 @@ class NewSession(NamedTuple):
     """
 
     text: str
-    session: Session
+    session: LoginSession
 
 
-class Sessions:
+class LoginSessions:
     """The sessions of one server.
 
     Args:
@@ -56,7 +56,7 @@ class Sessions:
             identity: who logged in.
         """
         text = base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
-        session = Session(
+        session = LoginSession(
             id=_id(text),
             issuer=self._settings.issuer,
             client=self._settings.client_id,
@@ -67,7 +67,7 @@ class Sessions:
         )
         return NewSession(text, session)
 
-    async def add(self, session: Session) -> None:
+    async def add(self, session: LoginSession) -> None:
         """Keep a session: from now on its text lets its user in.
 
         Raises:
@@ -76,7 +76,7 @@ class Sessions:
         now, own = self._clock.now(), self._settings
         await self._store.add(session, idle_since=now - own.idle_s, began_since=now - own.session_s)
 
-    async def find(self, text: str) -> Session | None:
+    async def find(self, text: str) -> LoginSession | None:
         """The session that a cookie shows; None where there is none, or the session has ended.
 
         Raises:
@@ -90,7 +90,7 @@ class Sessions:
             await self._store.note(name, now)
         return session
 
-    async def end(self, session: Session) -> None:
+    async def end(self, session: LoginSession) -> None:
         """End a session, in every process.
 
         Raises:
@@ -109,7 +109,7 @@ class Sessions:
         session, _ = await self._valid(identity.key_id.removeprefix(KEY_ID), self._clock.now())
         return session is None
 
-    def identity(self, session: Session) -> Identity:
+    def identity(self, session: LoginSession) -> Identity:
         """On whose behalf a browser speaks."""
         return Identity(
             principal=session.principal,
@@ -120,7 +120,7 @@ class Sessions:
             issuer=session.issuer,
         )
 
-    async def _valid(self, id: str, now: float) -> tuple[Session | None, float]:
+    async def _valid(self, id: str, now: float) -> tuple[LoginSession | None, float]:
         known, own = await self._store.find(id), self._settings
         if known is None:
             return None, 0.0
