@@ -399,6 +399,17 @@ MESSAGES = {
         "永久删除 {count} 次运行的内容吗？  [y] 删除  [n] 不删除："
     ),
     "Nothing is missing.": "没有缺少的内容。",
+    "[serve.login] needs an issuer: the OpenID provider at which people log in": (
+        "[serve.login] 缺少 issuer：供用户登录的 OpenID 服务方"
+    ),
+    "[serve.login] issuer: write an address, such as https://accounts.example.org": (
+        "[serve.login] issuer：请写一个地址，例如 https://accounts.example.org"
+    ),
+    "[serve.login] issuer: its address has to begin with https://": "[serve.login] issuer：地址必须以 https:// 开头",
+    "[serve.login] needs a client_id: the name of this server at the issuer": (
+        "[serve.login] 缺少 client_id：本服务器在 issuer 处的名称"
+    ),
+    "this journal keeps no sessions, so that nobody can log in": "这个日志不保存会话，因此无法登录",
 }
 """What the command line and the rooms below it say most often."""
 
