@@ -22,7 +22,8 @@ STACK = (
     {"kinds"},  # for those who write tools
     {"errors", "events", "messages"},  # names of core, for programs
     {"dialects"},
-    {"transport", "storage", "sandbox"},
+    {"transport", "storage"},
+    {"sandbox"},
     {"toolsets", "models"},
     {"policy", "journal"},
     {"call"},
@@ -87,6 +88,7 @@ DOORS: dict[str, set[str]] = {
     "actum.models.constrained": {"llguidance", "numpy"},
     "actum.models.local_transformers": {"jinja2", "llguidance.hf", "torch", "transformers"},
     "actum.policy.condition": {"cel"},
+    "actum.sandbox.launcher": {"site"},
     "actum.schema.shape": {"pydantic"},
     "actum.schema.signature": {"docstring_parser"},
     "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},
