@@ -28,6 +28,7 @@ from ..journal.export import Report, check_journal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
+from ..sandbox.layers import INSTEAD, landlock_abi, layers
 from . import options
 from .mcp.commands import looked_at
 from .models import NOTHING_FOUND
@@ -89,6 +90,7 @@ def doctor(
 
     for look in (_python, _parts, _text, lambda: _screen(terminal), _keys):
         take(look())
+    take(asyncio.run(_sandbox()))
     settings = _settings(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
     )
@@ -138,6 +140,15 @@ def _keys() -> CheckFinding:
     variables = [URL_KEY_VARIABLE, *(provider.key_variable for provider in PROVIDERS.values())]
     found = [variable for variable in variables if os.environ.get(variable)]
     return CheckFinding("ok", "keys", ", ".join(found) or "none is set")
+
+
+async def _sandbox() -> CheckFinding:
+    """What a jail holds here, as a probe in one found."""
+    found = await layers()
+    told = ", ".join(f"{layer.name} {layer.found}" for layer in found)
+    if all(layer.is_held for layer in found):
+        return CheckFinding("ok", "sandbox", f"{told} (Landlock {landlock_abi()}, seccomp)")
+    return CheckFinding("warn", "sandbox", told, INSTEAD)
 
 
 def _settings(take: Callable[[CheckFinding], None], read: Callable[[], Settings]) -> Settings | None:
