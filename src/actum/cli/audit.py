@@ -126,7 +126,9 @@ def _told(line: AuditLine) -> str:
     """The rest of a line in words."""
     pieces = [
         f"attempt {line.attempt}" if line.attempt > 1 else "",
-        shorten(dumps(line.arguments), TEXT_MAX) if line.arguments and line.decision in ("asked", "allowed") else "",
+        shorten(dumps(line.arguments), TEXT_MAX)
+        if line.arguments and line.decision in ("asked", "allowed", "administered")
+        else "",
         f"by {line.by}" if line.by else "",
         f"after {duration(line.waited_s)}" if line.waited_s is not None else "",
         f"({line.rule})" if line.rule else "",

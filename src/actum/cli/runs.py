@@ -17,6 +17,7 @@ from ..core.json import JsonObject
 from ..core.record import Entry, RunSummary
 from ..journal.conversations import Family, as_they_stand, family
 from ..journal.mismatch import UNREADABLE, mismatch, summary
+from ..runs.administration import ADMINISTRATION
 from . import options
 from .options import JournalFlag, JsonFlag, RunArgument
 from .show import moments
@@ -58,10 +59,15 @@ def list_runs(
         terminal.note('Nothing is on record yet. Try: actum run "What is 17 * 23?"')
     else:
         rows = [
-            (moments.shown(run.started), run.status, run.run_id, run.model or "(a call)", terminal.title(run.question))
+            (moments.shown(run.started), run.status, run.run_id, _driver(run), terminal.title(run.question))
             for run in runs
         ]
         terminal.table("when", "status", "run", "model", "question", rows=rows)
+
+
+def _driver(run: RunSummary) -> str:
+    """What drove the run: the name of its model, or in brackets what stands in the place of a model."""
+    return run.model or ("(administrator)" if run.agent == ADMINISTRATION else "(a call)")
 
 
 @app.command("show")

@@ -186,6 +186,10 @@ Requester = Literal["person", "client", "schedule", "event"]
 """Who can ask for calls without a model: a person at a command line or in a form, a client of a server, a schedule, or
 an event that came in from outside."""
 
+RecordedRequester = Requester | Literal["administrator"]
+"""Who stands on record as having asked for calls. The act of an administrator is written down as a call, but nobody can
+ask for such a call: see `runs.administration`."""
+
 
 TITLE_MAX = 500
 """So many characters of calls stand in the list of runs."""
@@ -203,14 +207,14 @@ class CallsRequested(Struct, frozen=True, tag="calls_requested", omit_defaults=T
     """
 
     calls: tuple[ToolCall, ...]
-    by: Requester
+    by: RecordedRequester
     speaks_for: Literal["", "user"] = ""
     hidden: str = ""
 
     @property
     def source(self) -> Source:
         """Where the values of the arguments came from."""
-        if self.by == "person" or self.speaks_for:
+        if self.by in ("person", "administrator") or self.speaks_for:
             return "user"
         return "client" if self.by == "client" else "event"
 

@@ -9,6 +9,7 @@ One line for each thing that was decided or done:
     allowed              an attempt begins: the intent, on record before its tool runs
     done, failed         how an attempt ended
     refused              a call that never reached a tool: unknown, invalid, beyond a limit
+    administered         an administrator did something, such as making a key: `tool` names the act
     forked               what a branch has taken over; what it is made of is told where it happened, not twice
     forgotten, deleted   somebody deleted what was said here; `deleted` stands where it was
     damaged              what is on record here is not what was written: `text` says how that is known
@@ -62,6 +63,7 @@ AuditDecision = Literal[
     "done",
     "failed",
     "refused",
+    "administered",
     "forked",
     "forgotten",
     "deleted",
@@ -191,6 +193,7 @@ class _Fold:
         self._asked: dict[str, tuple[InputRequested, float]] = {}
         self._approved_by: dict[CallRef, str] = {}
         self._deleting = False
+        self._by_administrator = False
 
     def take(self, entry: Entry, record: Record | None) -> Iterator[AuditLine]:
         """The lines of this entry: what is wrong with it, and what it says."""
@@ -221,6 +224,7 @@ class _Fold:
                 self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.reply.calls)}
                 return None
             case CallsRequested():
+                self._by_administrator = record.by == "administrator"
                 self._calls |= {CallRef(entry.number, index): call for index, call in enumerate(record.calls)}
                 return None
             case PrecheckDone():
@@ -272,7 +276,8 @@ class _Fold:
             code = error.code if error is not None else ""
             line = self._line(entry, _TURNED_AWAY.get(code, "refused"), call, rule=record.rule)
         else:
-            line = self._line(entry, "done" if error is None else "failed", call)
+            done: AuditDecision = "administered" if self._by_administrator else "done"
+            line = self._line(entry, done if error is None else "failed", call)
         return structs.replace(
             line,
             attempt=intent.attempt if intent is not None else 0,
