@@ -34,6 +34,7 @@ from . import (
     policy,
     run,
     runs,
+    secrets,
     tools,
     transcode,
 )
@@ -47,7 +48,7 @@ CANCELLED = 130
 
 ORDER = (
     *("demo", "run", "chat", "call", "models", "tools", "mcp", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "journal", "dialects", "transcode", "doctor"),
+    *("conversations", "audit", "secrets", "journal", "dialects", "transcode", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -102,6 +103,7 @@ app.add_typer(mcp.app, name="mcp")
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
+app.add_typer(secrets.app, name="secrets")
 app.add_typer(journal.app, name="journal")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ..agents.agent import Agent
 from ..compose.agents import make_agent
 from ..compose.models import make_model
+from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
 from ..core.errors import ActumError, Busy, ContextOverflow, UsageError
 from ..core.event import RunResult
@@ -64,7 +65,14 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
             opening = options.tools(settings, terminal)
             loaded = runner.run(opening.__aenter__())
             try:
-                agent = make_agent(settings, make_model(settings), loaded.tools, journal=opened, approver=approver)
+                agent = make_agent(
+                    settings,
+                    make_model(settings),
+                    loaded.tools,
+                    journal=opened,
+                    approver=approver,
+                    secrets=open_secrets(os.environ),
+                )
                 prompts = Prompts(loaded.servers)
                 chat = Chat(
                     terminal,

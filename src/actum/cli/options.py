@@ -16,6 +16,7 @@ from ..compose import journals
 from ..compose.agents import list_tools, make_agent
 from ..compose.mcp import find_servers, open_finder, open_mcp
 from ..compose.models import make_model
+from ..compose.secrets import open_secrets
 from ..compose.settings import FINDER, Settings, read_settings
 from ..compose.tools import load_tools
 from ..core.errors import UnknownName, UsageError
@@ -305,7 +306,8 @@ async def agent(
     """The agent of this command, with the model and the tools that were named."""
     model = make_model(settings)
     async with tools(settings, terminal) as loaded:
-        yield make_agent(settings, model, loaded.tools, journal=journal, approver=approver)
+        secrets = open_secrets(os.environ)
+        yield make_agent(settings, model, loaded.tools, journal=journal, approver=approver, secrets=secrets)
 
 
 async def find_run(journal: Journal, wanted: str) -> RunSummary:

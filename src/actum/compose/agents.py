@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..agents.agent import Agent
 from ..core.interfaces import Approver, Journal, Model
+from ..core.secret_store import SecretSource
 from ..core.tool import Tool
 from ..policy.file import PolicyFile
 from ..policy.rules import CAREFUL, Rules
@@ -23,6 +24,7 @@ def make_agent(
     journal: Journal,
     approver: Approver | None,
     name: str = "agent",
+    secrets: SecretSource | None = None,
 ) -> Agent:
     """An agent around a model of `make_model`, and tools of `load_tools`.
 
@@ -44,11 +46,18 @@ def make_agent(
         approver=approver,
         settings=settings.model_settings,
         truncation=settings.truncation,
+        secrets=secrets,
     )
 
 
 def make_runner(
-    settings: Settings, tools: Sequence[Toolish], *, name: str, journal: Journal, approver: Approver | None
+    settings: Settings,
+    tools: Sequence[Toolish],
+    *,
+    name: str,
+    journal: Journal,
+    approver: Approver | None,
+    secrets: SecretSource | None = None,
 ) -> Runner:
     """What makes calls of tools of `load_tools` without a model; the policy is that of `make_agent`.
 
@@ -63,6 +72,7 @@ def make_runner(
         prices=settings.prices,
         journal=journal,
         approver=approver,
+        secrets=secrets,
     )
 
 

@@ -18,6 +18,7 @@ import msgspec
 
 from ..core.errors import UsageError
 from ..core.json import Json, JsonObject, JsonProblem, parse_object
+from ..core.user import User
 from ..protocols.jsonc import plain_json
 from ..protocols.mcp.config import McpServer
 from ..protocols.mcp.document import Read, read_servers, server_of
@@ -26,6 +27,7 @@ from ..storage.place import state_folder, tokens_path
 from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
 from ..toolsets import mcp as mcp_tools
+from .secrets import open_secrets, secret_file
 from .settings import MCP_WAIT_S, MEMORY, MINE, Settings
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from ..toolsets.mcp.host import McpHost
     from ..toolsets.mcp.toolset import McpToolset
 
-SECRET = "ACTUM_SECRET_"
+NOBODY = User()
 
 
 def config_home(environment: Mapping[str, str]) -> Path:
@@ -74,13 +76,14 @@ def mcp_keys(settings: Settings, environment: Mapping[str, str]) -> tuple[bytes,
 
 def mcp_tokens(environment: Mapping[str, str]) -> TokenStore:
     """Where the person's logins at MCP servers are kept."""
-    return TokenStore(tokens_path(environment))
+    return TokenStore(tokens_path(environment), vault=secret_file(environment), warns=True)
 
 
-def secrets_of(environment: Mapping[str, str]) -> dict[str, str]:
-    """The secrets that a configuration names as `${secret:NAME}`: `ACTUM_SECRET_NAME` holds the one called `name`."""
-    found = {name.removeprefix(SECRET): value for name, value in environment.items() if name.startswith(SECRET)}
-    return found | {name.lower(): value for name, value in found.items()}
+def secrets_of(environment: Mapping[str, str], user: User = NOBODY) -> Mapping[str, str]:
+    """The secrets that a configuration names as `${secret:NAME}`: of a user, where a server is reached for one user
+    alone, else those that everybody shares. `ACTUM_SECRET_NAME` holds the one called `name`, where nobody set it.
+    """
+    return open_secrets(environment).of(user)
 
 
 def read_document(path: Path) -> JsonObject:

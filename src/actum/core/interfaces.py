@@ -431,7 +431,9 @@ class Context(Generic[Deps]):
         """
         value = self._secrets.get(name)
         if value is None:
-            raise UnknownName(f"there is no secret called {name!r}: pass it with Agent(secrets=...)")
+            raise UnknownName(
+                f"there is no secret called {name!r}: pass it with Agent(secrets=...), or set it by `actum secrets set`"
+            )
         self._told.add(value)
         return value
 

@@ -40,8 +40,10 @@ from ..core.message import Message, Reply, ToolMessage
 from ..core.model_settings import UNSET, ModelSettings, checked_settings
 from ..core.record import CallsRequested, InputGiven, Requester, Started, new_id
 from ..core.redaction import DEFAULT_REDACTION, Redaction
+from ..core.secret_store import SecretSource, secrets_for
 from ..core.tool import Tool
 from ..core.trace import NO_WAY, Way, checked_traceparent, trace_id, way_in
+from ..core.user import User
 from ..journal.excerpt import READ_RESULT, ResultReader
 from ..journal.memory import MemoryJournal
 from ..journal.recording import RunState
@@ -139,7 +141,7 @@ class Runner:
         approver: Approver | None = None,
         coerce: bool = True,
         extra_arguments: Literal["refuse", "drop"] = "refuse",
-        secrets: Mapping[str, str] | None = None,
+        secrets: Mapping[str, str] | SecretSource | None = None,
         redaction: Redaction = DEFAULT_REDACTION,
         clock: Clock | None = None,
     ) -> None:
@@ -475,7 +477,7 @@ class Runner:
             deps=setting.deps,
             attachments={**model.attachments, **state.media()},
             emit=setting.emit,
-            secrets=self._secrets,
+            secrets=secrets_for(self._secrets, _user_of(started)),
             redaction=self._redaction,
             told=set(state.secrets),
             heard=model.heard,
@@ -546,3 +548,8 @@ def _let_go(holder: Holder, *, paused: bool, comes_back: bool) -> None:
         holder.rest()
     else:
         holder.leave()
+
+
+def _user_of(started: Started) -> User:
+    """On whose behalf a run acts. `getattr`, so that no secret crosses tenants as soon as records tell the tenant."""
+    return User(getattr(started, "tenant", ""), started.principal)

@@ -528,7 +528,7 @@ def logout(which: Annotated[str, typer.Argument(metavar="NAME|URL", help="The se
     return DONE
 
 
-def _to_log_in(which: str) -> tuple[McpServer, TokenStore, dict[str, str]]:
+def _to_log_in(which: str) -> tuple[McpServer, TokenStore, Mapping[str, str]]:
     check_extra()
     servers = find_servers([which], os.environ).servers
     if len(servers) != 1:

@@ -16,12 +16,14 @@ import typer
 
 from ... import server as doors
 from ...compose.agents import open_policy
-from ...compose.mcp import find_servers, mcp_keys, mcp_pins
+from ...compose.mcp import find_servers, mcp_keys, mcp_pins, secrets_of
+from ...compose.secrets import open_secrets
 from ...compose.settings import Settings
 from ...compose.tools import load_tools
 from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
+from ...core.user import User
 from ...runs.given_tools import Toolish
 from .. import options
 from ..options import (
@@ -211,6 +213,7 @@ def _service(
         instructions=settings.instructions,
         policy=open_policy(settings),
         limits=settings.limits,
+        secrets=open_secrets(os.environ),
         journal=journal,
         who=_local(settings),
         keys=mcp_keys(settings, os.environ),
@@ -224,6 +227,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     return doors.McpGateway(
         read.servers,
         pins=mcp_pins(os.environ),
+        secrets=lambda principal: secrets_of(os.environ, User(principal=principal)),
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),

@@ -9,7 +9,7 @@ import logging
 import re
 from base64 import b64encode
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -74,7 +74,8 @@ async def opened(
     """
     if transport == "stdio":
         env = {name: filled(value, secrets) for name, value in server.env.items()}
-        async with process(server, env, _noting(server.name, stderr, secrets)) as streams:
+        used = {secrets[name] for value in server.env.values() for name in _SECRET.findall(value)}
+        async with process(server, env, _noting(server.name, stderr, used)) as streams:
             yield streams
         return
     for logger in _TALKATIVE:
@@ -134,9 +135,11 @@ def reason(error: BaseException, server: McpServer, status: int) -> str:
             return f"{_WORDS.get(type(error).__name__, type(error).__name__)}."
 
 
-def _noting(name: str, stderr: deque[str], secrets: Mapping[str, str]) -> Callable[[str], None]:
-    """Keeps what a local server writes beside the protocol, without what nobody sees and without secrets."""
-    hidden = [value for value in secrets.values() if len(value) >= SECRET_CHARS_MIN]
+def _noting(name: str, stderr: deque[str], secrets: Iterable[str]) -> Callable[[str], None]:
+    """Keeps what a local server writes beside the protocol, without what nobody sees and without the secrets that it
+    was given.
+    """
+    hidden = [value for value in secrets if len(value) >= SECRET_CHARS_MIN]
 
     def note(line: str) -> None:
         for value in hidden:
