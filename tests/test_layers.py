@@ -91,6 +91,8 @@ DOORS: dict[str, set[str]] = {
     "actum.schema.signature": {"docstring_parser"},
     "actum.storage.place": {"actum.storage.postgres", "actum.storage.sqlite"},
     "actum.storage.postgres": {"psycopg"},
+    "actum.storage.secret_file": {"cryptography.hazmat.primitives.ciphers.aead"},
+    "actum.storage.secret_key": {"keyring"},
 }
 """Which file imports which modules late, inside a function, because they are heavy, optional, or change the process.
 
@@ -112,7 +114,7 @@ DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess",
 
 HEAVY = {
     *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
-    *("a2a", "cel", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
+    *("a2a", "cel", "celery", "cryptography", "grpc", "keyring", "mcp", "openai", "opentelemetry", "psycopg"),
     *("actum_embedded", "importlib.metadata", "importlib_metadata"),
     *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),
 }

@@ -154,6 +154,32 @@ WORDS = {
     "clients": "客户端",
     "local": "本机",
     "calls": "调用",
+    # secrets
+    "secrets": "机密",
+    "user": "用户",
+    "tenant": "租户",
+    "set": "设置时间",
+    "kept in": "保存在",
+    "file": "文件",
+    "environment": "环境变量",
+    "(shared)": "（共享）",
+    "The value of {name} (it is not shown): ": "请输入 {name} 的值（不会显示）：",
+    "The secret {name} is set, in {path}. Its key: {key}.": "机密 {name} 已设置，保存在 {path}。密钥来自：{key}。",
+    "There are no secrets yet. Try: actum secrets set crm_key": "还没有机密。试试：actum secrets set crm_key",
+    "The secret {name} is removed.": "机密 {name} 已删除。",
+    "There is no secret {name} of this owner: `actum secrets list` tells which there are.": (
+        "这个所有者没有机密 {name}：`actum secrets list` 列出所有机密。"
+    ),
+    "One key opens {path} now, and all values are encrypted anew.": (
+        "现在只有一个密钥能打开 {path}，所有值都已重新加密。"
+    ),
+    (
+        "Two keys open {path} now. Set ACTUM_SECRETS_KEY_FILE or ACTUM_SECRETS_KEY to the new key everywhere, then: "
+        "actum secrets rekey --finish"
+    ): (
+        "现在有两个密钥能打开 {path}。请在所有地方把 ACTUM_SECRETS_KEY_FILE 或 ACTUM_SECRETS_KEY 换成新密钥，然后："
+        "actum secrets rekey --finish"
+    ),
 }
 """Each text of the command line in Chinese."""
 
@@ -336,8 +362,8 @@ HELP = {
         "今后没有指定模型时就用这个模型。不会发送任何内容。"
     ),
     (
-        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, refused, forked, forgotten, "
-        "deleted, damaged."
+        "asked, approved, denied, answered, resolved, checked, allowed, done, failed, refused, administered, forked, "
+        "forgotten, deleted, damaged."
     ): (
         "asked（已询问）、approved（已批准）、denied（已拒绝）、answered（已回答）、resolved（已澄清）、"
         "checked（已检查）、allowed（已允许）、done（已完成）、failed（失败）、refused（未放行）、forked（已分支）、"
@@ -531,5 +557,30 @@ HELP = {
     "So many of the latest turns stay as they are. Default: 2, or none where all is too long.": (
         "最近的这么多轮保持原样。默认 2，全部太长时为 0。"
     ),
+    "Secrets for tools: set one, list them, remove one.": "供工具使用的机密：设置、列出、删除。",
+    "Set a secret. The value is asked for and not shown; without a terminal it is read from stdin. For instance: actum "
+    "secrets set crm_key, or: actum secrets set crm_key --user ann < key.txt": (
+        "设置一个机密。值在提示后输入，不会显示；没有终端时从标准输入读取。例如：actum secrets set crm_key，"
+        "或者：actum secrets set crm_key --user ann < key.txt"
+    ),
+    "List the secrets: names, owners, when each was set. Values are never shown.": (
+        "列出机密：名称、所有者、设置时间。从不显示值。"
+    ),
+    "Remove a secret. A variable of the environment can not be removed here.": (
+        "删除一个机密。环境变量不能在这里删除。"
+    ),
+    (
+        "Change the key of the secrets: first both keys are valid, and with --finish only the new one. The new key is "
+        "named by ACTUM_SECRETS_NEW_KEY_FILE or ACTUM_SECRETS_NEW_KEY. Without them, a key in the system keyring is "
+        "replaced at once."
+    ): (
+        "更换机密的密钥：先是新旧密钥都有效，加 --finish 后只有新密钥有效。新密钥由 ACTUM_SECRETS_NEW_KEY_FILE 或 "
+        "ACTUM_SECRETS_NEW_KEY 给出。两者都没有设置时，系统钥匙串里的密钥会立即更换。"
+    ),
+    "The name of the secret.": "机密的名称。",
+    "Whose secret it is. Default: everybody shares it.": "这是谁的机密。默认：所有人共享。",
+    "The tenant that the secret belongs to.": "机密所属的租户。",
+    "With the new key: the old one opens nothing any more.": "使用新密钥：旧密钥不再有效。",
+    "With the old key: the new one opens nothing any more.": "使用旧密钥：新密钥不再有效。",
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

@@ -397,6 +397,64 @@ MESSAGES = {
         "永久删除 {count} 次运行的内容吗？  [y] 删除  [n] 不删除："
     ),
     "Nothing is missing.": "没有缺少的内容。",
+    # secrets
+    "name the new key: set {file} or {variable}": "请指定新密钥：设置 {file} 或 {variable}",
+    "there is no stdin to read the value of the secret from": "没有标准输入，无法读取机密的值",
+    "this terminal would show the value: give it by stdin, as in `< key.txt`": (
+        "这个终端会显示输入的值：请通过标准输入给出，例如 `< key.txt`"
+    ),
+    "--finish and --cancel exclude each other": "--finish 和 --cancel 不能同时使用",
+    "the name of a secret has up to 128 letters, digits, `_`, `.` and `-`, as in crm_key": (
+        "机密的名称由最多 128 个字母、数字、`_`、`.` 和 `-` 组成，例如 crm_key"
+    ),
+    "the value of a secret is empty: nothing was kept": "机密的值是空的：没有保存",
+    "the value of a secret is not a text: nothing was kept": "机密的值不是文本：没有保存",
+    "the value of a secret has more than 64 KiB: nothing was kept": "机密的值超过 64 KiB：没有保存",
+    (
+        "there is no key for the secrets in {path}: no system keyring answers, and neither {variable} nor {file} is set"
+    ): "{path} 里的机密没有密钥：没有可用的系统钥匙串，{variable} 和 {file} 也都没有设置",
+    (
+        "the key of {source} does not open {path}: it is another key, or the file is damaged. Nothing was changed"
+    ): "来自 {source} 的密钥打不开 {path}：密钥不对，或者文件已损坏。没有做任何更改",
+    "{path} is damaged ({what}): put back a copy of it. Nothing was changed": (
+        "{path} 已损坏（{what}）：请恢复它的副本。没有做任何更改"
+    ),
+    (
+        "{path} is older than it was: somebody put an old copy there. Put the newest one back, or delete {count} if "
+        "the old one is meant. Nothing was changed"
+    ): "{path} 比原来的旧：有人放回了旧的副本。请恢复最新的副本；如果确实要用旧的，请删除 {count}。没有做任何更改",
+    "{path} is gone, and it held secrets: put it back, or delete {count} to begin anew": (
+        "{path} 不见了，里面有机密：请把它放回去，或者删除 {count} 重新开始"
+    ),
+    "{path} was written by another version of actum: nothing was changed": (
+        "{path} 是由另一个版本的 actum 写入的：没有做任何更改"
+    ),
+    "{path} can not be written: {why}. Nothing was changed": "无法写入 {path}：{why}。没有做任何更改",
+    "{variable} and {file} are both set: keep one of them": "{variable} 和 {file} 都设置了：请只保留一个",
+    (
+        "{source} holds no safe key: a key has 32 random characters or more; make one with `openssl rand -hex 32`"
+    ): "{source} 里的密钥不安全：密钥至少要有 32 个随机字符；可以用 `openssl rand -hex 32` 生成",
+    (
+        "{variable} names {path}, which lies beside the secrets: whoever copies the folder would have both. Keep the "
+        "key elsewhere"
+    ): "{variable} 指定的 {path} 和机密放在一起：复制这个文件夹的人会同时得到两者。请把密钥放在别处",
+    "the system keyring gives no key ({kind}): unlock it, or set {file}": (
+        "系统钥匙串没有给出密钥（{kind}）：请解锁它，或者设置 {file}"
+    ),
+    "the system keyring did not answer in {seconds} s: unlock it and start again, or set {file}": (
+        "系统钥匙串在 {seconds} 秒内没有回答：请解锁后重新开始，或者设置 {file}"
+    ),
+    "encrypted secrets need an extra: pip install 'actum[secrets]'": (
+        "加密保存机密需要附加组件：pip install 'actum[secrets]'"
+    ),
+    "this is the {other} key of {path}: do this with the {right} key": (
+        "这是 {path} 的 {other} 密钥：请用 {right} 密钥执行"
+    ),
+    "one key opens {path}: there is no rekey to cancel": "只有一个密钥能打开 {path}：没有可取消的更换",
+    (
+        "two keys open {path} already: end that rekey first, with --finish by the new key or --cancel by the old one"
+    ): "已经有两个密钥能打开 {path}：请先结束上一次更换，用新密钥执行 --finish，或用旧密钥执行 --cancel",
+    "the new key is the one that opens {path} now: make another one": "新密钥就是现在的密钥：请另外生成一个",
 }
 """What the command line and the rooms below it say most often."""
 
@@ -461,6 +519,15 @@ FINDINGS = {
     "it was asked to use a tool in the dialect {dialect} and did not": "让它用方言 {dialect} 调用工具，它没有调用",
     "try another --dialect (see `actum dialects`), or another model": (
         "请换一种 --dialect（见 `actum dialects`）或换一个模型"
+    ),
+    "{count} secrets in {path}, the key: {place}": "{path} 里有 {count} 个机密，密钥：{place}",
+    "{count} secret in {path}, the key: {place}": "{path} 里有 {count} 个机密，密钥：{place}",
+    "none is set yet; the key: {place}": "还没有设置；密钥：{place}",
+    "logins lie in plain text in {path}": "登录信息以明文保存在 {path}",
+    "there is no keyring and no key, so only variables hold some": "没有钥匙串也没有密钥，机密只能来自环境变量",
+    "see `actum secrets --help`": "见 `actum secrets --help`",
+    "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a desktop, to have them encrypted": (
+        "请设置 ACTUM_SECRETS_KEY_FILE，或在桌面系统上 pip install 'actum[keyring]'，以便加密保存"
     ),
 }
 """What `actum doctor` finds, and advises."""

@@ -16,8 +16,9 @@ from rich.cells import set_cell_size
 
 from ..compose.agents import list_tools
 from ..compose.journals import journal_place
-from ..compose.mcp import find_servers
+from ..compose.mcp import find_servers, mcp_tokens
 from ..compose.models import make_model
+from ..compose.secrets import secret_file
 from ..compose.settings import EMBEDDED, SETTINGS_FILE, Settings
 from ..compose.tools import load_tools
 from ..core.errors import ActumError, ModelError, ModelRejected
@@ -29,6 +30,7 @@ from ..journal.export import Report, check_journal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
+from ..storage.tokens import PLAIN_ADVICE
 from . import options
 from .language import tr, tr_finding
 from .mcp.commands import looked_at
@@ -91,7 +93,7 @@ def doctor(
         if not as_json:
             _show(terminal, finding)
 
-    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys):
+    for look in (_python, _parts, _text, lambda: _screen(terminal), _keys, _secrets):
         take(look())
     settings = _settings(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
@@ -142,6 +144,23 @@ def _keys() -> CheckFinding:
     variables = [URL_KEY_VARIABLE, *(provider.key_variable for provider in PROVIDERS.values())]
     found = [variable for variable in variables if os.environ.get(variable)]
     return CheckFinding("ok", "keys", ", ".join(found) or "none is set")
+
+
+def _secrets() -> CheckFinding:
+    """Whether secrets and logins are encrypted, and with the key of where."""
+    try:
+        store, tokens = secret_file(os.environ), mcp_tokens(os.environ)
+        place = store.keys.place()
+        if store.path.exists():
+            found = f"{counted(len(store.entries()), 'secret')} in {store.path}, the key: {place}"
+            return CheckFinding("ok", "secrets", found)
+    except ActumError as error:
+        return CheckFinding("bad", "secrets", str(error), "see `actum secrets --help`")
+    if place:
+        return CheckFinding("ok", "secrets", f"none is set yet; the key: {place}")
+    if tokens.is_plain:
+        return CheckFinding("warn", "secrets", f"logins lie in plain text in {tokens.path}", PLAIN_ADVICE)
+    return CheckFinding("ok", "secrets", "there is no keyring and no key, so only variables hold some", PLAIN_ADVICE)
 
 
 def _settings(take: Callable[[CheckFinding], None], read: Callable[[], Settings]) -> Settings | None:

@@ -320,7 +320,7 @@ class Context(Generic[Deps]):
         self.attachments = attachments
         self.answers = answers or {}
         self._progress = progress
-        self._secrets = secrets or {}
+        self._secrets = {} if secrets is None else secrets
         self._told = set() if told is None else told
         self.budget = budget
         self._inquiry = inquiry

@@ -142,6 +142,10 @@ class UserSecrets(Mapping[str, str]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def __bool__(self) -> bool:
+        """Always true: code such as `secrets or {}` must not open the store."""
+        return True
+
     def __repr__(self) -> str:
         return f"UserSecrets({self._owners[0]!r})"
 

@@ -157,7 +157,7 @@ class Runner:
         self._approver = approver
         self._coerce = coerce
         self._extra = extra_arguments
-        self._secrets = secrets or {}
+        self._secrets: Mapping[str, str] | SecretSource = {} if secrets is None else secrets
         self._redaction = redaction
         self._breakers = Breakers(self.limits.failures, self.limits.rest_seconds)
         self._meters = RateLimiters(self.limits)

@@ -26,6 +26,7 @@ KINDS_MIN = 8
 """So many different bytes a key has at least: `aaaa...` is no key."""
 KEYRING_S_MAX = 5.0
 SERVICE = "actum"
+_KEYRING = "the system keyring"
 _UNSAFE = ("keyring.backends.fail", "keyring.backends.null", "keyrings.alt")
 """Modules of backends that keep nothing, or keep it in plain text."""
 
@@ -72,6 +73,9 @@ class KeyProvider(Protocol):
             UsageError: there should be a key, and it can not be had.
         """
 
+    def place(self) -> str:
+        """Where the key is kept, or would be, for people; empty where it can not be kept. Errors as for `find`."""
+
     def forget(self) -> bool:
         """Look for the key anew the next time. False where that would find the same key."""
 
@@ -93,6 +97,10 @@ class GivenKey:
     def find(self, *, make: bool) -> SecretKey | None:
         """The key."""
         return self._key
+
+    def place(self) -> str:
+        """Where the program says that the key comes from."""
+        return self._key.source if self._key is not None else ""
 
     def forget(self) -> bool:
         """Nothing else can be found."""
@@ -143,6 +151,11 @@ class EnvironmentKey:
             )
         return key
 
+    def place(self) -> str:
+        """The variable that is set; empty where none is."""
+        key = self.find(make=False)
+        return key.source if key is not None else ""
+
     def forget(self) -> bool:
         """Nothing is remembered."""
         return False
@@ -186,8 +199,12 @@ class KeyringKey:
         """
         if self._key is None:
             found = self._ask(lambda keyring: self._found(keyring, make=make))
-            self._key = SecretKey(found.encode(), "the system keyring") if found else None
+            self._key = SecretKey(found.encode(), _KEYRING) if found else None
         return self._key
+
+    def place(self) -> str:
+        """The keyring; empty where none answers."""
+        return self._ask(lambda keyring: _KEYRING) or ""
 
     def forget(self) -> bool:
         """Ask the keyring anew the next time: another process may have put a new key there."""
@@ -195,7 +212,7 @@ class KeyringKey:
         return was
 
     def replace(self, key: SecretKey) -> None:
-        """Have the keyring hold another key.
+        """Have the keyring hold another key, which is a text.
 
         Raises:
             UsageError: it will not.
@@ -258,6 +275,10 @@ class FirstKey:
     def find(self, *, make: bool) -> SecretKey | None:
         """The key; see `EnvironmentKey.find` and `KeyringKey.find`."""
         return self._first.find(make=make)
+
+    def place(self) -> str:
+        """Where the key is kept, or would be."""
+        return self._first.place()
 
     def forget(self) -> bool:
         """Look for the key anew the next time."""

@@ -34,7 +34,6 @@ from ..core.secret_store import SecretValue
 from ..core.user import User
 from .claim_file import ClaimFile
 from .secret_file import Place, SecretFile
-from .secret_key import KEY_FILE_VARIABLE
 from .whole_file import replace
 
 TURN_S_MAX = 30.0
@@ -280,7 +279,7 @@ class TokenStore:
         replace(self.path, msgspec.json.format(msgspec.json.encode(document), indent=1))
 
 
-PLAIN_ADVICE = f"set {KEY_FILE_VARIABLE}, or install a keyring (pip install 'actum[keyring]'), to have them encrypted"
+PLAIN_ADVICE = "set ACTUM_SECRETS_KEY_FILE, or pip install 'actum[keyring]' on a desktop, to have them encrypted"
 
 
 def _place(one: Granted | Registration) -> Place:
