@@ -30,6 +30,7 @@ STACK = (
     {"agents", "tasks"},
     {"workflow", "evals", "learn", "market"},
     {"server", "compose"},
+    {"secrets"},  # for programs that keep secrets of users
     {"cli"},
 )
 """The rooms from the ground up. A room may import what is below it, and nothing beside it."""

@@ -11,7 +11,9 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -92,12 +94,16 @@ def test_the_value_of_one_entry_put_in_the_place_of_another_is_found_out(store: 
     store.set("other", SecretValue("of ann too"), ANN)
     good = store.path.read_bytes()
 
-    def changed(change: Callable[[dict[str, list[dict[str, object]]]], object]) -> None:
+    def changed(change: Callable[[Any], object]) -> None:
         document = json.loads(good)
         change(document)
         store.path.write_text(json.dumps(document))
         bad = store.path.read_bytes()
-        for attempt in (lambda: store.get("key", ANN), lambda: store.set("new", SecretValue("n"), ANN)):
+        attempts: list[Callable[[], object]] = [
+            lambda: store.get("key", ANN),
+            lambda: store.set("new", SecretValue("n"), ANN),
+        ]
+        for attempt in attempts:
             with pytest.raises(UsageError, match="is damaged"):
                 attempt()
         assert store.path.read_bytes() == bad, "it was written over"
@@ -163,14 +169,15 @@ def test_a_wrong_key_and_no_key_are_told_and_tell_nothing(store: SecretFile) -> 
     before = store.path.read_bytes()
     for key, words in ((OTHER, "the key of the test does not open"), (None, "there is no key for the secrets")):
         wrong = at(store.path, key)
-        for attempt in (
-            lambda wrong=wrong: wrong.get("key", ANN),
-            lambda wrong=wrong: wrong.get("no such key", BOB),
-            lambda wrong=wrong: wrong.set("key", SecretValue("x"), ANN),
-            lambda wrong=wrong: wrong.remove("key", ANN),
-            lambda wrong=wrong: wrong.entries(),
-            lambda wrong=wrong: wrong.finish_rekey(),
-        ):
+        attempts: list[Callable[[], object]] = [
+            partial(wrong.get, "key", ANN),
+            partial(wrong.get, "no such key", BOB),
+            partial(wrong.set, "key", SecretValue("x"), ANN),
+            partial(wrong.remove, "key", ANN),
+            wrong.entries,
+            wrong.finish_rekey,
+        ]
+        for attempt in attempts:
             with pytest.raises(UsageError, match=words) as raised:
                 attempt()
             assert "hunter2" not in str(raised.value)

@@ -150,14 +150,6 @@ class UserSecrets(Mapping[str, str]):
         return f"UserSecrets({self._owners[0]!r})"
 
 
-class NoSecrets:
-    """The source that has no secret."""
-
-    def of(self, user: User) -> Mapping[str, str]:
-        """Nothing, for everybody."""
-        return {}
-
-
 def secrets_for(given: Mapping[str, str] | SecretSource, user: User) -> Mapping[str, str]:
     """The secrets that a user may have, of those that a program gave to its agent.
 
