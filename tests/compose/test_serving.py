@@ -15,6 +15,7 @@ from actum.compose.settings import ServeLimits, ServeSettings, Settings
 from actum.core.errors import UsageError
 from actum.journal.memory import MemoryJournal
 from actum.server import Access, Identity
+from actum.server.api.api import GivenAgents
 from actum.server.house import HouseSettings
 from actum.server.metrics import Metrics
 from actum.server.web import ConnectionLimits
