@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +29,7 @@ from ..journal.export import Report, check_journal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
+from ..transport.egress import EgressRules
 from . import options
 from .language import tr, tr_finding
 from .mcp.commands import looked_at
@@ -43,6 +44,7 @@ from .show.terminal import (
 )
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
+PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 ENDPOINT_S_MAX = 60.0
 LOCAL_SHOWN_MAX = 5
 VERDICT_COLUMNS = 5
@@ -99,6 +101,8 @@ def doctor(
         take(asyncio.run(_journal(settings)))
         take(asyncio.run(_record(settings)))
         take(asyncio.run(_tools(settings)))
+        for finding in _egress(settings.egress, os.environ):
+            take(finding)
         if settings.speaks_for_user:
             take(_trusted_clients(settings))
         for finding in asyncio.run(_servers(settings, terminal)):
@@ -190,6 +194,20 @@ async def _tools(settings: Settings) -> CheckFinding:
 def _trusted_clients(settings: Settings) -> CheckFinding:
     names = ", ".join(settings.speaks_for_user)
     return CheckFinding("ok", "clients", f"{names}: their values count as the user's words (speaks_for_user)")
+
+
+def _egress(rules: EgressRules, environment: Mapping[str, str]) -> list[CheckFinding]:
+    """Where the calls of tools may go."""
+    listed = [("allow", rules.allow), ("deny", rules.deny), ("private", rules.private)]
+    said = "; ".join(f"{name}: {', '.join(entries)}" for name, entries in listed if entries)
+    found = [CheckFinding("ok", "egress", said or "the open internet over https, and the servers you set up")]
+    if rules.proxy:
+        known = f"all goes by the proxy {rules.shown_proxy}, which looks names up itself: only rules by host hold"
+        found.append(CheckFinding("warn", "egress", known, "let the proxy refuse private addresses"))
+    elif any(environment.get(name) for name in PROXY_VARIABLES):
+        unused = "the proxy of the environment is not used for the calls of tools"
+        found.append(CheckFinding("warn", "egress", unused, "name it as `proxy` in the table [egress]"))
+    return found
 
 
 async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]:

@@ -24,6 +24,7 @@ from ..core.model_settings import UNSET, ModelSettings
 from ..storage.place import SCHEMES, settings_path
 from ..storage.postgres import address
 from ..storage.whole_file import alone_with, replace
+from ..transport.egress import EgressRules
 
 EMBEDDED = "embedded"
 EVERYDAY = "everyday"
@@ -68,6 +69,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         speaks_for_user: clients of `actum mcp serve` that say only what their user said, so that rules take their
             values as the user's: `local` for the program that has no key, `shared` for the one of `--key-env`, or the
             id of a client of `--issuer`.
+        egress: where the calls of tools may go: `allow`, `deny`, `private`, `proxy`.
     """
 
     model: str = ""
@@ -85,6 +87,7 @@ class SettingsFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     prices: dict[str, Price] = {}
     mcp_wait: float = MCP_WAIT_S
     speaks_for_user: tuple[str, ...] = ()
+    egress: EgressRules = EgressRules()
 
 
 class Settings(SettingsFile, frozen=True, kw_only=True):
@@ -154,7 +157,7 @@ def _checked(found: Mapping[str, object], where: object) -> SettingsFile:
     try:
         return msgspec.convert(found, SettingsFile)
     except msgspec.ValidationError as error:
-        kinds: dict[str, type[Struct]] = {"limits": Limits, "model_settings": ModelSettings}
+        kinds: dict[str, type[Struct]] = {"limits": Limits, "model_settings": ModelSettings, "egress": EgressRules}
         what = next((name for name in kinds if f"$.{name}" in str(error)), "settings")
         known = ", ".join(kinds.get(what, SettingsFile).__struct_fields__)
         raise UsageError(f"{where}: {error}. The {what.replace('_', ' ')} are: {known}") from None

@@ -39,6 +39,7 @@ from ...protocols.mcp.tool import says_it_reads
 from ...protocols.plain_text import shown
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
+from .. import options
 from ..options import JsonFlag
 from ..run import DONE, FAILED
 from ..show.terminal import (
@@ -286,7 +287,7 @@ async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> Json
     if server.disabled or not known.approved or not start:
         state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
-    toolset = open_server(server, os.environ)
+    toolset = open_server(server, os.environ, egress=options.egress())
     try:
         async with asyncio.timeout(within_s):
             facts = await toolset.facts()
@@ -322,7 +323,7 @@ def try_server(
 
 
 async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
-    toolset = open_server(server, os.environ, unseen=True)
+    toolset = open_server(server, os.environ, egress=options.egress(), unseen=True)
     began = time.perf_counter()
     told: JsonObject = {"name": server.name, "problem": ""}
     terminal.waiting.begin(f"connecting to {server.name}")
@@ -404,7 +405,7 @@ async def _approved(
     as_json: bool,
 ) -> int:
     pins = mcp_pins(os.environ)
-    toolset = open_server(server, os.environ)
+    toolset = open_server(server, os.environ, egress=options.egress())
     terminal.waiting.begin(f"connecting to {server.name}")
     try:
         listing = await toolset.survey()

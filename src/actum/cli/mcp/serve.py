@@ -23,6 +23,7 @@ from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
+from ...transport.egress import Egress
 from .. import options
 from ..options import (
     JournalFlag,
@@ -224,6 +225,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     return doors.McpGateway(
         read.servers,
         pins=mcp_pins(os.environ),
+        egress=Egress(settings.egress),
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),

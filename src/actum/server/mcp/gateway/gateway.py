@@ -74,6 +74,8 @@ from ....storage.pins import PinStore
 from ....toolsets.mcp.error import McpError
 from ....toolsets.mcp.room import Room
 from ....toolsets.mcp.toolset import WAIT_S
+from ....toolsets.mcp.transport import guard_of
+from ....transport.egress import Egress
 from ...access import LOCAL, Access
 from ...identity import Identity
 from ..calls import (
@@ -139,6 +141,7 @@ class McpGateway:
         pins: what was approved; without it, what a server offers first is taken, and what changes after that held back.
         secrets: what the configuration of servers names, for a user.
         auth: logs a user in at a server. What a client shows here is never shown to a server.
+        egress: the operator's rules for outgoing calls.
         wait_s: seconds for which a list waits for servers that were never reached for its user, all side by side.
         name, version, policy, limits, journal, visible, who, keys, clock: as for `McpService`.
 
@@ -153,6 +156,7 @@ class McpGateway:
         pins: PinStore | None = None,
         secrets: Callable[[str], Mapping[str, str]] = lambda principal: {},
         auth: Callable[[McpServer, str], httpx2.Auth | None] = lambda server, principal: None,
+        egress: Egress | None = None,
         wait_s: float = WAIT_S,
         name: str = "actum",
         version: str = "",
@@ -168,6 +172,7 @@ class McpGateway:
         if not servers or len({server.name for server in servers}) != len(servers):
             raise UsageError("a gateway needs at least one server, and a name of its own for each")
         self._servers, self._pins, self._secrets_of, self._auth_of = servers, pins, secrets, auth
+        self._egress = egress
         self._wait_s = wait_s
         self._rooms = {server.name: Room(server) for server in servers}
         self.clock: Clock = clock or SystemClock()
@@ -217,6 +222,7 @@ class McpGateway:
                 logged=logged,
                 auth=self._auth_of(server, principal),
                 secrets=self._secrets_of(principal),
+                guard=guard_of(server, self._egress),
                 clock=self.clock,
                 wait_s=server.max_timeout if is_single else self._wait_s,
                 room=self._rooms[server.name],
