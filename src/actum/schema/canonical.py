@@ -268,6 +268,8 @@ _INDOORS = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".
 _CLOUD = frozenset({"168.63.129.16"})
 """Public by its number, and yet the inside of a cloud (Azure's agent)."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_NOT_GLOBAL = tuple(map(ipaddress.IPv6Network, ("64:ff9b:1::/48", "3fff::/20", "5f00::/16")))
+"""Reserved (NAT64 of a local network, documentation, segment routing); older versions of Python do not know."""
 
 
 def is_public(name: str) -> bool:
@@ -291,6 +293,8 @@ def is_public(name: str) -> bool:
     inner = inner_address(number)
     if inner is not None:
         return is_public(str(inner))
+    if any(number in network for network in _NOT_GLOBAL):
+        return False
     return number.is_global and not number.is_multicast
 
 

@@ -14,11 +14,13 @@ Limits: no HTTP/2, no upgrade to another protocol, no TLS between here and a pro
 from __future__ import annotations
 
 import asyncio
+import select
+import socket
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from types import TracebackType
-from typing import Literal, NamedTuple, Self
+from typing import Literal, NamedTuple, Self, cast
 
 import h11
 
@@ -38,6 +40,7 @@ AGE_S_MAX = 600.0
 _PIECE_BYTES = 256 * 1024
 """When so much has come that nobody read, the sender is made to wait."""
 
+Dial = Callable[[str, int], Awaitable[socket.socket]]
 Headers = Sequence[tuple[bytes, bytes]]
 Kind = Literal[
     "ConnectError",
@@ -111,6 +114,16 @@ class _Wire(asyncio.Protocol):
         """Nothing came that nobody asked for, and the connection stands."""
         return not (self.received or self.has_ended or self.transport is None or self.transport.is_closing())
 
+    @property
+    def has_unread(self) -> bool:
+        """The system holds bytes, or the end, that the event loop did not hand on yet."""
+        made = self.transport.get_extra_info("socket") if self.transport is not None else None
+        if made is None:
+            return False
+        looking = select.poll()
+        looking.register(made.fileno(), select.POLLIN)
+        return bool(looking.poll(0))
+
     async def read(self) -> bytes:
         """What has come; empty at the end.
 
@@ -150,8 +163,7 @@ class _Wire(asyncio.Protocol):
     # What asyncio calls. ----------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
+        self.transport = cast(asyncio.Transport, transport)  # event loops of others have classes of their own
 
     def data_received(self, data: bytes) -> None:
         self.received += data
@@ -417,7 +429,7 @@ class _LoopPool:
 
     def _is_good(self, connection: _Connection, now: float) -> bool:
         is_fresh = now - connection.idle_since < IDLE_S_MAX and now - connection.born < AGE_S_MAX
-        return is_fresh and connection.is_done
+        return is_fresh and connection.is_done and not connection.wire.has_unread
 
     def _clean(self, now: float) -> None:
         for to, kept in list(self._idle.items()):
@@ -437,10 +449,12 @@ class ConnectionPool:
     Args:
         guard: decides where.
         context: which certificates are trusted; those of the system by default.
+        dial: connects a socket to an IP address and a port.
     """
 
-    def __init__(self, guard: Guard, *, context: ssl.SSLContext | None = None) -> None:
+    def __init__(self, guard: Guard, *, context: ssl.SSLContext | None = None, dial: Dial | None = None) -> None:
         self.guard = guard
+        self._dial = dial or _socket
         self._context = context
         self._pools: dict[asyncio.AbstractEventLoop, _LoopPool] = {}
 
@@ -535,7 +549,7 @@ class ConnectionPool:
                 if proxy is not None:
                     return await self._by_proxy(to, proxy, patience)
                 context = self._trusted() if to.scheme == "https" else None
-                return await _dialled(await self.guard.look_up(to), to, context, patience.connect)
+                return await self._dialled(await self.guard.look_up(to), to, context, patience.connect)
         except TimeoutError:
             raise WireFailure("ConnectTimeout", "no connection came about in time") from None
         except OSError as error:
@@ -543,7 +557,7 @@ class ConnectionPool:
 
     async def _by_proxy(self, to: Destination, proxy: Proxy, patience: Patience) -> _Connection:
         try:
-            connection = await _dialled(await self.guard.addresses_of(proxy), proxy.at, None, patience.connect)
+            connection = await self._dialled(await self.guard.addresses_of(proxy), proxy.at, None, patience.connect)
         except OSError as error:
             raise WireFailure("ProxyError", "the proxy can not be reached") from error
         if to.scheme == "http":
@@ -563,6 +577,31 @@ class ConnectionPool:
             connection.wire.close()
             raise
         return connection
+
+    async def _dialled(
+        self, addresses: Sequence[str], to: Destination, context: ssl.SSLContext | None, seconds: float | None
+    ) -> _Connection:
+        """A connection to the first of these IP addresses that answers. Each has its share of the seconds.
+
+        Raises:
+            OSError: none answers, or no TLS came about.
+        """
+        loop = asyncio.get_running_loop()
+        failed: OSError | None = None
+        for address in addresses:
+            share = seconds / len(addresses) if seconds and address != addresses[-1] else None
+            try:
+                async with asyncio.timeout(share):
+                    made = await self._dial(address, to.port)
+                    name = to.host if context else None
+                    _, wire = await loop.create_connection(_Wire, sock=made, ssl=context, server_hostname=name)
+            except ssl.SSLError:
+                raise
+            except OSError as error:
+                failed = error
+                continue
+            return _Connection(wire, address, loop.time())
+        raise failed or OSError("no address")
 
     def _trusted(self) -> ssl.SSLContext:
         return self._context or certificates()
@@ -608,29 +647,20 @@ async def _ask(connection: _Connection, place: _Place, sent: _Sent, patience: Pa
         raise
 
 
-async def _dialled(
-    addresses: Sequence[str], to: Destination, context: ssl.SSLContext | None, seconds: float | None
-) -> _Connection:
-    """A connection to the first of these IP addresses that answers. Each has its share of the seconds.
+async def _socket(address: str, port: int) -> socket.socket:
+    """A socket that is connected.
 
     Raises:
-        OSError: none answers, or no TLS came about.
+        OSError: nobody answers.
     """
-    loop = asyncio.get_running_loop()
-    failed: OSError | None = None
-    for address in addresses:
-        try:
-            async with asyncio.timeout(seconds / len(addresses) if seconds and address != addresses[-1] else None):
-                _, wire = await loop.create_connection(
-                    _Wire, address, to.port, ssl=context, server_hostname=to.host if context else None
-                )
-        except ssl.SSLError:
-            raise
-        except OSError as error:
-            failed = error
-            continue
-        return _Connection(wire, address, loop.time())
-    raise failed or OSError("no address")
+    made = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(made, (address, port))
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 async def _closed_with_loop(pool: _LoopPool) -> AsyncGenerator[None]:
