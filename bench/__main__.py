@@ -11,6 +11,7 @@ from collections.abc import Callable
 from .bfcl import NotFetched
 from .constrained import constrained_table
 from .decode import characters_table, floor_table, growth_table
+from .egress import egress_table
 from .gold import gold_table
 from .http import http_table, prompted_table
 from .journal import journal_table
@@ -34,6 +35,7 @@ TABLES: dict[str, tuple[str, Callable[[int], Rows]]] = {
     "import": ("import and one tool", import_table),
     "mcp-server": ("CPU of a call at an MCP server", server_table),
     "mcp-gateway": ("CPU of a call at an MCP gateway", gateway_table),
+    "egress": ("CPU of a guarded HTTPS call over a kept connection", egress_table),
     "gold": ("right calls of the Berkeley leaderboard, written and read by each dialect", gold_table),
 }
 

@@ -18,7 +18,7 @@ from actum.transport.guard import AddressRefused, Guard
 from actum.transport.http import HttpFailure
 from actum.transport.httpx2_transport import GuardedTransport
 from actum.transport.httpx_transport import GuardedHttpxTransport
-from tests.transport.wire_servers import certificate, listening, name_server, proxy, said, wire_server
+from tests.transport.wire_servers import certificate, first, listening, name_server, proxy, said, wire_server
 
 SHORT = Patience(5.0, 5.0, 0.3, 5.0)
 
@@ -102,11 +102,11 @@ async def test_a_leftover_of_one_answer_never_becomes_the_next_answer() -> None:
     }
     for claim, wire in endings.items():
         async with (
-            wire_server(lambda head, body, wire=wire: wire if b"/first" in head else said(b"mine")) as server,
+            wire_server(first(wire, said(b"mine"))) as server,
             ConnectionPool(here()) as pool,
         ):
-            status, first = await asked(pool, f"http://localhost:{server.port}/first")
-            assert (status, first) in ((200, b"true"), (204, b"")), claim
+            status, body = await asked(pool, f"http://localhost:{server.port}/first")
+            assert (status, body) in ((200, b"true"), (204, b"")), claim
             assert await asked(pool, f"http://localhost:{server.port}/second") == (200, b"mine"), claim
             assert [len(heads) for heads in server.connections] == [1, 1], claim
 

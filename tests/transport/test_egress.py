@@ -190,6 +190,15 @@ def test_a_rule_that_can_not_be_read_is_told_with_its_list(tmp_path: Path) -> No
         assert "hunter2" not in str(raised.value), table
 
 
+def test_what_a_person_denied_no_folder_opens_again(tmp_path: Path) -> None:
+    own = tmp_path / ".config" / "actum" / "actum.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text('[egress]\ndeny = ["evil.example"]\nallow = ["a.example"]\n')
+    (tmp_path / "actum.toml").write_text('[egress]\ndeny = ["b.example"]\nallow = ["evil.example"]\n')
+    egress = read_settings(tmp_path, {"HOME": str(tmp_path)}, {}).egress
+    assert (egress.deny, egress.allow) == (("evil.example", "b.example"), ("evil.example",))
+
+
 def test_the_password_of_a_proxy_is_never_shown(tmp_path: Path) -> None:
     (tmp_path / "actum.toml").write_text('[egress]\nproxy = "http://ann:hunter2@proxy.corp:3128"\n')
     settings = read_settings(tmp_path, {"HOME": str(tmp_path)}, {})

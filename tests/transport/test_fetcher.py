@@ -12,7 +12,7 @@ from actum.transport.egress import Egress, EgressRules
 from actum.transport.fetcher import Credentials, Fetcher
 from actum.transport.guard import AddressRefused, Guard
 from actum.transport.http import HttpFailure
-from tests.transport.wire_servers import said, wire_server
+from tests.transport.wire_servers import always, said, wire_server
 
 SECRET = Credentials(
     headers={"Authorization": "Bearer token-1", "Cookie": "sid=token-2", "X-Tenant": "from-settings"},
@@ -101,7 +101,7 @@ async def test_a_body_and_a_method_that_writes_never_reach_another_origin_by_a_r
     async with wire_server(lambda head, body: said(b"end")) as other:
         for method, status in (("POST", "307"), ("POST", "308"), ("PUT", "302"), ("DELETE", "302"), ("PATCH", "308")):
             place = f"location: http://localhost:{other.port}/end"
-            async with wire_server(lambda head, body, s=status, p=place: said(b"", f"{s} Moved", p)) as first:
+            async with wire_server(always(said(b"", f"{status} Moved", place))) as first:
                 fetcher = here()
                 got = await fetcher.send(method, f"http://localhost:{first.port}/", body=b"a", redirects="anywhere")
                 assert (got.status, got.headers["location"]) == (int(status), place[10:])
@@ -122,7 +122,7 @@ async def test_every_redirect_is_judged_anew() -> None:
         "javascript:alert(1)",
         "https://10.0.0.1\\@example.org/",
     ):
-        async with wire_server(lambda head, body, p=place: said(b"", "302 Found", f"location: {p}")) as server:
+        async with wire_server(always(said(b"", "302 Found", f"location: {place}"))) as server:
             fetcher = here()
             with pytest.raises(AddressRefused):
                 await fetcher.send("GET", f"http://localhost:{server.port}/", redirects="anywhere")

@@ -46,6 +46,16 @@ def said(body: bytes = b"", status: str = "200 OK", *more: str) -> bytes:
     return "\r\n".join([f"HTTP/1.1 {status}", f"content-length: {len(body)}", *more, "", ""]).encode("latin-1") + body
 
 
+def always(answer: bytes) -> Answers:
+    """Says the same to everybody."""
+    return lambda head, body: answer
+
+
+def first(answer: bytes, then: bytes) -> Answers:
+    """Says one thing at the path `/first`, and another everywhere else."""
+    return lambda head, body: answer if b"/first" in head else then
+
+
 @contextlib.asynccontextmanager
 async def listening(
     handle: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],

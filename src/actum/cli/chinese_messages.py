@@ -72,6 +72,14 @@ REASONS = {
     ),
     "it can not be reached": "无法连接",
     "the proxy does not let this through": "代理不允许这个请求",
+    "the proxy wants a name and password, or others": "代理要求用户名和密码，或者用户名和密码不对",
+    "the proxy can not be reached": "无法连接代理",
+    "{address} is denied by [egress] in the settings": "设置中的 [egress] 禁止访问 {address}",
+    "{address} is not allowed: `allow` of [egress] in the settings does not name this address": (
+        "不允许访问 {address}：设置中 [egress] 的 `allow` 没有列出这个地址"
+    ),
+    "its address is not one of the open internet": "地址不属于公共互联网",
+    "its address does not begin with https://": "地址不是以 https:// 开头",
     "its address is not of the kind http:// or https://": "地址不是 http:// 或 https:// 开头",
     "its address is not well formed": "地址格式不对",
     "its answer is not HTTP: is its address https:// and not http://?": (

@@ -135,7 +135,15 @@ def read_settings(
         for name, value in layer.values.items():
             before, sources[name] = found.get(name), layer.source
             found[name] = before | value if isinstance(before, dict) and isinstance(value, dict) else value
+            if name == "egress" and isinstance(before, dict) and isinstance(value, dict):
+                found[name] = before | value | _denied(before, value)
     return Settings(**msgspec.structs.asdict(_checked(found, "the settings")), sources=sources)
+
+
+def _denied(before: Mapping[str, object], later: Mapping[str, object]) -> dict[str, object]:
+    """What both tables `[egress]` deny: what a person denied in the own file, no folder opens again."""
+    lists = [table["deny"] for table in (before, later) if isinstance(table.get("deny"), list)]
+    return {"deny": [entry for entries in lists if isinstance(entries, list) for entry in entries]}
 
 
 class _Layer(NamedTuple):

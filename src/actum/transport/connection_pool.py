@@ -333,7 +333,7 @@ class _Connection:
             raise WireFailure("WriteError", "the connection was lost") from error
 
 
-class Answer:
+class WireAnswer:
     """The head of an answer. The body is still to be read, once; then, or at `aclose`, the connection is given back.
 
     Attributes:
@@ -467,7 +467,7 @@ class ConnectionPool:
         *,
         target: bytes = b"",
         patience: Patience | None = None,
-    ) -> Answer:
+    ) -> WireAnswer:
         """Send a request and wait for the head of the answer. Redirects are not followed.
 
         Args:
@@ -527,7 +527,7 @@ class ConnectionPool:
         proxy: Proxy | None,
         sent: _Sent,
         patience: Patience,
-    ) -> Answer:
+    ) -> WireAnswer:
         kept = pool.take(to)
         if kept is not None:
             try:
@@ -627,7 +627,7 @@ class _Sent(NamedTuple):
     body: bytes | AsyncIterable[bytes]
 
 
-async def _ask(connection: _Connection, place: _Place, sent: _Sent, patience: Patience) -> Answer:
+async def _ask(connection: _Connection, place: _Place, sent: _Sent, patience: Patience) -> WireAnswer:
     """Send a request and read the head of its answer; a connection that fails is closed."""
     try:
         if _is_bound(sent.headers):
@@ -639,9 +639,9 @@ async def _ask(connection: _Connection, place: _Place, sent: _Sent, patience: Pa
                 raise
             with suppress(WireFailure):  # an answer that came before the whole request was taken
                 connection.keep_never()
-                return Answer(await connection.head(patience), connection, patience, place)
+                return WireAnswer(await connection.head(patience), connection, patience, place)
             raise
-        return Answer(await connection.head(patience), connection, patience, place)
+        return WireAnswer(await connection.head(patience), connection, patience, place)
     except BaseException:
         connection.wire.close()
         raise

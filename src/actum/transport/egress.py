@@ -58,7 +58,7 @@ class Destination(NamedTuple):
         return f"{self.scheme}://{self.authority}"
 
 
-class Rule(NamedTuple):
+class AddressRule(NamedTuple):
     """One entry of a list.
 
     Attributes:
@@ -236,7 +236,7 @@ def ip_of(host: str) -> Address | None:
         return None
 
 
-def _opening(text: str, which: str) -> Rule:
+def _opening(text: str, which: str) -> AddressRule:
     """An entry of a list that opens something."""
     scheme, host, network, port = _parts(text, which)
     if network:
@@ -245,22 +245,22 @@ def _opening(text: str, which: str) -> Rule:
     if which == "private" and not name:
         raise ValueError("private: '*' would open every private address. Name the hosts")
     scheme = scheme or "https"
-    return Rule(scheme, name, below, not below, None if port == "*" else int(port or canonical.PORTS[scheme]))
+    return AddressRule(scheme, name, below, not below, None if port == "*" else int(port or canonical.PORTS[scheme]))
 
 
-def _closing(text: str) -> Rule:
+def _closing(text: str) -> AddressRule:
     """An entry of the list that closes something."""
     scheme, host, network, port = _parts(text, "deny")
     number = None if not port or port == "*" else int(port)
     if network:
         try:
-            return Rule(
+            return AddressRule(
                 scheme, "", False, False, number, ipaddress.ip_network(host.strip("[]") + network, strict=False)
             )
         except ValueError:
             raise ValueError(f"deny: {text!r} is no network") from None
     below, name = _name(host, text, "deny")
-    return Rule(scheme, name, True, not below, number)
+    return AddressRule(scheme, name, True, not below, number)
 
 
 def _parts(text: str, which: str) -> tuple[str, str, str, str]:

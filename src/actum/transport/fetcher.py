@@ -23,7 +23,7 @@ from msgspec import Struct
 from ..schema import canonical
 from ..schema.canonical import Unclear
 from .body import ACCEPTED, bounded
-from .connection_pool import Answer, ConnectionPool, Patience, WireFailure
+from .connection_pool import ConnectionPool, Patience, WireAnswer, WireFailure
 from .guard import AddressRefused, Guard, origin
 from .http import CONNECT_S_MAX, HttpFailure, translated
 
@@ -201,7 +201,7 @@ class Fetcher:
             raise _told(failure) from None
         return Fetched(answer.status, told, body, hop.url), following
 
-    async def _body(self, answer: Answer, types: Sequence[str]) -> bytes:
+    async def _body(self, answer: WireAnswer, types: Sequence[str]) -> bytes:
         headers = httpx2.Headers(answer.headers)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if types and answer.status < 300 and answer.status != 204 and not any(_fits(kind, each) for each in types):
@@ -329,6 +329,8 @@ def _unfit(what: str) -> HttpFailure:
 
 def _told(failure: WireFailure) -> HttpFailure:
     """A failure of the network in words of ours."""
+    if failure.kind == "ProxyError":
+        return HttpFailure(str(failure), sent=False)
     error = getattr(httpx2, failure.kind)(str(failure))
     error.__cause__ = failure.__cause__
     return translated(error)

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpx2
 
 from .body import bounded
-from .connection_pool import Answer, ConnectionPool, Patience, WireFailure
+from .connection_pool import ConnectionPool, Patience, WireAnswer, WireFailure
 from .guard import Guard
 from .http import HttpFailure
 
@@ -89,7 +89,7 @@ _FAILURES: Mapping[str, type[httpx2.TransportError]] = {
 
 
 class _Body(httpx2.AsyncByteStream):
-    def __init__(self, answer: Answer, request: httpx2.Request, bytes_max: int | None) -> None:
+    def __init__(self, answer: WireAnswer, request: httpx2.Request, bytes_max: int | None) -> None:
         self._answer = answer
         self._request = request
         self._bytes_max = bytes_max

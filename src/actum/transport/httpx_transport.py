@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpx
 
 from .body import bounded
-from .connection_pool import Answer, ConnectionPool, Patience, WireFailure
+from .connection_pool import ConnectionPool, Patience, WireAnswer, WireFailure
 from .guard import Guard
 from .http import HttpFailure
 
@@ -91,7 +91,7 @@ _FAILURES: Mapping[str, type[httpx.TransportError]] = {
 
 
 class _Body(httpx.AsyncByteStream):
-    def __init__(self, answer: Answer, request: httpx.Request, bytes_max: int | None) -> None:
+    def __init__(self, answer: WireAnswer, request: httpx.Request, bytes_max: int | None) -> None:
         self._answer = answer
         self._request = request
         self._bytes_max = bytes_max
