@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from actum.transport.guard import AddressRefused, Guard
 from actum.transport.http import HttpFailure
 from actum.transport.httpx2_transport import GuardedTransport
 from actum.transport.httpx_transport import GuardedHttpxTransport
-from tests.transport.wire_servers import certificate, first, listening, name_server, proxy, said, wire_server
+from tests.transport.wire_servers import always, certificate, first, listening, name_server, proxy, said, wire_server
 
 SHORT = Patience(5.0, 5.0, 0.3, 5.0)
 
@@ -352,6 +353,34 @@ async def test_httpx_and_httpx2_hand_their_requests_to_the_same_guard(tmp_path: 
             with pytest.raises(httpx2.ConnectError):
                 await new.get("http://localhost:1/")
         assert len(server.connections) == 2
+
+
+async def test_a_bomb_for_a_client_of_others_is_broken_off_too() -> None:
+    small, bomb = gzip.compress(b"hello"), gzip.compress(bytes(50_000_000))
+    async with wire_server(first(packed(small), packed(bomb))) as server:
+        base = f"http://localhost:{server.port}"
+        async with httpx.AsyncClient(transport=GuardedHttpxTransport(here(), bytes_max=100_000)) as old:
+            assert (await old.get(f"{base}/first")).text == "hello"
+            with pytest.raises(httpx.DecodingError, match="longer than"):
+                await old.get(f"{base}/bomb")
+        async with httpx2.AsyncClient(transport=GuardedTransport(here(), bytes_max=100_000)) as new:
+            assert (await new.get(f"{base}/first")).text == "hello"
+            with pytest.raises(httpx2.DecodingError, match="longer than"):
+                await new.get(f"{base}/bomb")
+
+
+def packed(body: bytes) -> bytes:
+    return said(body, "200 OK", "content-encoding: gzip")
+
+
+async def test_an_answer_that_outlives_its_pool_leaves_no_connection_behind() -> None:
+    async with wire_server(always(said(b"ok"))) as server:
+        pool = ConnectionPool(here())
+        answer = await pool.send("GET", f"http://localhost:{server.port}/", [])
+        await pool.aclose()
+        assert [piece async for piece in answer.chunks()] == [b"ok"]
+        assert answer._connection.wire.transport is not None
+        assert answer._connection.wire.transport.is_closing()
 
 
 async def test_places_are_bounded_and_given_back_however_a_request_ends() -> None:

@@ -133,6 +133,14 @@ async def test_an_own_server_may_be_private_and_plain_at_its_own_port_only() -> 
     assert await passes(guard("10.0.0.5", own="http://ann:secret@mcp.corp:80/x"), "http://mcp.corp/x")
 
 
+async def test_of_an_own_name_the_addresses_that_nobody_may_reach_are_left_out() -> None:
+    found = ("fe80::1", "192.168.0.9", "127.0.0.1")
+    own = guard(*found, own="http://printer.local:8000")
+    assert await own.check("http://printer.local:8000/") == ["192.168.0.9"]
+    assert not await passes(guard("fe80::1", own="http://printer.local:8000"), "http://printer.local:8000/")
+    assert not await passes(guard(PUBLIC, "192.168.0.9"), "https://printer.example/")
+
+
 async def test_allow_is_read_narrowly_and_deny_widely() -> None:
     allow = ["api.example.com", "*.example.net:8443", "http://old.example.com"]
     for url, may in {

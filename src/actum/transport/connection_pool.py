@@ -392,6 +392,7 @@ class _LoopPool:
     """What one event loop keeps: sockets belong to a loop."""
 
     def __init__(self) -> None:
+        self.is_closed = False
         self.room = asyncio.Semaphore(CONNECTIONS_MAX)
         self.closing: AsyncGenerator[None] | None = None
         self._idle: dict[Destination, list[_Connection]] = {}
@@ -415,13 +416,14 @@ class _LoopPool:
         now = connection.idle_since = asyncio.get_running_loop().time()
         if now >= self._clean_at or self._count >= IDLE_MAX:
             self._clean(now)
-        if self._count >= IDLE_MAX:
+        if self.is_closed or self._count >= IDLE_MAX:
             connection.wire.close()
             return
         self._idle.setdefault(to, []).append(connection)
         self._count += 1
 
     def close(self) -> None:
+        self.is_closed = True
         for connection in [each for kept in self._idle.values() for each in kept]:
             connection.wire.close()
         self._idle.clear()

@@ -130,15 +130,18 @@ class Guard:
             found = [to.host] if ip_of(to.host) else await self._resolve(to.host, to.port)
         except OSError as error:
             raise translated(error) from None
-        for address in found:
-            number = ip_of(address)
-            if number is None or self._is_closed(number, to):
-                why = f"{to.host} leads to an address that is not one of the open internet"
-                self.egress.note(str(to), why)
-                raise AddressRefused(f"{why}{self._hint(number)}")
         if not found:
             raise HttpFailure("its name is not known", sent=False)
-        return found
+        numbers = {address: ip_of(address) for address in found}
+        closed = [number for number in numbers.values() if number is None or self._is_closed(number, to)]
+        # A name of the own network often has a link-local address beside the one that is meant. A name of a stranger
+        # that leads to one address inside is not to be trusted with the others.
+        is_own = self._is_opened(to) or to.host in self._named_hosts
+        if closed and (not is_own or len(closed) == len(numbers)):
+            why = f"{to.host} leads to an address that is not one of the open internet"
+            self.egress.note(str(to), why)
+            raise AddressRefused(f"{why}{self._hint(closed[0])}")
+        return [address for address, number in numbers.items() if number not in closed]
 
     def _why_not(self, to: Destination) -> str:
         """Why a destination may not be reached, by its words; empty where it may."""
