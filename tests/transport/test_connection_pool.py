@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gzip
 import socket
+import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,8 +14,9 @@ import httpx
 import httpx2
 import pytest
 
-from actum.transport.connection_pool import HEAD_BYTES_MAX, ConnectionPool, Patience, WireFailure
+from actum.transport.connection_pool import CONNECTIONS_MAX, HEAD_BYTES_MAX, ConnectionPool, Patience, WireFailure
 from actum.transport.egress import Egress, EgressRules
+from actum.transport.fetcher import Fetcher
 from actum.transport.guard import AddressRefused, Guard
 from actum.transport.http import HttpFailure
 from actum.transport.httpx2_transport import GuardedTransport
@@ -257,6 +259,11 @@ async def test_tls_is_checked_against_the_name_and_is_kept(tmp_path: Path) -> No
             with pytest.raises(WireFailure) as raised:
                 await asked(each, url)
             assert raised.value.kind == "ConnectError"
+            assert isinstance(raised.value.__cause__, ssl.SSLCertVerificationError)
+        with pytest.raises(HttpFailure, match="its certificate is not trusted") as told:
+            await Fetcher(guard).get(f"https://localhost:{server.port}/")
+        assert told.value.lasting
+        assert server.heads == [f"GET / HTTP/1.1\r\nHost: localhost:{server.port}\r\n\r\n"] * 3
 
 
 async def test_a_proxy_carries_what_goes_out_and_sees_no_secret_of_https(tmp_path: Path) -> None:
@@ -381,6 +388,37 @@ async def test_an_answer_that_outlives_its_pool_leaves_no_connection_behind() ->
         assert [piece async for piece in answer.chunks()] == [b"ok"]
         assert answer._connection.wire.transport is not None
         assert answer._connection.wire.transport.is_closing()
+
+
+async def test_requests_side_by_side_and_cancelled_ones_never_get_the_answer_of_another() -> None:
+    """Every answer names its request; some requests are cancelled at a moment of their own."""
+    waiting = asyncio.Event()
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            path = (await reader.readuntil(b"\r\n\r\n")).split(b" ")[1]
+            if path.startswith(b"/held"):
+                await waiting.wait()
+            writer.write(said(path * 50))
+            await writer.drain()
+
+    async with listening(handle) as port, ConnectionPool(here()) as pool:
+
+        async def one(path: str) -> None:
+            assert await asked(pool, f"http://localhost:{port}{path}") == (200, path.encode() * 50), path
+
+        for batch in range(5):
+            tasks = [asyncio.create_task(one(f"/{batch}/{number}")) for number in range(10)]
+            held = [asyncio.create_task(one(f"/held/{batch}/{number}")) for number in range(5)]
+            for turns, task in enumerate(held):
+                for _ in range(turns * 3):
+                    await asyncio.sleep(0)
+                task.cancel()
+            await asyncio.gather(*held, return_exceptions=True)
+            await asyncio.gather(*tasks)
+        waiting.set()
+        await asyncio.gather(*(one(f"/held/{number}") for number in range(10)))
+        assert (await pool._pool()).room._value == CONNECTIONS_MAX
 
 
 async def test_places_are_bounded_and_given_back_however_a_request_ends() -> None:

@@ -17,6 +17,7 @@ import asyncio
 import select
 import socket
 import ssl
+import sys
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from types import TracebackType
@@ -120,7 +121,9 @@ class _Wire(asyncio.Protocol):
         made = self.transport.get_extra_info("socket") if self.transport is not None else None
         if made is None:
             return False
-        looking = select.poll()
+        if sys.platform == "win32":
+            return bool(select.select([made], [], [], 0)[0])
+        looking = select.poll()  # select.select takes no file with a number above 1024
         looking.register(made.fileno(), select.POLLIN)
         return bool(looking.poll(0))
 

@@ -30,7 +30,7 @@ from .http import CONNECT_S_MAX, HttpFailure, translated
 FETCH_BYTES_MAX = 1024 * 1024
 FETCH_S_MAX = 20.0
 REDIRECTS_MAX = 3
-SECRET_CHARS_MIN = 4
+SECRET_CHARS_MIN = 6
 """What is shorter can not be told from other words of an address."""
 
 Redirects = Literal["none", "inside", "anywhere"]
