@@ -14,7 +14,8 @@ import httpx
 import httpx2
 import pytest
 
-from actum.transport.connection_pool import CONNECTIONS_MAX, HEAD_BYTES_MAX, ConnectionPool, Patience, WireFailure
+from actum.transport.connection import HEAD_BYTES_MAX, Patience, WireFailure
+from actum.transport.connection_pool import CONNECTIONS_MAX, ConnectionPool
 from actum.transport.egress import Egress, EgressRules
 from actum.transport.fetcher import Fetcher
 from actum.transport.guard import AddressRefused, Guard

@@ -16,7 +16,8 @@ from actum.compose.settings import read_settings
 from actum.core.errors import UsageError
 from actum.schema.canonical import is_public
 from actum.testing import FakeClock
-from actum.transport.connection_pool import ConnectionPool, WireFailure
+from actum.transport.connection import WireFailure
+from actum.transport.connection_pool import ConnectionPool
 from actum.transport.egress import REFUSALS_MAX, Egress, EgressRules
 from actum.transport.guard import AddressRefused, Guard, Resolve
 from actum.transport.http import HttpFailure

@@ -14,326 +14,28 @@ Limits: no HTTP/2, no upgrade to another protocol, no TLS between here and a pro
 from __future__ import annotations
 
 import asyncio
-import select
 import socket
 import ssl
-import sys
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from types import TracebackType
-from typing import Literal, NamedTuple, Self, cast
+from typing import NamedTuple, Self
 
-import h11
-
+from .connection import AnswerHead, Headers, Patience, WireBytes, WireConnection, WireFailure
 from .egress import Destination, Proxy
 from .guard import Guard
-from .http import CONNECT_S_MAX, certificates
+from .http import certificates
 
-HEAD_BYTES_MAX = 64 * 1024
-"""The longest head of an answer, and the longest line between the chunks of a body."""
-INTERIM_MAX = 16
-"""So many answers of status 1xx may come before the answer."""
 CONNECTIONS_MAX = 1_000
 IDLE_MAX = 64
 IDLE_S_MAX = 30.0
 AGE_S_MAX = 600.0
 """A connection is not kept for longer, so that a name that leads elsewhere by now is looked up again."""
-_PIECE_BYTES = 256 * 1024
-"""When so much has come that nobody read, the sender is made to wait."""
-
 Dial = Callable[[str, int], Awaitable[socket.socket]]
-Headers = Sequence[tuple[bytes, bytes]]
-Kind = Literal[
-    "ConnectError",
-    "ConnectTimeout",
-    "PoolTimeout",
-    "ProxyError",
-    "ReadError",
-    "ReadTimeout",
-    "WriteError",
-    "WriteTimeout",
-    "LocalProtocolError",
-    "RemoteProtocolError",
-]
-
 _OURS = frozenset(
     {b"host", b"connection", b"keep-alive", b"proxy-connection", b"proxy-authorization", b"te", b"upgrade"}
 )
 """Headers of a request that only this file sets: they say where a request goes and what becomes of its connection."""
-
-
-class WireFailure(Exception):
-    """There is no answer, or not all of it.
-
-    Args:
-        kind: how httpx and httpx2 call this failure.
-        message: what happened, in words of ours.
-    """
-
-    def __init__(self, kind: Kind, message: str) -> None:
-        super().__init__(message)
-        self.kind: Kind = kind
-
-
-class Patience(NamedTuple):
-    """Seconds for each step of a request; None for no limit.
-
-    Attributes:
-        connect: until there is a connection, TLS with it.
-        write: for each piece that is sent.
-        read: until the whole head of the answer is there, and for each piece of its body.
-        pool: until another request gives its place free.
-    """
-
-    connect: float | None = CONNECT_S_MAX
-    write: float | None = None
-    read: float | None = None
-    pool: float | None = None
-
-    @classmethod
-    def of(cls, extensions: Mapping[str, object]) -> Patience:
-        """As a request of httpx or httpx2 says it in its extensions."""
-        said = extensions.get("timeout")
-        known = said if isinstance(said, dict) else {}
-        return cls(known.get("connect"), known.get("write"), known.get("read"), known.get("pool"))
-
-
-class _Wire(asyncio.Protocol):
-    """The bytes of one connection."""
-
-    def __init__(self) -> None:
-        self.transport: asyncio.Transport | None = None
-        self.received = bytearray()
-        self.has_ended = False
-        self._error: Exception | None = None
-        self._reads: asyncio.Future[None] | None = None
-        self._writes: asyncio.Future[None] | None = None
-        self._is_paused = False
-
-    @property
-    def is_quiet(self) -> bool:
-        """Nothing came that nobody asked for, and the connection stands."""
-        return not (self.received or self.has_ended or self.transport is None or self.transport.is_closing())
-
-    @property
-    def has_unread(self) -> bool:
-        """The system holds bytes, or the end, that the event loop did not hand on yet."""
-        made = self.transport.get_extra_info("socket") if self.transport is not None else None
-        if made is None:
-            return False
-        if sys.platform == "win32":
-            return bool(select.select([made], [], [], 0)[0])
-        looking = select.poll()  # select.select takes no file with a number above 1024
-        looking.register(made.fileno(), select.POLLIN)
-        return bool(looking.poll(0))
-
-    async def read(self) -> bytes:
-        """What has come; empty at the end.
-
-        Raises:
-            OSError: the connection broke.
-        """
-        while not self.received:
-            if self._error is not None:
-                raise self._error
-            if self.has_ended:
-                return b""
-            self._reads = asyncio.get_running_loop().create_future()
-            await self._reads
-        data = bytes(self.received)
-        self.received.clear()
-        if self._is_paused and self.transport is not None and not self.transport.is_closing():
-            self._is_paused = False
-            self.transport.resume_reading()
-        return data
-
-    async def write(self, data: bytes) -> None:
-        """Send.
-
-        Raises:
-            OSError: the connection broke.
-        """
-        if self.transport is None or self.transport.is_closing():
-            raise self._error or ConnectionResetError("closed")
-        self.transport.write(data)
-        if self._writes is not None:
-            await self._writes
-
-    def close(self) -> None:
-        if self.transport is not None:
-            self.transport.abort()
-
-    # What asyncio calls. ----------------------------------------------------------------------------------------------
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast(asyncio.Transport, transport)  # event loops of others have classes of their own
-
-    def data_received(self, data: bytes) -> None:
-        self.received += data
-        if len(self.received) > _PIECE_BYTES and self.transport is not None and not self._is_paused:
-            self._is_paused = True
-            self.transport.pause_reading()
-        self._wake()
-
-    def eof_received(self) -> bool:
-        self.has_ended = True
-        self._wake()
-        return False
-
-    def connection_lost(self, error: Exception | None) -> None:
-        self.has_ended, self._error = True, error
-        self._wake()
-        self.resume_writing()
-
-    def pause_writing(self) -> None:
-        self._writes = asyncio.get_running_loop().create_future()
-
-    def resume_writing(self) -> None:
-        waiting, self._writes = self._writes, None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
-
-    def _wake(self) -> None:
-        waiting, self._reads = self._reads, None
-        if waiting is not None and not waiting.done():
-            waiting.set_result(None)
-
-
-class _Head(NamedTuple):
-    status: int
-    reason: bytes
-    headers: list[tuple[bytes, bytes]]
-
-
-class _Connection:
-    """One connection, at one request at a time."""
-
-    def __init__(self, wire: _Wire, address: str, born: float) -> None:
-        self.wire = wire
-        self.address = address
-        self.born = born
-        self.idle_since = born
-        self.has_answered = False
-        self._may_be_kept = True
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_MAX)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the next request may be sent: both sides are done, and nothing is left over."""
-        both = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
-        return both and self._may_be_kept and not self._http.trailing_data[0] and self.wire.is_quiet
-
-    def begin_anew(self) -> None:
-        """Make ready for the next request of a connection that is done."""
-        self._http.start_next_cycle()
-        self.has_answered = False
-
-    def keep_never(self) -> None:
-        """Close the connection after this request."""
-        self._may_be_kept = False
-
-    async def send(
-        self, method: bytes, target: bytes, headers: Headers, body: bytes | AsyncIterable[bytes], patience: Patience
-    ) -> None:
-        """Send a request.
-
-        Raises:
-            WireFailure: the request is not one that HTTP can carry, or the connection broke.
-        """
-        try:
-            said = self._http.send(h11.Request(method=method, target=target, headers=list(headers)))
-            if isinstance(body, bytes):
-                rest = self._http.send(h11.Data(data=body)) if body else b""
-                end = self._http.send(h11.EndOfMessage())
-                await self._write((said or b"") + (rest or b"") + (end or b""), patience)
-                return
-            await self._write(said or b"", patience)
-            async for piece in body:
-                await self._write(self._http.send(h11.Data(data=piece)) or b"", patience)
-            await self._write(self._http.send(h11.EndOfMessage()) or b"", patience)
-        except h11.LocalProtocolError:
-            raise WireFailure("LocalProtocolError", "the request is not one that HTTP can carry") from None
-
-    async def head(self, patience: Patience) -> _Head:
-        """The head of the answer, all of which has to come in the time for reading.
-
-        Raises:
-            WireFailure: no head came.
-        """
-        try:
-            async with asyncio.timeout(patience.read):
-                for _ in range(INTERIM_MAX + 1):
-                    event = await self._next()
-                    if isinstance(event, h11.Response):
-                        self.has_answered = True
-                        return self._head(event)
-                    if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
-                        break
-        except TimeoutError:
-            raise WireFailure("ReadTimeout", "it did not answer in time") from None
-        raise WireFailure("RemoteProtocolError", "its answer is not HTTP")
-
-    async def body(self, patience: Patience) -> AsyncGenerator[bytes]:
-        """The pieces of the body.
-
-        Raises:
-            WireFailure: the body broke off, or stalled.
-        """
-        while True:
-            try:
-                async with asyncio.timeout(patience.read):
-                    event = await self._next()
-            except TimeoutError:
-                raise WireFailure("ReadTimeout", "it did not answer in time") from None
-            if not isinstance(event, h11.Data):
-                return
-            yield bytes(event.data)
-
-    async def secure(self, context: ssl.SSLContext, host: str) -> None:
-        """Begin TLS on a connection that a proxy made.
-
-        Raises:
-            WireFailure: bytes came before TLS began, which nobody vouches for.
-            OSError: no TLS came about.
-        """
-        transport = self.wire.transport
-        if self._http.trailing_data[0] or not self.wire.is_quiet or transport is None:
-            raise WireFailure("ProxyError", "the proxy sent more than an answer")
-        # asyncio stops reading before this line waits, so that no byte can slip in between.
-        self.wire.transport = await asyncio.get_running_loop().start_tls(
-            transport, self.wire, context, server_hostname=host
-        )
-        self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES_MAX)
-
-    def _head(self, response: h11.Response) -> _Head:
-        names = {name for name, _ in response.headers}
-        if b"transfer-encoding" in names and b"content-length" in names:
-            self._may_be_kept = False  # two readers could find two ends (RFC 9112 section 6.3)
-        return _Head(response.status_code, bytes(response.reason), list(response.headers.raw_items()))
-
-    async def _next(self) -> h11.Event | type[h11.PAUSED]:
-        while True:
-            try:
-                event = self._http.next_event()
-            except h11.RemoteProtocolError:
-                raise WireFailure("RemoteProtocolError", "its answer is not HTTP, or broke off") from None
-            if event is not h11.NEED_DATA:
-                return event  # type: ignore[return-value] # NEED_DATA is the only other one
-            try:
-                data = await self.wire.read()
-            except OSError as error:
-                raise WireFailure("ReadError", "the connection was lost") from error
-            self.has_answered = self.has_answered or bool(data)
-            self._http.receive_data(data)
-
-    async def _write(self, data: bytes, patience: Patience) -> None:
-        try:
-            async with asyncio.timeout(patience.write):
-                await self.wire.write(data)
-        except TimeoutError:
-            raise WireFailure("WriteTimeout", "it did not take the request in time") from None
-        except OSError as error:
-            raise WireFailure("WriteError", "the connection was lost") from error
 
 
 class WireAnswer:
@@ -346,7 +48,7 @@ class WireAnswer:
         address: the IP address that answered; that of the proxy where a proxy connects.
     """
 
-    def __init__(self, head: _Head, connection: _Connection, patience: Patience, place: _Place) -> None:
+    def __init__(self, head: AnswerHead, connection: WireConnection, patience: Patience, place: _Place) -> None:
         self.status, self.reason, self.headers = head
         self.address = connection.address
         self._connection = connection
@@ -378,7 +80,7 @@ class _Place:
         self._pool: _LoopPool | None = pool
         self._to = to
 
-    def leave(self, connection: _Connection | None) -> None:
+    def leave(self, connection: WireConnection | None) -> None:
         pool, self._pool = self._pool, None
         if pool is None:
             return
@@ -398,11 +100,11 @@ class _LoopPool:
         self.is_closed = False
         self.room = asyncio.Semaphore(CONNECTIONS_MAX)
         self.closing: AsyncGenerator[None] | None = None
-        self._idle: dict[Destination, list[_Connection]] = {}
+        self._idle: dict[Destination, list[WireConnection]] = {}
         self._count = 0
         self._clean_at = 0.0
 
-    def take(self, to: Destination) -> _Connection | None:
+    def take(self, to: Destination) -> WireConnection | None:
         """A kept connection to a destination."""
         now = asyncio.get_running_loop().time()
         kept = self._idle.get(to, [])
@@ -415,7 +117,7 @@ class _LoopPool:
             connection.wire.close()
         return None
 
-    def keep(self, to: Destination, connection: _Connection) -> None:
+    def keep(self, to: Destination, connection: WireConnection) -> None:
         now = connection.idle_since = asyncio.get_running_loop().time()
         if now >= self._clean_at or self._count >= IDLE_MAX:
             self._clean(now)
@@ -432,7 +134,7 @@ class _LoopPool:
         self._idle.clear()
         self._count = 0
 
-    def _is_good(self, connection: _Connection, now: float) -> bool:
+    def _is_good(self, connection: WireConnection, now: float) -> bool:
         is_fresh = now - connection.idle_since < IDLE_S_MAX and now - connection.born < AGE_S_MAX
         return is_fresh and connection.is_done and not connection.wire.has_unread
 
@@ -548,7 +250,7 @@ class ConnectionPool:
                     raise
         return await _ask(await self._connect(to, proxy, patience), place, sent, patience)
 
-    async def _connect(self, to: Destination, proxy: Proxy | None, patience: Patience) -> _Connection:
+    async def _connect(self, to: Destination, proxy: Proxy | None, patience: Patience) -> WireConnection:
         try:
             async with asyncio.timeout(patience.connect):
                 if proxy is not None:
@@ -560,7 +262,7 @@ class ConnectionPool:
         except OSError as error:
             raise WireFailure("ConnectError", "it can not be reached") from error
 
-    async def _by_proxy(self, to: Destination, proxy: Proxy, patience: Patience) -> _Connection:
+    async def _by_proxy(self, to: Destination, proxy: Proxy, patience: Patience) -> WireConnection:
         try:
             connection = await self._dialled(await self.guard.addresses_of(proxy), proxy.at, None, patience.connect)
         except OSError as error:
@@ -585,7 +287,7 @@ class ConnectionPool:
 
     async def _dialled(
         self, addresses: Sequence[str], to: Destination, context: ssl.SSLContext | None, seconds: float | None
-    ) -> _Connection:
+    ) -> WireConnection:
         """A connection to the first of these IP addresses that answers. Each has its share of the seconds.
 
         Raises:
@@ -599,13 +301,13 @@ class ConnectionPool:
                 async with asyncio.timeout(share):
                     made = await self._dial(address, to.port)
                     name = to.host if context else None
-                    _, wire = await loop.create_connection(_Wire, sock=made, ssl=context, server_hostname=name)
+                    _, wire = await loop.create_connection(WireBytes, sock=made, ssl=context, server_hostname=name)
             except ssl.SSLError:
                 raise
             except OSError as error:
                 failed = error
                 continue
-            return _Connection(wire, address, loop.time())
+            return WireConnection(wire, address, loop.time())
         raise failed or OSError("no address")
 
     def _trusted(self) -> ssl.SSLContext:
@@ -632,7 +334,7 @@ class _Sent(NamedTuple):
     body: bytes | AsyncIterable[bytes]
 
 
-async def _ask(connection: _Connection, place: _Place, sent: _Sent, patience: Patience) -> WireAnswer:
+async def _ask(connection: WireConnection, place: _Place, sent: _Sent, patience: Patience) -> WireAnswer:
     """Send a request and read the head of its answer; a connection that fails is closed."""
     try:
         if _is_bound(sent.headers):

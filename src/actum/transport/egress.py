@@ -150,7 +150,7 @@ class Proxy(NamedTuple):
         return f"Proxy({self.at})"
 
 
-class Refusal(Struct, frozen=True):
+class RefusedAddress(Struct, frozen=True):
     """An address that was refused.
 
     Attributes:
@@ -186,10 +186,10 @@ class Egress:
         self.private = tuple(_opening(text, "private") for text in self.rules.private)
         self.proxy = proxy_of(self.rules.proxy) if self.rules.proxy else None
         self._clock = clock or SystemClock()
-        self._refused: OrderedDict[tuple[str, str], Refusal] = OrderedDict()
+        self._refused: OrderedDict[tuple[str, str], RefusedAddress] = OrderedDict()
 
     @property
-    def refused(self) -> tuple[Refusal, ...]:
+    def refused(self) -> tuple[RefusedAddress, ...]:
         """The last addresses that were refused, the oldest first."""
         return tuple(self._refused.values())
 
@@ -203,7 +203,7 @@ class Egress:
         before = self._refused.pop((where, why), None)
         if before is None:
             log.warning("refused %s: %s", where, why)
-        self._refused[where, why] = Refusal(self._clock.now(), where, why, before.times + 1 if before else 1)
+        self._refused[where, why] = RefusedAddress(self._clock.now(), where, why, before.times + 1 if before else 1)
         if len(self._refused) > REFUSALS_MAX:
             self._refused.popitem(last=False)
 

@@ -23,7 +23,8 @@ from msgspec import Struct
 from ..schema import canonical
 from ..schema.canonical import Unclear
 from .body import ACCEPTED, bounded
-from .connection_pool import ConnectionPool, Patience, WireAnswer, WireFailure
+from .connection import Patience, WireFailure
+from .connection_pool import ConnectionPool, WireAnswer
 from .guard import AddressRefused, Guard, origin
 from .http import CONNECT_S_MAX, HttpFailure, translated
 

@@ -13,7 +13,8 @@ from collections.abc import AsyncIterator, Mapping
 import httpx
 
 from .body import bounded
-from .connection_pool import ConnectionPool, Patience, WireAnswer, WireFailure
+from .connection import Patience, WireFailure
+from .connection_pool import ConnectionPool, WireAnswer
 from .guard import Guard
 from .http import HttpFailure
 
