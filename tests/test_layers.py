@@ -29,7 +29,8 @@ STACK = (
     {"runs"},
     {"agents", "tasks"},
     {"workflow", "evals", "learn", "market"},
-    {"server", "compose"},
+    {"server"},
+    {"compose"},
     {"cli"},
 )
 """The rooms from the ground up. A room may import what is below it, and nothing beside it."""
@@ -62,7 +63,8 @@ DOORS: dict[str, set[str]] = {
     "actum.agents.output": {"pydantic"},
     "actum.cli.chat": {"actum.cli.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
-    "actum.cli.mcp.serve": {"actum.server.web"},
+    "actum.cli.mcp.serve": {"actum.compose.serving"},
+    "actum.cli.serve": {"actum.compose.serving", "actum.server.metrics"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",

@@ -26,7 +26,7 @@ from ..transport.http import HttpFailure, post
 from . import options
 from .approve import read_pairs, show_pending
 from .language import tr
-from .options import JournalFlag, JsonFlag
+from .options import JournalFlag, JsonFlag, TenantFlag
 from .run import DONE
 from .show.coverage import covered
 from .show.form import read_form
@@ -56,22 +56,25 @@ def approvals(context: typer.Context) -> None:
 
 
 @app.command("list")
-def list_waiting(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+def list_waiting(tenant: TenantFlag = None, as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     """List what waits, the oldest first."""
     terminal = Terminal()
     found = _look(journal)
-    waiting = found.waiting
+    waiting = [one for one in found.waiting if tenant in (None, one.run.tenant)]
     options.tell_problems(terminal, [str(each) for each in found.unreadable])
     if as_json:
         terminal.json([_as_json(one) for one in waiting])
         return
     now = SystemClock().now()
-    rows = [
+    columns = ["id", "kind", "waits", "what", "needs"]
+    columns += [] if terminal.is_narrow else ["run"]  # which `approvals show` tells as well
+    cells = [
         (one.asked.id, one.asked.kind, duration(now - one.at), _what(one), _left(one, now), one.run.run_id)
         for one in waiting
     ]
+    rows = [row[: len(columns)] for row in cells]
     if rows:
-        terminal.table("id", "kind", "waits", "what", "needs", "run", rows=rows)
+        terminal.table(*columns, rows=rows, folds="what")
     elif not found.unreadable:
         terminal.note("Nothing waits.")
 

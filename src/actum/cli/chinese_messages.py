@@ -371,6 +371,8 @@ MESSAGES = {
         "略过 {name}：它是编辑器扩展，只能由编辑器启动"
     ),
     "{name} is there already: it is left as it is": "{name} 已经存在，保持不变",
+    "there is no program {program}. If that is a program and its arguments, write them without quotes: actum mcp add "
+    "{name} -- {words}": "没有程序 {program}。如果这是程序和它的参数，请不要加引号：actum mcp add {name} -- {words}",
     "There are none. Add one: actum mcp add NAME URL, or actum mcp add NAME -- COMMAND ARGS": (
         "还没有服务器。添加方法：actum mcp add 名称 地址，或 actum mcp add 名称 -- 命令 参数"
     ),

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from rich.cells import set_cell_size
 
-from ..compose.agents import list_tools
+from ..compose.agents import list_tools, open_agents
 from ..compose.journals import journal_place
 from ..compose.mcp import find_servers
 from ..compose.models import make_model
@@ -26,9 +26,11 @@ from ..core.json import JsonObject
 from ..core.message import UserMessage
 from ..core.tool import Tool
 from ..journal.export import Report, check_journal
+from ..journal.memory import MemoryJournal
 from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
+from ..toolsets.wrappers import label_problems
 from ..transport.egress import EgressRules
 from . import options
 from .language import tr, tr_finding
@@ -38,6 +40,7 @@ from .options import DialectFlag, JournalFlag, JsonFlag, McpFlag, ModelFlag, Too
 from .run import DONE, FAILED
 from .show.terminal import (
     Terminal,
+    counted,
     duration,
     styled,
     version_of,
@@ -98,22 +101,31 @@ def doctor(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
     )
     if settings is not None:
-        take(asyncio.run(_journal(settings)))
-        take(asyncio.run(_record(settings)))
-        take(asyncio.run(_tools(settings)))
-        for finding in _egress(settings.egress, os.environ):
-            take(finding)
-        if settings.speaks_for_user:
-            take(_trusted_clients(settings))
-        for finding in asyncio.run(_servers(settings, terminal)):
-            take(finding)
-        if terminal.person and not (settings.model or settings.base_url):
-            take(asyncio.run(_local_models()))
-        for finding in asyncio.run(_model(settings, terminal)):
-            take(finding)
+        asyncio.run(_look_at(settings, terminal, take))
     if as_json:
         terminal.json(findings)
     return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
+
+
+async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[CheckFinding], None]) -> None:
+    """Look at everything that settings decide."""
+    take(await _journal(settings))
+    take(await _record(settings))
+    take(await _tools(settings))
+    for finding in _egress(settings.egress, os.environ):
+        take(finding)
+    for name in settings.agents:
+        take(await _agent(settings, name))
+    if settings.tool_labels:
+        take(await _labels(settings, terminal))
+    if settings.speaks_for_user:
+        take(_trusted_clients(settings))
+    for finding in await _servers(settings, terminal):
+        take(finding)
+    if terminal.person and not (settings.model or settings.base_url):
+        take(await _local_models())
+    for finding in await _model(settings, terminal):
+        take(finding)
 
 
 def _python() -> CheckFinding:
@@ -165,7 +177,7 @@ async def _journal(settings: Settings) -> CheckFinding:
     except ActumError as error:
         return CheckFinding("bad", "journal", str(error), "name another with --journal or ACTUM_JOURNAL")
     signed = ", signed" if settings.journal_key else ""
-    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {count} runs{signed}")
+    return CheckFinding("ok", "journal", f"{journal_place(settings, os.environ)}, {counted(count, 'run')}{signed}")
 
 
 async def _record(settings: Settings) -> CheckFinding:
@@ -180,15 +192,39 @@ async def _record(settings: Settings) -> CheckFinding:
     problems = list(dict.fromkeys([*found.problems, *report.problems]))
     if problems:
         return CheckFinding("bad", "record", f"{len(problems)} problems; {problems[0]}", "actum journal verify")
-    return CheckFinding("ok", "record", f"the latest {report.runs} runs are as they were written")
+    return CheckFinding("ok", "record", f"{counted(report.runs, 'run')} checked, the latest: nothing was changed")
 
 
 async def _tools(settings: Settings) -> CheckFinding:
     try:
-        found = await list_tools(load_tools(settings.tools, Path.cwd()))
+        found = await list_tools(load_tools(settings.tools, Path.cwd()), settings.tool_labels)
     except ActumError as error:
         return CheckFinding("bad", "tools", str(error), "see `actum tools --help`")
-    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(settings.tools)}")
+    return CheckFinding("ok", "tools", f"{len(found)} from {', '.join(map(str, settings.tools))}")
+
+
+async def _agent(settings: Settings, name: str) -> CheckFinding:
+    """Whether an agent of the settings can be built."""
+    try:
+        async with open_agents(settings, os.environ, Path.cwd(), journal=MemoryJournal()) as agents:
+            digest = (await agents.get(name).reference()).digest
+    except ActumError as error:
+        return CheckFinding("bad", "agent", f"{name}: {error}", f"mend [agents.{name}]")
+    return CheckFinding("ok", "agent", f"{name}, {digest[:12]}")
+
+
+async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
+    """What can not be meant in the operator's word on tools."""
+    try:
+        async with options.tools(settings, terminal) as loaded:
+            elsewhere = await options.names_elsewhere(settings)
+            problems = label_problems(await list_tools(loaded.tools), settings.tool_labels, elsewhere)
+    except ActumError as error:
+        return CheckFinding("bad", "labels", str(error), "see `actum tools lint`")
+    wrong = [f'[tools."{name}"] {problem}' for name, problem in problems if name in settings.tool_labels]
+    if wrong:
+        return CheckFinding("warn", "labels", "; ".join(wrong), "actum tools lint")
+    return CheckFinding("ok", "labels", f"{len(settings.tool_labels)} for tools of others")
 
 
 def _trusted_clients(settings: Settings) -> CheckFinding:

@@ -167,6 +167,7 @@ def open_server(
     egress: Egress | None = None,
     unseen: bool = False,
     wait_s: float = MCP_WAIT_S,
+    tenant: str = "",
 ) -> McpToolset:
     """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
 
@@ -174,6 +175,7 @@ def open_server(
         egress: the operator's rules for outgoing calls.
         unseen: all of it can be used, for a look that calls nothing.
         wait_s: seconds for which a run waits for it, where nothing is known of it yet.
+        tenant: whose approvals hold.
 
     Raises:
         UsageError: the extra is not installed.
@@ -183,9 +185,8 @@ def open_server(
     guard = mcp_tools.guard_of(server, egress)
     if unseen:
         return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets, guard=guard)
-    return mcp_tools.McpToolset(
-        server, pins=mcp_pins(environment), auth=auth, secrets=secrets, guard=guard, wait_s=wait_s
-    )
+    pins = mcp_pins(environment).of_tenant(tenant)
+    return mcp_tools.McpToolset(server, pins=pins, auth=auth, secrets=secrets, guard=guard, wait_s=wait_s)
 
 
 def open_mcp(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from collections.abc import AsyncIterator, Mapping, MutableMapping
 from contextlib import asynccontextmanager
@@ -15,7 +14,6 @@ from starlette.applications import Starlette
 from actum import tool
 from actum.core.json import JsonObject, dumps
 from actum.server import McpService
-from actum.server.mcp.endpoint import Incoming, RequestRefused
 from tests.effort import effort
 
 NEW, OLD = "2026-07-28", "2025-11-25"
@@ -166,19 +164,6 @@ async def test_a_request_that_was_cut_off_is_not_carried_out_though_all_of_it_co
         assert ran == []
         assert (await called(app, {"type": "http.request"}))[0]["status"] == 200
         assert ran == [2]
-
-
-async def test_a_request_that_does_not_arrive_is_not_waited_for() -> None:
-    async def receive() -> MutableMapping[str, Any]:
-        await asyncio.Event().wait()
-        return {}
-
-    async def send(message: MutableMapping[str, Any]) -> None:
-        raise AssertionError(message)
-
-    with pytest.raises(RequestRefused) as refused:
-        await Incoming({"headers": []}, receive, send, body_s=0.0).message()
-    assert refused.value.status == 408
 
 
 async def test_a_call_takes_little_work_and_leaves_none_to_the_garbage_collector() -> None:

@@ -37,6 +37,9 @@ GUTTER = 10
 """Columns before the text of a labelled line: eight for the label, two to part them."""
 
 WIDE = 1_000_000
+WIDE_TABLE = 120
+TITLE_CHARS = 80
+"""So much of a question is shown in a list on a terminal."""
 """Columns of what is no terminal."""
 
 SPINNER_DELAY_S = 0.6
@@ -136,11 +139,30 @@ class Terminal:
         """What went wrong and what to do, on stderr, in the person's language where there are words for it."""
         self.err.print(styled(("actum: ", "bold red"), tr_message(text)))
 
-    def table(self, *columns: str, rows: Sequence[tuple[str, ...]]) -> None:
-        """A table on stdout; where there is no terminal, with every cell whole."""
+    def title(self, text: str) -> str:
+        """A text of any length as a cell of a list: one line of it on a terminal, else whole."""
+        if not self.out.is_terminal:
+            return text
+        line = " ".join(text.split())
+        return line if len(line) <= TITLE_CHARS else f"{line[:TITLE_CHARS].rstrip()} …"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a wide table does not fit on a line of the terminal."""
+        return self.out.is_terminal and self.out.width < WIDE_TABLE
+
+    def table(self, *columns: str, rows: Sequence[tuple[str, ...]], folds: str = "") -> None:
+        """A table on stdout; where there is no terminal, with every cell whole.
+
+        Args:
+            columns: their heads.
+            rows: the cells.
+            folds: the head of the column that is folded where the terminal is narrow; else the last one is.
+        """
+        folded = columns.index(folds) if folds else len(columns) - 1
         table = Table(box=None, pad_edge=False, header_style="dim", show_header=any(columns))
         for place, column in enumerate(columns):
-            table.add_column(tr(column), no_wrap=place < len(columns) - 1, overflow="fold")
+            table.add_column(tr(column), no_wrap=place != folded, overflow="fold")
         for row in rows:
             table.add_row(*(styled(cell.replace("\n", " ")) for cell in row))
         self.show(table)
@@ -313,3 +335,8 @@ def _console(stream: TextIO) -> Console:
     )
     console.soft_wrap = not console.is_terminal
     return console
+
+
+def counted(number: int, noun: str) -> str:
+    """How many of something there are: `1 run`, `2 runs`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
