@@ -113,7 +113,7 @@ PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
 
 HEAVY = {
-    *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
+    *("fastapi", "h11", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
     *("a2a", "cel", "celery", "grpc", "mcp", "openai", "opentelemetry", "psycopg"),
     *("actum_embedded", "importlib.metadata", "importlib_metadata"),
     *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),

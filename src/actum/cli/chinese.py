@@ -162,6 +162,7 @@ WORDS = {
     "journal": "日志",
     "record": "记录",
     "clients": "客户端",
+    "egress": "外发",
     "local": "本机",
     "calls": "调用",
 }

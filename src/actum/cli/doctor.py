@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +31,7 @@ from ..journal.mismatch import mismatch
 from ..models.catalog import PROVIDERS, URL_KEY_VARIABLE
 from ..models.local_servers import find_local_models
 from ..toolsets.wrappers import label_problems
+from ..transport.egress import EgressRules
 from . import options
 from .language import tr, tr_finding
 from .mcp.commands import looked_at
@@ -46,6 +47,7 @@ from .show.terminal import (
 )
 
 PARTS = ("msgspec", "jsonschema-rs", "pydantic", "httpx2", "typer", "rich")
+PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 ENDPOINT_S_MAX = 60.0
 LOCAL_SHOWN_MAX = 5
 VERDICT_COLUMNS = 5
@@ -99,24 +101,31 @@ def doctor(
         take, lambda: options.read(model=model, tools=tools, mcp=mcp, dialect=dialect, journal=journal)
     )
     if settings is not None:
-        take(asyncio.run(_journal(settings)))
-        take(asyncio.run(_record(settings)))
-        take(asyncio.run(_tools(settings)))
-        for name in settings.agents:
-            take(asyncio.run(_agent(settings, name)))
-        if settings.tool_labels:
-            take(asyncio.run(_labels(settings, terminal)))
-        if settings.speaks_for_user:
-            take(_trusted_clients(settings))
-        for finding in asyncio.run(_servers(settings, terminal)):
-            take(finding)
-        if terminal.person and not (settings.model or settings.base_url):
-            take(asyncio.run(_local_models()))
-        for finding in asyncio.run(_model(settings, terminal)):
-            take(finding)
+        asyncio.run(_look_at(settings, terminal, take))
     if as_json:
         terminal.json(findings)
     return FAILED if any(finding.verdict == "bad" for finding in findings) else DONE
+
+
+async def _look_at(settings: Settings, terminal: Terminal, take: Callable[[CheckFinding], None]) -> None:
+    """Look at everything that settings decide."""
+    take(await _journal(settings))
+    take(await _record(settings))
+    take(await _tools(settings))
+    for finding in _egress(settings.egress, os.environ):
+        take(finding)
+    for name in settings.agents:
+        take(await _agent(settings, name))
+    if settings.tool_labels:
+        take(await _labels(settings, terminal))
+    if settings.speaks_for_user:
+        take(_trusted_clients(settings))
+    for finding in await _servers(settings, terminal):
+        take(finding)
+    if terminal.person and not (settings.model or settings.base_url):
+        take(await _local_models())
+    for finding in await _model(settings, terminal):
+        take(finding)
 
 
 def _python() -> CheckFinding:
@@ -221,6 +230,20 @@ async def _labels(settings: Settings, terminal: Terminal) -> CheckFinding:
 def _trusted_clients(settings: Settings) -> CheckFinding:
     names = ", ".join(settings.speaks_for_user)
     return CheckFinding("ok", "clients", f"{names}: their values count as the user's words (speaks_for_user)")
+
+
+def _egress(rules: EgressRules, environment: Mapping[str, str]) -> list[CheckFinding]:
+    """Where the calls of tools may go."""
+    listed = [("allow", rules.allow), ("deny", rules.deny), ("private", rules.private)]
+    said = "; ".join(f"{name}: {', '.join(entries)}" for name, entries in listed if entries)
+    found = [CheckFinding("ok", "egress", said or "the open internet over https, and the servers you set up")]
+    if rules.proxy:
+        known = f"all goes by the proxy {rules.shown_proxy}, which looks names up itself: only rules by host hold"
+        found.append(CheckFinding("warn", "egress", known, "let the proxy refuse private addresses"))
+    elif any(environment.get(name) for name in PROXY_VARIABLES):
+        unused = "the proxy of the environment is not used for the calls of tools"
+        found.append(CheckFinding("warn", "egress", unused, "name it as `proxy` in the table [egress]"))
+    return found
 
 
 async def _servers(settings: Settings, terminal: Terminal) -> list[CheckFinding]:

@@ -26,6 +26,7 @@ from ..journal.export import run_ids
 from ..journal.memory import MemoryJournal
 from ..journal.mismatch import summary
 from ..runs.given_tools import Toolish
+from ..transport.egress import Egress
 from .show.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -199,6 +200,11 @@ def read(
     return choose_agent(settings, agent) if agent else settings
 
 
+def egress() -> Egress:
+    """The operator's rules for outgoing calls, for a command that takes no settings by flags."""
+    return Egress(read().egress)
+
+
 def _limit(said: str) -> tuple[str, Json]:
     """`calls=20` as name and number.
 
@@ -283,7 +289,7 @@ async def tools(settings: Settings, terminal: Terminal, *, needed: str = "") -> 
     read = find_servers(settings.mcp, os.environ)
     for note in read.notes:
         terminal.note(note)
-    host = open_mcp(read.servers, os.environ, wait_s=settings.mcp_wait)
+    host = open_mcp(read.servers, os.environ, egress=Egress(settings.egress), wait_s=settings.mcp_wait)
     finds = FINDER in settings.tools
     if host is None:
         yield Loaded([*loaded, open_finder(None)] if finds else loaded)

@@ -25,6 +25,7 @@ from ..policy.rules import CAREFUL, Rules
 from ..runs.given_tools import Toolish
 from ..runs.runner import Runner
 from ..toolsets.wrappers import ToolLabels, labelled
+from ..transport.egress import Egress
 from .mcp import find_servers, open_finder, open_mcp
 from .mistakes import meant
 from .models import make_model
@@ -141,6 +142,7 @@ class Agents:
         self._approver = approver
         self._built: dict[str, Agent[object]] = {}
         self._hosts: dict[tuple[str, ...], McpHost | None] = {}
+        self._egress = Egress(settings.egress)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -191,7 +193,9 @@ class Agents:
         tools: list[Toolish] = [*load_tools(settings.tools, self._folder), *map(self.get, table.agents)]
         servers = find_servers(settings.mcp, self._environment).servers
         if settings.mcp not in self._hosts:
-            self._hosts[settings.mcp] = open_mcp(servers, self._environment, wait_s=settings.mcp_wait)
+            self._hosts[settings.mcp] = open_mcp(
+                servers, self._environment, egress=self._egress, wait_s=settings.mcp_wait
+            )
         host = self._hosts[settings.mcp]
         if FINDER in settings.tools:
             tools.append(open_finder(host))

@@ -21,6 +21,7 @@ from ...compose.user_code import load_objects
 from ...core.errors import UsageError
 from ...core.interfaces import Journal
 from ...runs.given_tools import Toolish
+from ...transport.egress import Egress
 from .. import options
 from ..callers import InsecureFlag, IssuerFlag, KeyFlag, ended, local, verifier
 from ..keys import entrance
@@ -208,6 +209,7 @@ def _gateway(settings: Settings, words: list[str], journal: Journal, *, name: st
     return doors.McpGateway(
         read.servers,
         pins=mcp_pins(os.environ),
+        egress=Egress(settings.egress),
         wait_s=settings.mcp_wait,
         name=name,
         version=version_of("actum"),
