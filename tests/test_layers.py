@@ -29,7 +29,8 @@ STACK = (
     {"runs"},
     {"agents", "tasks"},
     {"workflow", "evals", "learn", "market"},
-    {"server", "compose"},
+    {"server"},
+    {"compose"},
     {"secrets"},  # for programs that keep secrets of users
     {"cli"},
 )
@@ -63,7 +64,8 @@ DOORS: dict[str, set[str]] = {
     "actum.agents.output": {"pydantic"},
     "actum.cli.chat": {"actum.cli.line_editor"},
     "actum.cli.mcp.commands": {"actum.cli.mcp.login"},
-    "actum.cli.mcp.serve": {"actum.server.web"},
+    "actum.cli.mcp.serve": {"actum.compose.serving"},
+    "actum.cli.serve": {"actum.compose.serving", "actum.server.metrics"},
     "actum.dialects.api.rows": {
         "actum.dialects.api.anthropic.dialect",
         "actum.dialects.api.gemini.dialect",
@@ -114,7 +116,7 @@ PURE = {"core", "schema", "protocols", "dialects", "policy", "actum_embedded"}
 DOES_IO = {"http", "httpx2", "select", "socket", "sqlite3", "ssl", "subprocess", "urllib.request"}
 
 HEAVY = {
-    *("fastapi", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
+    *("fastapi", "h11", "httpx", "httpx2", "sqlite3", "starlette", "uvicorn"),
     *("a2a", "cel", "celery", "cryptography", "grpc", "keyring", "mcp", "openai", "opentelemetry", "psycopg"),
     *("actum_embedded", "importlib.metadata", "importlib_metadata"),
     *("llguidance", "numpy", "prompt_toolkit", "pydantic", "rich", "torch", "transformers", "typer"),

@@ -47,9 +47,9 @@ async def test_only_an_id_that_somebody_chose_is_looked_for_in_the_journal() -> 
     class Watched(MemoryJournal):
         looked_for: list[str]
 
-        async def read(self, run_id: str, after: int = -1) -> list[Entry]:
+        async def read(self, run_id: str, after: int = -1, *, tenant: str | None = None) -> list[Entry]:
             self.looked_for.append(run_id)
-            return await super().read(run_id, after)
+            return await super().read(run_id, after, tenant=tenant)
 
     journal = Watched()
     journal.looked_for = []

@@ -114,7 +114,7 @@ class Driver(Struct, kw_only=True, dict=True):
             self._show(record.reply)
             run.usage += record.reply.usage
             return ModelAnswered(record.reply, record.elapsed, record.cost)
-        run.check_limits()
+        await run.check_limits()
         await self._notice_tools()
         context = run.context
         began = context.clock.monotonic()

@@ -198,7 +198,8 @@ class CallPath:
         gates = self._gates(allowed) if isinstance(allowed, Plan) and self._meters.gated else ()
         if not gates:
             return await self._make(allowed, place)
-        async with acquire(gates, self._scope.clock):  # what allowed the call may be over when its turn comes
+        async with acquire(gates, self._scope.clock, self._meters.counts):
+            # What allowed the call may be over when its turn comes.
             return await self._make(await self._allowed(call, place, self._plan(call, place)), place)
 
     async def _make(self, allowed: Plan | ToolResult | Pending, place: CallRef) -> ToolResult | Pending:
@@ -264,7 +265,7 @@ class CallPath:
         """
         if self._scope.recording.asked(place) is not None:
             await self._look_first(plan, place)
-        self._breakers.check(plan.bound.tool.name, self._scope.clock.monotonic())
+        self._breakers.check(plan.bound.tool.name, self._scope.clock.monotonic(), self._terms.facts.tenant)
 
     async def _turn_away(self, call: ToolCall, place: CallRef, error: CallError) -> ToolResult | Pending:
         """The call is not to be made. If an earlier process began it, somebody has to say what became of it."""
@@ -274,7 +275,7 @@ class CallPath:
 
     def _gates(self, plan: Plan) -> Sequence[RateLimit]:
         """What the limits of its tool and its user have the call go through."""
-        return self._meters.gates(plan.bound.tool.name, self._terms.facts.principal, self._scope.clock.monotonic())
+        return self._meters.gates(plan.bound.tool.name, self._terms.facts.user, self._scope.clock.monotonic())
 
     def _plan(self, call: ToolCall, place: CallRef) -> Plan:
         """The call as it would be made now: with the arguments that a person put in, and under what they granted."""
@@ -461,7 +462,7 @@ class CallPath:
                 return self._questions.wait_with(waiting, place, scope.budget.used_by(plan.key))
             if error is not None and error.effect == "unknown" and tool.probed:
                 result, error = await self._looked_up(plan, place, result, error)
-            self._breakers.note(tool.name, error, scope.clock.monotonic())
+            self._breakers.note(tool.name, error, scope.clock.monotonic(), self._terms.facts.tenant)
             if plan.edited:
                 result = with_note(result, plan.shown)
             wait = None if error is None else delay(error, tool, attempt, self._limits.attempts, random.random())
@@ -579,6 +580,7 @@ class CallPath:
             key=plan.key,
             attempt=attempt,
             principal=self._terms.facts.principal,
+            tenant=self._terms.facts.tenant,
             roles=self._terms.facts.roles,
             key_id=self._terms.facts.key_id,
             deps=self._scope.deps,

@@ -57,7 +57,9 @@ class Catalog:
         for item in bound:
             if item.tool.name in self._bound:
                 raise BadTool(
-                    f"two tools are called {item.tool.name!r}: rename one, or put a prefix before its toolset"
+                    f"two tools are called {item.tool.name!r}: put the toolset of one of them into "
+                    f'prefixed("x_", ...), renamed({{"new_name": {item.tool.name!r}}}, ...) or filtered(...) of '
+                    "actum.toolsets.wrappers; in actum.toml an entry of `tools` has prefix, rename and only for that"
                 )
             self._bound[item.tool.name] = item
         self.tools: tuple[Tool, ...] = tuple(item.tool for item in self._bound.values())
@@ -104,9 +106,11 @@ class Catalog:
         return shown_call(call, self.secret_paths(call))
 
     def trusted(self, name: str) -> tuple[str, ...]:
-        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign one, none."""
+        """Which fields of the results of the tool of this name are declared to be trusted; of a foreign tool only those
+        that the operator named.
+        """
         bound = self._bound.get(name)
-        return bound.tool.trusted if bound is not None and not bound.tool.foreign else ()
+        return bound.tool.trusted if bound is not None and (bound.tool.vouched or not bound.tool.foreign) else ()
 
     def resolve(self, name: str) -> ResolvedTool:
         """The tool that a model means by a name.

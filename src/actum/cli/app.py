@@ -21,20 +21,24 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from ..core.errors import ActumError, JournalError, UsageError
 from . import (
+    agents,
     approvals,
     audit,
     call,
     chat,
+    config,
     conversations,
     demo,
     dialects,
     doctor,
     journal,
+    keys,
     models,
     policy,
     run,
     runs,
     secrets,
+    serve,
     tools,
     transcode,
 )
@@ -47,8 +51,23 @@ CANCELLED = 130
 
 
 ORDER = (
-    *("demo", "run", "chat", "call", "models", "tools", "mcp", "policy", "runs", "resume", "approvals"),
-    *("conversations", "audit", "secrets", "journal", "dialects", "transcode", "doctor"),
+    *(
+        "init",
+        "demo",
+        "run",
+        "chat",
+        "call",
+        "models",
+        "tools",
+        "mcp",
+        "serve",
+        "policy",
+        "agents",
+        "runs",
+        "resume",
+        "approvals",
+    ),
+    *("conversations", "audit", "secrets", "journal", "keys", "dialects", "transcode", "config", "doctor"),
 )
 """In which the commands are listed: as somebody comes to need them."""
 
@@ -96,17 +115,22 @@ app.command()(chat.chat)
 app.command()(call.call)
 app.command()(run.resume)
 app.command("models")(models.models)
+app.add_typer(agents.app, name="agents")
 app.add_typer(runs.app, name="runs")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(tools.app, name="tools")
 app.add_typer(mcp.app, name="mcp")
+app.command("serve")(serve.serve)
 app.add_typer(policy.app, name="policy")
 app.add_typer(conversations.app, name="conversations")
 app.command("audit")(audit.show_audit)
 app.add_typer(secrets.app, name="secrets")
 app.add_typer(journal.app, name="journal")
+app.add_typer(keys.app, name="keys")
 app.command()(dialects.dialects)
 app.command()(transcode.transcode)
+app.command()(config.init)
+app.add_typer(config.app, name="config")
 app.command()(doctor.doctor)
 app.command()(demo.demo)
 

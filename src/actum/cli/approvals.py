@@ -26,7 +26,7 @@ from ..transport.http import HttpFailure, post
 from . import options
 from .approve import read_pairs, show_pending
 from .language import tr
-from .options import JournalFlag, JsonFlag
+from .options import JournalFlag, JsonFlag, TenantFlag
 from .run import DONE
 from .show.coverage import covered
 from .show.form import read_form
@@ -56,11 +56,11 @@ def approvals(context: typer.Context) -> None:
 
 
 @app.command("list")
-def list_waiting(as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
+def list_waiting(tenant: TenantFlag = None, as_json: JsonFlag = False, journal: JournalFlag = "") -> None:
     """List what waits, the oldest first."""
     terminal = Terminal()
     found = _look(journal)
-    waiting = found.waiting
+    waiting = [one for one in found.waiting if tenant in (None, one.run.tenant)]
     options.tell_problems(terminal, [str(each) for each in found.unreadable])
     if as_json:
         terminal.json([_as_json(one) for one in waiting])

@@ -50,7 +50,7 @@ def call(
             options.tools(settings, terminal, needed=name) as loaded,
             options.journal(settings) as opened,
         ):
-            tool = find_tool(await list_tools(loaded.tools), name)
+            tool = find_tool(await list_tools(loaded.tools, settings.tool_labels), name)
             arguments = read_arguments(tool, words, said(args))
             runner = make_runner(
                 settings,

@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..agents.agent import Agent
-from ..compose.agents import make_agent
-from ..compose.models import make_model
-from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
 from ..core.errors import ActumError, Busy, ContextOverflow, UsageError
 from ..core.event import RunResult
@@ -62,18 +59,10 @@ def chat(*, parts: AgentFlags, asking: ModelFlags, talk: ConversationFlags, how:
     with asyncio.Runner() as runner:
         try:
             approver = TerminalApprover(terminal, yes=how.yes)
-            opening = options.tools(settings, terminal)
-            loaded = runner.run(opening.__aenter__())
+            opening = options.agent_with_servers(settings, opened, approver, terminal)
+            agent, servers = runner.run(opening.__aenter__())
             try:
-                agent = make_agent(
-                    settings,
-                    make_model(settings),
-                    loaded.tools,
-                    journal=opened,
-                    approver=approver,
-                    secrets=open_secrets(os.environ),
-                )
-                prompts = Prompts(loaded.servers)
+                prompts = Prompts(servers)
                 chat = Chat(
                     terminal,
                     runner,
@@ -196,7 +185,7 @@ class Chat:
             self._editor = await self._open_editor()
         editor, words = self._editor
         with contextlib.suppress(ActumError):  # a journal that is away spoils the completion alone
-            runs = await self._journal.runs(owner=self._owner, limit=RUNS_OFFERED)
+            runs = await self._journal.runs(owner=self._owner, tenant="", limit=RUNS_OFFERED)
             words.runs = [run.run_id for run in runs]
         return await editor.read()
 
@@ -289,7 +278,7 @@ class Chat:
 
     async def _look_back(self) -> None:
         """Say so if the latest turn did not come to its end, or nobody knows whether one of its calls happened."""
-        runs = await self._journal.runs(conversation=self._conversation, owner=self._owner, limit=1)
+        runs = await self._journal.runs(conversation=self._conversation, owner=self._owner, tenant="", limit=1)
         latest = await as_they_stand(self._journal, runs)
         for run in latest:
             timeline = Timeline(await self._journal.read(run.run_id))

@@ -37,6 +37,16 @@ WORDS = {
         "请自己打开。同意访问这个网页吗？  [y] 同意  [n] 拒绝  [l] 稍后："
     ),
     "ask your model this?  [y]es  [n]o  [l]ater: ": "要拿这个去问您的模型吗？  [y] 同意  [n] 拒绝  [l] 稍后：",
+    # keys
+    "Clients show this key as `Authorization: Bearer KEY`. It is not shown again:": (
+        "客户端用 `Authorization: Bearer 密钥` 出示这个密钥。它不会再次显示："
+    ),
+    "Others than this machine reach this server: here is a key for you, as `actum keys add` makes.": (
+        "本机以外的程序可以访问这个服务器：这是给您的密钥，与 `actum keys add` 创建的一样。"
+    ),
+    "There are no keys yet. Try: actum keys add ci": "还没有密钥。试试：actum keys add ci",
+    "The key {name} is revoked.": "密钥 {name} 已吊销。",
+    "The key {name} had been revoked before.": "密钥 {name} 之前就已吊销。",
     # run and chat
     "cancelled": "已取消",
     "The embedded model: rules, no language model. `actum doctor` says how to use a real one.": (
@@ -152,6 +162,7 @@ WORDS = {
     "journal": "日志",
     "record": "记录",
     "clients": "客户端",
+    "egress": "外发",
     "local": "本机",
     "calls": "调用",
     # secrets
@@ -212,6 +223,8 @@ HELP = {
     "Whose conversation it is, where it is not your own; '' for those of programs that name no principal.": (
         "这次对话属于谁（不是自己的时候）；'' 表示没有写明主体的程序的对话。"
     ),
+    "For the users of this tenant, whom your server serves.": "给你的服务器所服务的这个租户的用户。",
+    "Only what belongs to this tenant; '' for what belongs to none.": ("只看属于这个租户的；'' 表示不属于任何租户的。"),
     "Go on after this run, or after its record N; with a new --conversation, in a branch of its own.": (
         "接在这次运行之后，或者接在它的第 N 条记录之后；写一个新的 --conversation 就另开一个分支。"
     ),
@@ -231,6 +244,31 @@ HELP = {
     ),
     "Talk: what was said is kept in mind. A paste of several lines is one turn; from a pipe, each line is one.": (
         "对话：说过的话会记住。粘贴的多行文字算一轮；从管道读取时，每行算一轮。"
+    ),
+    "Keys of a server: make one, list them, revoke one.": "服务器的密钥：创建、列出、吊销。",
+    "Make a key, and show it. It is shown this once: only a hash of it is kept. For instance: actum keys add ci --user "
+    "ann --role clerk --scope tools --tool 'crm_*' --expires 30d": (
+        "创建并显示一个密钥。只显示这一次：只保存它的哈希值。\n\n"
+        "例如：actum keys add ci --user ann --role clerk --scope tools --tool 'crm_*' --expires 30d"
+    ),
+    "List the keys, the oldest first, also those that were revoked.": "列出密钥，最早的在前，已吊销的也在内。",
+    "Revoke a key: no server of this journal accepts it any more, within a second. This can not be undone.": (
+        "吊销一个密钥：使用这份记录的服务器一秒之内都不再接受它。此操作无法撤销。"
+    ),
+    "The name of the key.": "密钥的名称。",
+    "Whose calls the key makes. Default: the name of the key.": "密钥代表哪个用户发起调用。默认：密钥的名称。",
+    "A role of the user; may be repeated.": "用户的角色；可以重复。",
+    "The tenant that the user belongs to.": "用户所属的租户。",
+    "What the key allows, such as tools; may be repeated.": "密钥允许做什么，例如 tools；可以重复。",
+    "Tools that it may use, such as 'crm_*'; may be repeated. Default: all.": (
+        "可以使用的工具，例如 'crm_*'；可以重复。默认：全部。"
+    ),
+    "Models that it may use; may be repeated. Default: all.": "可以使用的模型；可以重复。默认：全部。",
+    "Agents that it may use; may be repeated. Default: all.": "可以使用的智能体；可以重复。默认：全部。",
+    "When it ends: 30d, 12h, 2027-01-31. Default: never.": "何时失效：30d、12h、2027-01-31。默认：永不失效。",
+    "Trust whoever has the key to say only what its user said, so that rules take its values as the user's. Never for "
+    "a client whose model chooses the values.": (
+        "相信持有密钥的客户端只转述用户说过的话，因此规则把它给出的值视为用户的。切勿用于由模型选择参数值的客户端。"
     ),
     'Call one tool by hand. For instance: actum call calculate expression="17 * 23"': (
         '手动调用一个工具。\n\n例如：actum call calculate expression="17 * 23"'
@@ -308,7 +346,9 @@ HELP = {
         "输出工具的 JSON Schema，或者某种方言里告诉模型的内容。"
     ),
     "As this dialect says it.": "用这种方言表达。",
-    "Say what the tools' descriptions lack. Exit code 1 when something is.": "指出工具说明缺什么。有缺时退出码为 1。",
+    "Say what the tools' descriptions lack, and what nobody says of foreign tools. Exit code 1 when something is.": (
+        "指出工具说明缺什么，以及哪些外来工具无人说明作用。有缺时退出码为 1。"
+    ),
     "MCP servers: add, list, test, import, approve, login, remove. And serve: be one.": (
         "MCP 服务器：添加、列出、测试、导入、批准、登录、移除；serve 则自己作为服务器。"
     ),
@@ -395,7 +435,6 @@ HELP = {
         "Only what was approved is passed on."
     ): ("改为代理这个服务器：`actum mcp` 里的名称、地址，或列出服务器的文件；可重复。只转发已批准的内容。"),
     "What clients are told it is called.": "告诉客户端的服务器名称。",
-    "Every request must show the key in this variable.": "每个请求都必须带上这个环境变量里的密钥。",
     "Requests must show a token of this issuer, a JWT.": "请求必须带上这个签发方的令牌（JWT）。",
     "This server as clients write it: what tokens are meant for.": "客户端使用的本服务器地址，即令牌的受众。",
     "A scope that tokens need; may be repeated.": "令牌必须具有的 scope；可重复。",
@@ -459,7 +498,6 @@ HELP = {
     ),
     "On whose behalf. Default: you.": "代表谁。默认是您自己。",
     "What the user said, for trusted(). Repeatable.": "用户说过的话，供 trusted() 判断；可重复。",
-    "A role of the user; may be repeated.": "用户的角色；可重复。",
     "The agent that makes the call.": "发起调用的智能体。",
     "The id of the API key that was used.": "所用 API 密钥的编号。",
     (
@@ -582,5 +620,18 @@ HELP = {
     "The tenant that the secret belongs to.": "机密所属的租户。",
     "With the new key: the old one opens nothing any more.": "使用新密钥：旧密钥不再有效。",
     "With the old key: the new one opens nothing any more.": "使用旧密钥：新密钥不再有效。",
+    "An agent of actum.toml, by its name; see `actum agents list`.": (
+        "actum.toml 中的代理，按名称；见 `actum agents list`。"
+    ),
+    (
+        "Serve what actum.toml describes, by every protocol, under one address. For instance: "
+        "actum serve --tools tools.py, then give a client http://127.0.0.1:8000/mcp"
+    ): (
+        "把 actum.toml 描述的内容，用所有协议，在同一个地址上对外提供。\n\n例如：actum serve --tools "
+        "tools.py，然后把 http://127.0.0.1:8000/mcp 交给客户端"
+    ),
+    "Where it listens. Default: 127.0.0.1:8000.": "监听的地址。默认 127.0.0.1:8000。",
+    "Serve /metrics there, without a key, and nowhere else.": "只在这个地址提供 /metrics，不需要密钥。",
+    "The server as clients write it, where a proxy stands before it.": ("前面有代理时，客户端看到的服务器地址。"),
 }
 """Texts of `--help` in Chinese, by the English text with single blanks."""

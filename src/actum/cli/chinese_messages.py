@@ -41,6 +41,22 @@ REASONS = {
     "Expected `{wanted}`, got `{given}` - at `$.{field}`": "{field} 应为 {wanted}，而不是 {given}",
     "Object contains unknown field `{field}`": "没有 `{field}` 这一项",
     "Object contains unknown field `{field}` - at `$.{table}`": "{table} 里没有 `{field}` 这一项",
+    "{list}: {entry} is a network; only `deny` takes networks. Name the hosts - at `$.egress`": (
+        "{list}：{entry} 是网段，只有 `deny` 可以写网段。请写出主机名"
+    ),
+    "private: '*' would open every private address. Name the hosts - at `$.egress`": (
+        "private：'*' 会放开所有内网地址。请写出主机名"
+    ),
+    "{list}: {entry} was expected to be a host such as api.example.com:8443, without a path - at `$.egress`": (
+        "{list}：{entry} 应是主机，例如 api.example.com:8443，不带路径"
+    ),
+    "{list}: {entry}: a * stands only at the beginning, as in *.example.com - at `$.egress`": (
+        "{list}：{entry}：* 只能写在开头，例如 *.example.com"
+    ),
+    "deny: {entry} is no network - at `$.egress`": "deny：{entry} 不是网段",
+    "proxy: an address such as http://proxy.corp:3128 was expected - at `$.egress`": (
+        "proxy：应为地址，例如 http://proxy.corp:3128"
+    ),
     # of a connection
     "its certificate is not trusted": "它的证书不受信任",
     "it does not speak TLS: is its address http:// and not https://?": (
@@ -56,6 +72,14 @@ REASONS = {
     ),
     "it can not be reached": "无法连接",
     "the proxy does not let this through": "代理不允许这个请求",
+    "the proxy wants a name and password, or others": "代理要求用户名和密码，或者用户名和密码不对",
+    "the proxy can not be reached": "无法连接代理",
+    "{address} is denied by [egress] in the settings": "设置中的 [egress] 禁止访问 {address}",
+    "{address} is not allowed: `allow` of [egress] in the settings does not name this address": (
+        "不允许访问 {address}：设置中 [egress] 的 `allow` 没有列出这个地址"
+    ),
+    "its address is not one of the open internet": "地址不属于公共互联网",
+    "its address does not begin with https://": "地址不是以 https:// 开头",
     "its address is not of the kind http:// or https://": "地址不是 http:// 或 https:// 开头",
     "its address is not well formed": "地址格式不对",
     "its answer is not HTTP: is its address https:// and not http://?": (
@@ -347,6 +371,8 @@ MESSAGES = {
         "略过 {name}：它是编辑器扩展，只能由编辑器启动"
     ),
     "{name} is there already: it is left as it is": "{name} 已经存在，保持不变",
+    "there is no program {program}. If that is a program and its arguments, write them without quotes: actum mcp add "
+    "{name} -- {words}": "没有程序 {program}。如果这是程序和它的参数，请不要加引号：actum mcp add {name} -- {words}",
     "There are none. Add one: actum mcp add NAME URL, or actum mcp add NAME -- COMMAND ARGS": (
         "还没有服务器。添加方法：actum mcp add 名称 地址，或 actum mcp add 名称 -- 命令 参数"
     ),
@@ -485,6 +511,13 @@ FINDINGS = {
     "see `actum tools --help`": "见 `actum tools --help`",
     "see `actum mcp --help`": "见 `actum mcp --help`",
     "{count} from {places}": "{count} 个，来自 {places}",
+    "the open internet over https, and the servers you set up": "可通过 https 访问公共互联网，以及您设置的服务器",
+    "all goes by the proxy {proxy}, which looks names up itself: only rules by host hold": (
+        "全部经由代理 {proxy}，主机名由代理解析：只有按主机名的规则有效"
+    ),
+    "let the proxy refuse private addresses": "请让代理拒绝内网地址",
+    "the proxy of the environment is not used for the calls of tools": "工具调用不使用环境变量中的代理",
+    "name it as `proxy` in the table [egress]": "请在 [egress] 表中用 `proxy` 指定它",
     "{names}: their values count as the user's words (speaks_for_user)": (
         "{names}：它们给出的值视为用户的话（speaks_for_user）"
     ),

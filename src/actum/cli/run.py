@@ -14,17 +14,18 @@ import msgspec
 import typer
 
 from ..agents.agent import Agent
-from ..compose.agents import make_runner
+from ..compose.agents import choose_agent, make_runner, table_of
 from ..compose.models import make_model
 from ..compose.secrets import open_secrets
 from ..compose.settings import MEMORY, Settings
 from ..core.error_words import told as told_failure
-from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UsageError
+from ..core.errors import ContextOverflow, InvalidArguments, ModelError, ReplayDiverged, UnknownName, UsageError
 from ..core.event import RunResult
 from ..core.interfaces import Answer, Journal, Model
 from ..core.json import Json
 from ..core.message import UserMessage
 from ..core.pending import Pending
+from ..journal.recording import RunState
 from ..runs.runner import Emit
 from . import options
 from .approve import TerminalApprover, show_pending
@@ -68,7 +69,7 @@ def run(
     asked = with_files(UserMessage.of(text), files)
     if files and not how.as_json:
         terminal.note(told(files))
-    if not settings.model and terminal.err.is_terminal and not how.as_json:
+    if not (settings.model or settings.agent) and terminal.err.is_terminal and not how.as_json:
         terminal.note(tr(NO_LANGUAGE_MODEL))
 
     async def command() -> int:
@@ -150,7 +151,9 @@ def resume(
             found = await options.find_run(opened, run_id)
             if not found.model:
                 return await _resume_call(opened, found.run_id)
-            chosen = settings if parts.model else as_recorded(settings, found.model)
+            name = await named_agent(opened, found.run_id, settings, accept=accept)
+            unnamed = settings if settings.agent or name or parts.model else as_recorded(settings, found.model)
+            chosen = choose_agent(settings, name) if name else unnamed
             async with options.agent(chosen, opened, TerminalApprover(terminal, yes=how.yes), terminal) as agent:
                 view = view_of(terminal, agent.model, verbose=how.verbose, as_json=how.as_json)
                 if isinstance(view, Trace):
@@ -251,6 +254,27 @@ def report_call(terminal: Terminal, result: RunResult, settings: Settings, *, as
         in_words = failure_text(outcome.error) if language() == "en" else told_failure(outcome.error, language())
         terminal.error(f"{made.name}: {in_words}")
     return MISUSED if outcome.error.code == InvalidArguments.code else FAILED
+
+
+async def named_agent(journal: Journal, run_id: str, settings: Settings, *, accept: bool) -> str:
+    """The name of the agent of the settings that a run belongs to; empty where it belongs to none.
+
+    Raises:
+        UnknownName: the settings have no such agent, and nobody said that the run is to go on all the same.
+    """
+    state = RunState(await journal.read(run_id))
+    latest = state.agent or state.beginning()
+    if not latest.agent_digest or settings.agent:
+        return ""
+    if latest.agent in settings.agents or not accept:
+        try:
+            table_of(settings, latest.agent)
+        except UnknownName as error:
+            raise UnknownName(
+                f"run {run_id} is of an agent of other settings: {error}. --accept goes on without it"
+            ) from None
+        return latest.agent
+    return ""
 
 
 def as_recorded(settings: Settings, recorded: str) -> Settings:

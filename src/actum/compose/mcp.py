@@ -27,6 +27,7 @@ from ..storage.place import state_folder, tokens_path
 from ..storage.tokens import TokenStore
 from ..storage.whole_file import alone_with, replace
 from ..toolsets import mcp as mcp_tools
+from ..transport.egress import Egress
 from .secrets import open_secrets, secret_file
 from .settings import MCP_WAIT_S, MEMORY, MINE, Settings
 
@@ -163,26 +164,40 @@ def _host(url: str) -> str:
 
 
 def open_server(
-    server: McpServer, environment: Mapping[str, str], *, unseen: bool = False, wait_s: float = MCP_WAIT_S
+    server: McpServer,
+    environment: Mapping[str, str],
+    *,
+    egress: Egress | None = None,
+    unseen: bool = False,
+    wait_s: float = MCP_WAIT_S,
+    tenant: str = "",
 ) -> McpToolset:
     """The toolset of a server, of which only what was approved is used. Whoever opens it closes it.
 
     Args:
+        egress: the operator's rules for outgoing calls.
         unseen: all of it can be used, for a look that calls nothing.
         wait_s: seconds for which a run waits for it, where nothing is known of it yet.
+        tenant: whose approvals hold.
 
     Raises:
         UsageError: the extra is not installed.
     """
     secrets = secrets_of(environment)
-    auth = mcp_tools.oauth_of(server, mcp_tokens(environment), secrets=secrets)
+    auth = mcp_tools.oauth_of(server, mcp_tokens(environment), secrets=secrets, egress=egress)
+    guard = mcp_tools.guard_of(server, egress)
     if unseen:
-        return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets)
-    return mcp_tools.McpToolset(server, pins=mcp_pins(environment), auth=auth, secrets=secrets, wait_s=wait_s)
+        return mcp_tools.McpToolset(server, approve="all", auth=auth, secrets=secrets, guard=guard)
+    pins = mcp_pins(environment).of_tenant(tenant)
+    return mcp_tools.McpToolset(server, pins=pins, auth=auth, secrets=secrets, guard=guard, wait_s=wait_s)
 
 
 def open_mcp(
-    servers: Sequence[McpServer], environment: Mapping[str, str], *, wait_s: float = MCP_WAIT_S
+    servers: Sequence[McpServer],
+    environment: Mapping[str, str],
+    *,
+    egress: Egress | None = None,
+    wait_s: float = MCP_WAIT_S,
 ) -> McpHost | None:
     """A toolset of these servers; None where there are none.
 
@@ -190,7 +205,7 @@ def open_mcp(
     """
     if not servers:
         return None
-    return mcp_tools.McpHost([open_server(server, environment, wait_s=wait_s) for server in servers])
+    return mcp_tools.McpHost([open_server(server, environment, egress=egress, wait_s=wait_s) for server in servers])
 
 
 def open_finder(host: McpHost | None) -> McpFinder:

@@ -37,7 +37,9 @@ async def put_on_record(
     """
     run_id = new_id("run")  # nobody else knows the id, so that no claim is needed
     call = ToolCall("call_1", act, arguments)
-    journal.append(run_id, Started(agent=ADMINISTRATION, model="", said=(), principal=principal, key_id=key_id))
+    journal.append(
+        run_id, Started(agent=ADMINISTRATION, model="", said=(), principal=principal, tenant=tenant, key_id=key_id)
+    )
     requested = journal.append(run_id, CallsRequested((call,), "administrator"))
     journal.append(run_id, CallCompleted(requested, 0, ToolResult(call.id)))
     journal.append(run_id, Ended("done"))

@@ -218,7 +218,7 @@ class Writer:
         if durable:
             self._loose.clear()
         else:
-            self._loose.update(job.run_id for job in jobs if job.writes)
+            self._loose.update(job.run_id for job in jobs if job.writes and job.run_id)
 
     def _fail_loose(self) -> None:
         """The connection was lost before these runs had reached the disk; what they had written may be gone."""

@@ -40,6 +40,7 @@ from ...protocols.mcp.tool import says_it_reads
 from ...protocols.plain_text import shown
 from ...storage.tokens import TokenStore
 from ...storage.whole_file import alone_with, replace
+from .. import options
 from ..options import JsonFlag
 from ..run import DONE, FAILED
 from ..show.terminal import (
@@ -295,7 +296,7 @@ async def _looked_at(server: McpServer, *, start: bool, within_s: float) -> Json
     if server.disabled or not known.approved or not start:
         state = "disabled" if server.disabled else "approved" if known.approved else "not approved"
         return {**told, "state": state, "era": known.era if known.era != "auto" else ""}
-    toolset = open_server(server, os.environ)
+    toolset = open_server(server, os.environ, egress=options.egress())
     try:
         async with asyncio.timeout(within_s):
             facts = await toolset.facts()
@@ -331,7 +332,7 @@ def try_server(
 
 
 async def _tested(terminal: Terminal, server: McpServer) -> JsonObject:
-    toolset = open_server(server, os.environ, unseen=True)
+    toolset = open_server(server, os.environ, egress=options.egress(), unseen=True)
     began = time.perf_counter()
     told: JsonObject = {"name": server.name, "problem": ""}
     terminal.waiting.begin(f"connecting to {server.name}")
@@ -391,6 +392,9 @@ def approve(
             "--reads/--no-reads", help="Believe tools that say they only read: their calls are made without asking."
         ),
     ] = None,
+    tenant: Annotated[
+        str, typer.Option(metavar="NAME", help="For the users of this tenant, whom your server serves.")
+    ] = "",
     as_json: JsonFlag = False,
 ) -> int:
     """Look at what a server offers, as it says it, and agree to it. A local one is started for that, once you agree."""
@@ -400,7 +404,7 @@ def approve(
         raise UsageError(f"MCP server {which!r} is disabled")
     if not _may_start(terminal, server, yes=yes):
         return FAILED
-    return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json))
+    return asyncio.run(_approved(terminal, server, tools, yes=yes, reads=reads, as_json=as_json, tenant=said(tenant)))
 
 
 async def _approved(
@@ -411,9 +415,10 @@ async def _approved(
     yes: bool,
     reads: bool | None,
     as_json: bool,
+    tenant: str,
 ) -> int:
-    pins = mcp_pins(os.environ)
-    toolset = open_server(server, os.environ)
+    pins = mcp_pins(os.environ).of_tenant(tenant)
+    toolset = open_server(server, os.environ, egress=options.egress(), tenant=tenant)
     terminal.waiting.begin(f"connecting to {server.name}")
     try:
         listing = await toolset.survey()

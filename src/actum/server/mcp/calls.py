@@ -68,6 +68,7 @@ async def begin(
             run_id=run_id,
             drawn=True,
             principal=who.principal,
+            tenant=who.tenant,
             roles=who.roles,
             key_id=who.key_id,
             approver=client,
@@ -99,9 +100,9 @@ async def go_on(
     Raises:
         MCPError: there is no such call of theirs, or it can not be gone on with.
     """
-    entries = await runner.journal.read(run_id)
+    entries = await runner.journal.read(run_id, tenant=who.tenant)
     recording = RunState(entries)
-    if not entries or recording.beginning().principal != who.principal:
+    if not entries or recording.beginning().user != who.user:
         raise MCPError(INVALID_PARAMS, _NOT_KNOWN)
     answers = answers_of(recording, responses if isinstance(responses, dict) else {}, who)
     try:
