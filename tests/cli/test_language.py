@@ -58,6 +58,11 @@ NOT_IN_SOURCE = (
     "{why} (on record",
     "there is no dialect",
     "the settings: ",
+    "{file}, line ",
+    "{first_why} (",
+    "there is no agent {name}; there are: {known}. Did",
+    "there is no agent {name}; there are: none",
+    "[agents.{agent}]: there is no agent",
 )
 """How the messages begin that come from Typer, or are put together out of several texts."""
 

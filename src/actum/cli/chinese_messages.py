@@ -41,6 +41,32 @@ REASONS = {
     "Expected `{wanted}`, got `{given}` - at `$.{field}`": "{field} 应为 {wanted}，而不是 {given}",
     "Object contains unknown field `{field}`": "没有 `{field}` 这一项",
     "Object contains unknown field `{field}` - at `$.{table}`": "{table} 里没有 `{field}` 这一项",
+    "unknown field `{field}`": "没有 `{field}` 这一项",
+    "`{field}` beside `python`": "`python` 旁边不能有 `{field}`",
+    "The agent stands in code, with its own {field}. Beside python: {known}": (
+        "这个智能体写在代码里，有自己的 {field}。python 旁边可以写：{known}"
+    ),
+    "the agent {name} can not be called so": "智能体不能叫 {name}",
+    "an agent's name has 1 to 64 letters, digits, `_`, `-` or `.`": (
+        "智能体的名称由 1 到 64 个字母、数字、`_`、`-` 或 `.` 组成"
+    ),
+    "What tools do is said by [tools.{name}]": "工具的影响请写在 [tools.{name}] 里",
+    "Expected `{wanted}`, got `{given}`": "应为 {wanted}，而不是 {given}",
+    "can not be read: {why}": "无法读取：{why}",
+    "{toml_why} (at line {line}, column {column})": "{toml_why}（第 {line} 行第 {column} 列）",
+    "{toml_why} (at end of document)": "{toml_why}（在文件末尾）",
+    "Expected '=' after a key in a key/value pair": "键的后面应有 =",
+    "Expected newline or end of document after a statement": "一项写完后应当换行",
+    "Expected ']' at the end of a table declaration": "表名的末尾应有 ]",
+    "Invalid value": "值的写法不对",
+    "Invalid statement": "这一行的写法不对",
+    "Invalid initial character for a key part": "键的开头字符不对",
+    "Unclosed array": "数组没有结束",
+    "Unclosed inline table": "内联表没有结束",
+    "Unterminated string": "字符串没有结束",
+    "Illegal character {character}": "不允许的字符 {character}",
+    "Cannot overwrite a value": "同一项写了两次",
+    "Cannot declare {key} twice": "{key} 声明了两次",
     # of a connection
     "its certificate is not trusted": "它的证书不受信任",
     "it does not speak TLS: is its address http:// and not https://?": (
@@ -243,6 +269,78 @@ MESSAGES = {
     "{word} is no time: write 24h, 90d, 2026-11-01 or 2026-11-01T12:30": (
         "{word} 不是时间：请写 24h、90d、2026-11-01 或 2026-11-01T12:30"
     ),
+    "{file}, line {line}: {why}": "{file} 第 {line} 行：{why}",
+    "{file}, line {line}: {why}. {hint_why}": "{file} 第 {line} 行：{why}。{hint_why}",
+    "{file}, line {line}: {why}. The {what} are: {known}": "{file} 第 {line} 行：{why}。可以写的有：{known}",
+    "{file}, line {line}: {why}. The {what} are: {known}. Did you mean `{near}`?": (
+        "{file} 第 {line} 行：{why}。是不是 `{near}`？可以写的有：{known}"
+    ),
+    "{first_why} ({count} more: `actum config check`)": "{first_why}（还有 {count} 处：`actum config check`）",
+    "Nothing is wrong with {files}.": "{files} 没有问题。",
+    "There is no settings file; `actum init` writes one.": "没有设置文件；`actum init` 会写一个。",
+    "{path} is there already, and was left as it is: `actum config check` looks at it": (
+        "{path} 已经存在，保持不变：用 `actum config check` 检查"
+    ),
+    "wrote {path}: everything in it is a comment. Take the # away from what you want to set": (
+        "已写好 {path}：里面全是注释，要设置哪一项就去掉它前面的 #"
+    ),
+    "{word} is over: write a time that is still to come, such as 30d or 2030-01-31": (
+        "{word} 已经过去：请写将来的时间，例如 30d 或 2030-01-31"
+    ),
+    "{place} failed while it was loaded: {problem}": "加载 {place} 时出错：{problem}",
+    # agents by name
+    "there is no agent {name}": "没有智能体 {name}",
+    "there is no agent {name}; there are: {known}": "没有智能体 {name}；现有：{known}",
+    "there is no agent {name}; there are: {known}. Did you mean `{near}`?": (
+        "没有智能体 {name}（是不是 `{near}`？）；现有：{known}"
+    ),
+    "there is no agent {name}; there are: none, since the settings have no [agents.{same}]": (
+        "没有智能体 {name}：设置里没有 [agents.{same}]"
+    ),
+    "[agents.{agent}]: there is no agent {name}; there are: {known}": (
+        "[agents.{agent}]：没有智能体 {name}；现有：{known}"
+    ),
+    "[agents.{agent}]: there is no agent {name}; there are: {known}. Did you mean `{near}`?": (
+        "[agents.{agent}]：没有智能体 {name}（是不是 `{near}`？）；现有：{known}"
+    ),
+    "[agents.{agent}]: there is no agent {name}; there are: none": (
+        "[agents.{agent}]：没有智能体 {name}；没有别的智能体"
+    ),
+    "[agents.{agent}]: python = {place}: write package.module:agent or file.py:agent": (
+        "[agents.{agent}]：python = {place}：请写成 package.module:agent 或 file.py:agent"
+    ),
+    "[agents.{agent}]: output = {place}: write file.py:Name or module:Name of a class": (
+        "[agents.{agent}]：output = {place}：请用 file.py:Name 或 module:Name 指定一个类"
+    ),
+    "[agents.{agent}]: {place} is {kind}; needed is an object Agent(...)": (
+        "[agents.{agent}]：{place} 是 {kind}；需要的是一个 Agent(...) 对象"
+    ),
+    "agents hand tasks to each other in a circle, and each would wait for itself: {circle}": (
+        "智能体循环交托任务，最后会等待自己：{circle}"
+    ),
+    "run {run} is of an agent of other settings: {why}. --accept goes on without it": (
+        "运行 {run} 属于另一份设置里的智能体：{why}。加上 --accept 就不用它而继续"
+    ),
+    "There is one agent, without a name. [agents.NAME] in actum.toml gives names; see docs/agents.md.": (
+        "只有一个没有名称的智能体。在 actum.toml 里写 [agents.名称] 就有了名称，见 docs/agents.md。"
+    ),
+    "{place}: bare definitions can not be wrapped; name it without prefix, rename and only": (
+        "{place}：单独的工具定义不能套包装：请去掉 prefix、rename 和 only"
+    ),
+    # keys and serving
+    "a journal in memory keeps no keys beyond this command: name a file or a database by --journal": (
+        "内存里的日志在命令结束后不会保留密钥：请用 --journal 指定文件或数据库"
+    ),
+    "--issuer needs {flag}: this server's address, which its tokens are meant for": (
+        "--issuer 需要 {flag}：本服务器的地址，即令牌的受众"
+    ),
+    "{place}: write an address and a port, as in --http 127.0.0.1:8000": (
+        "{place}：请写地址和端口，例如 --http 127.0.0.1:8000"
+    ),
+    "certificate {file}: it can not be used with its key: {why}": "证书 {file} 无法与它的密钥一起使用：{why}",
+    "certificate {file}: it can not be used with its key: {reason}": "证书 {file} 无法与它的密钥一起使用：{reason}",
+    "certificate: TLS begins or ends with a new start only": "certificate：启用或停用 TLS 需要重新启动",
+    "key_file needs a certificate": "key_file 需要同时设置 certificate",
     # the journal
     (
         "the key of the journal in {file} has {length} bytes, and needs {least}: make one with `openssl rand -hex 32 > "
@@ -288,6 +386,7 @@ MESSAGES = {
     # approvals and conversations
     "Nothing waits.": "没有等待的事项。",
     "You began this run: another person has to approve it.": "这次运行是您发起的：要由另一个人批准。",
+    "the webhook could not be reached: {why}": "无法连接 webhook：{why}",
     "the webhook answered with the status {status}": "webhook 返回了状态码 {status}",
     "reminded of {count}": "已提醒 {count} 项",
     "On record. To go on: {command}": "已记录。继续运行请输入：{command}",
