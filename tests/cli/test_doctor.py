@@ -31,7 +31,7 @@ def test_on_a_bare_machine_all_is_well_but_for_the_model(run: Run, monkeypatch: 
 
 def test_every_line_has_its_verdict(run: Run) -> None:
     told = run("doctor").stdout
-    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 11
+    assert [line.split()[1] in ("ok", "warn") for line in told.splitlines()] == [True] * 12
 
 
 def test_of_keys_it_tells_the_names_and_never_the_values(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,14 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from msgspec import convert
 
 from actum import Agent, Context, tool
 from actum.core.call import ToolCall
-from actum.core.record import Started
 from actum.core.secret_store import SecretValue
 from actum.core.user import User
-from actum.runs.runner import Runner, _user_of
+from actum.runs.runner import Runner
 from actum.storage.secret_file import SecretFile
 from actum.storage.secret_key import GivenKey, SecretKey
 from actum.testing import ScriptedModel
@@ -81,13 +79,13 @@ async def test_a_store_that_can_not_be_read_fails_the_call_and_gives_no_other_va
     assert str(tmp_path) not in failure.message
 
 
-def test_the_tenant_of_a_run_is_told_as_soon_as_records_have_it() -> None:
-    """Fails where `Started` has a tenant and the runner looks secrets up without the tenant."""
-    fields = {"agent": "a", "model": "", "said": [], "principal": "ann"}
-    if "tenant" in Started.__struct_fields__:
-        fields["tenant"] = "north"
-    user = _user_of(convert(fields | {"type": "started"}, Started))
-    assert user == User(str(fields.get("tenant", "")), "ann")
+async def test_a_user_of_another_tenant_gets_no_secret_of_the_user_of_the_same_name(store: SecretFile) -> None:
+    store.set("crm_key", SecretValue("the north key"), User("north", "ann"))
+    store.set("crm_key", SecretValue("the south key"), User("south", "ann"))
+    for tenant in ("north", "south"):
+        asked = [ToolCall("1", "crm", {})]
+        result = await Runner([crm], secrets=store).call(asked, by="client", principal="ann", tenant=tenant)
+        assert result.calls[0][1].text == f"the {tenant} key"[::-1]
 
 
 async def test_a_call_that_asks_for_no_secret_opens_no_store(store: SecretFile) -> None:

@@ -118,16 +118,22 @@ async def _serve(settings: Settings, reread: Callable[[], ServeSettings], key_en
 def _tell(reached: ServeSettings, access: Access, address: str, agents: Sequence[str]) -> None:
     """Say where the server is, what it serves, and who may come in."""
     terminal = Terminal()
-    terminal.note(f"actum serves at {address}" + (f", as {reached.public}" if reached.public else ""))
-    terminal.note(f"  MCP      {address}/mcp" + (f", for old clients {address}/sse" if reached.sse else ""))
+    public = reached.public
+    terminal.note(f"actum serves at {address}, as {public}" if public else f"actum serves at {address}")
+    new = f"{address}/mcp"
+    terminal.note(f"  MCP      {new}, for old clients {address}/sse" if reached.sse else f"  MCP      {new}")
     terminal.note(f"  API      {address}/v1, described at {address}/openapi.json")
     if agents:
         terminal.note(f"  agents   {', '.join(agents)}")
     terminal.note(f"  health   {address}/healthz, {address}/readyz")
-    where = f"http://{reached.metrics}/metrics" if reached.metrics else f"{address}/metrics, scope metrics"
-    terminal.note(f"  metrics  {where}")
-    if access.verifier is not None:
-        terminal.note("  comes in: whoever shows a key" + (f", or a token of {access.issuer}" if access.issuer else ""))
+    if reached.metrics:
+        terminal.note(f"  metrics  http://{reached.metrics}/metrics")
+    else:
+        terminal.note(f"  metrics  {address}/metrics, scope metrics")
+    if access.verifier is not None and access.issuer:
+        terminal.note(f"  comes in: whoever shows a key, or a token of {access.issuer}")
+    elif access.verifier is not None:
+        terminal.note("  comes in: whoever shows a key")
     elif access.insecure:
         terminal.note("  comes in: whoever reaches it, without a key (--insecure)")
     else:
